@@ -12,16 +12,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, cast
 
+import jsonpath
 import jsonschema_rs
-from jsonpath import (
-    UNDEFINED,
-    JSONPath,
-    JSONPathEnvironment,
-    JSONPathError,
-    JSONPathMatch,
-    NodeList,
-    Parser,
-)
 from jsonpath.filter import RelativeFilterQuery
 from jsonpath.function_extensions import ExpressionType, FilterFunction
 from jsonpath.segments import JSONPathRecursiveDescentSegment
@@ -76,21 +68,21 @@ class Queries:
             reason = f"takes more than {MAX_STEPS:,} steps; name narrower targets, or fewer."
             raise QueryError(reason)
 
-    def compile(self, text: str) -> JSONPath:
+    def compile(self, text: str) -> jsonpath.JSONPath:
         """Return a query, or raise QueryError for a text that RFC 9535 does not allow."""
         if not text.startswith("$"):
             raise QueryError(f"{_WRONG}: it must begin with '$'.")
         if len(text) > MAX_LENGTH:
             raise QueryError(f"is longer than {MAX_LENGTH:,} characters; split it.")
         self.spend(_PER_CHARACTER * len(text))
-        try:
-            return cast("JSONPath", self._environment.compile(text))  # never a compound one
+        try:  # strict mode makes no compound paths
+            return cast("jsonpath.JSONPath", self._environment.compile(text))
         except (ArithmeticError, ValueError, RecursionError):
             raise QueryError(f"{_WRONG}: too deep, or a number too large.") from None
-        except JSONPathError as error:
+        except jsonpath.JSONPathError as error:
             raise QueryError(f"{_WRONG}: {str(error).partition(chr(10))[0]}.") from None
 
-    def select(self, query: JSONPath, root: Any) -> list[Place]:
+    def select(self, query: jsonpath.JSONPath, root: Any) -> list[Place]:
         """Return the places that a query selects, each once, in the query's order.
 
         Raises:
@@ -102,7 +94,7 @@ class Queries:
         except RecursionError:
             raise QueryError("goes too deep; name a narrower target.") from None
 
-    def nodes(self, query: JSONPath, start: Any, root: Any) -> Iterable[_Node]:
+    def nodes(self, query: jsonpath.JSONPath, start: Any, root: Any) -> Iterable[_Node]:
         """Return what a query selects below a value."""
         self.spend(1)
         nodes: Iterable[Any] = [_Node(start, root, self)]
@@ -111,7 +103,7 @@ class Queries:
         return nodes
 
 
-class _Node(JSONPathMatch):
+class _Node(jsonpath.JSONPathMatch):
     """A selected value; its place is computed when asked for."""
 
     __slots__ = ("key", "queries")
@@ -125,7 +117,7 @@ class _Node(JSONPathMatch):
         self.queries.spend(1)
         return _Node(obj, self.root, self.queries, self, key)
 
-    def add_child(self, *children: JSONPathMatch) -> None:
+    def add_child(self, *children: jsonpath.JSONPathMatch) -> None:
         """Do not keep it: the parent would hold all of them."""
 
     def filter_context(self) -> dict[str, Any]:
@@ -153,7 +145,7 @@ class _Node(JSONPathMatch):
 class _Descent(JSONPathRecursiveDescentSegment):
     """A descendant segment that uses a stack of its own."""
 
-    def resolve(self, nodes: Iterable[Any]) -> Iterator[JSONPathMatch]:
+    def resolve(self, nodes: Iterable[Any]) -> Iterator[jsonpath.JSONPathMatch]:
         for start in nodes:
             stack: list[_Node] = [start]
             while stack:
@@ -166,16 +158,16 @@ class _Descent(JSONPathRecursiveDescentSegment):
 class _Inner(RelativeFilterQuery):
     """A query inside a filter, from the current value or from the root."""
 
-    def __init__(self, path: JSONPath, queries: Queries, *, from_root: bool) -> None:
+    def __init__(self, path: jsonpath.JSONPath, queries: Queries, *, from_root: bool) -> None:
         super().__init__(path)
         self.queries, self.from_root = queries, from_root
 
-    def evaluate(self, context: FilterContext) -> NodeList:
+    def evaluate(self, context: FilterContext) -> jsonpath.NodeList:
         start = context.root if self.from_root else context.current
-        return NodeList(self.queries.nodes(self.path, start, context.root))
+        return jsonpath.NodeList(self.queries.nodes(self.path, start, context.root))
 
 
-class _Parser(Parser):
+class _Parser(jsonpath.Parser):
     def parse_query(self, stream: TokenStream) -> Iterator[JSONPathSegment]:
         for each in super().parse_query(stream):
             if isinstance(each, JSONPathRecursiveDescentSegment):
@@ -191,11 +183,11 @@ class _Parser(Parser):
 
     def _inner(self, stream: TokenStream, *, from_root: bool) -> BaseExpression:
         stream.next()
-        path = JSONPath(env=self.env, segments=self.parse_query(stream))
+        path = jsonpath.JSONPath(env=self.env, segments=self.parse_query(stream))
         return _Inner(path, cast("_Environment", self.env).queries, from_root=from_root)
 
 
-class _Environment(JSONPathEnvironment):
+class _Environment(jsonpath.JSONPathEnvironment):
     parser_class = _Parser
 
     def __init__(self, queries: Queries) -> None:
@@ -240,9 +232,9 @@ class _Environment(JSONPathEnvironment):
 
 
 def _one(value: Any) -> Any:
-    """Return the value of a singular query; a query that selects nothing is UNDEFINED."""
-    if isinstance(value, NodeList):
-        return value[0].obj if value else UNDEFINED
+    """Return the value of a singular query; a query that selects nothing is jsonpath.UNDEFINED."""
+    if isinstance(value, jsonpath.NodeList):
+        return value[0].obj if value else jsonpath.UNDEFINED
     return value
 
 

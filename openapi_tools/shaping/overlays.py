@@ -144,13 +144,7 @@ def _action(overlay: Overlay, node: dict[str, Any], number: int, queries: Querie
 def apply_overlays(
     root: Any, overlays: Sequence[Overlay], queries: Queries, *, max_depth: int
 ) -> tuple[Any, list[str]]:
-    """Return a document with overlays applied in order, and warnings.
-
-    Args:
-        root: Plain data; shared values count as separate ones. It is not changed.
-        overlays: Made by `read_overlay`.
-        queries: Bounds the work.
-        max_depth: The most objects and arrays inside one another.
+    """Return plain data with overlays applied in order, and warnings; shared values are separate.
 
     Raises:
         InvalidOverlay: An action does not fit the document, or is too much work.
