@@ -41,6 +41,35 @@ _TOTAL = re.compile(
     rf"|{_PAGING}(?:page|items?|records?|results?)count"
 )
 _LONGEST_NAME = 40
+LONGEST_MEMBER = 60
+_OTHER = re.compile(r"[^a-z0-9]")
+
+# Names in answers, folded, that tell about pages.
+CONTAINERS = frozenset(
+    {"meta", "metadata", "links", "paging", "pagination", "pageinfo", "pages", "page", "cursors"}
+    | {"responsemetadata", "info", "response", "result", "data", "listmeta", "resultinfo"}
+)
+NEXT = re.compile(
+    r"(?:page|pagination|paging)?next(?:page|results?)?"
+    r"(?:cursor|id|key|link|marker|number|offset|token|ur[il]|href|start)?"
+    r"|(?:odata)?nextlink|cursornext|nextcontinuationtoken|endcursor|nextrecordsurl"
+)
+SAME = frozenset({"cursor", "continue", "bookmark", "scrollid", "pagingtoken", "paginationtoken"})
+"""Arguments whose next value may be in an answer under their own name."""
+FLAGS = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "moreavailable", "istruncated"})
+TOTALS = re.compile(r"(?:page)?total(?:count|elements|entries|hits|items|records|results|size)?")
+LISTS = (
+    "items",
+    "data",
+    "results",
+    "records",
+    "entries",
+    "values",
+    "value",
+    "elements",
+    "content",
+)
+
 _LONGEST_LINKS = 8192
 _LONGEST_PARAMETERS = 512
 _LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
@@ -238,3 +267,8 @@ def header_label(name: str) -> str:
     if name == "link" or _NEXT.fullmatch(word):
         return "Next page"
     return "Total" if _TOTAL.fullmatch(word) else ""
+
+
+def folded(name: str) -> str:
+    """Return the letters and digits of a name in lower case; empty for a long name."""
+    return _OTHER.sub("", name.lower()) if len(name) <= LONGEST_MEMBER else ""

@@ -96,6 +96,17 @@ def holds(values: Collection[Any], value: Any) -> bool:
     return any(same(one, value) for one in values)
 
 
+def kinds_of(schema: Any) -> set[str]:
+    """Return the types that a schema names, also inside unions; none where it is open."""
+    if not isinstance(schema, dict):
+        return set()
+    kinds = schema.get("type", ())
+    found = {kinds} if isinstance(kinds, str) else set(kinds)
+    for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        found |= kinds_of(part)
+    return found - {"null"}
+
+
 def unequal(values: Iterable[Any]) -> list[Any]:
     """Return the first of each group of equal values."""
     found: dict[Any, Any] = {}

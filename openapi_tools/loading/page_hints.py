@@ -10,19 +10,19 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.media_types import is_json
-from openapi_tools.model import Paging
-from openapi_tools.shaping.page_names import (
+from openapi_tools.http_rules import (
     CONTAINERS,
     FLAGS,
     LISTS,
-    LONGEST_NAME,
+    LONGEST_MEMBER,
     NEXT,
     SAME,
     TOTALS,
     folded,
-    kinds_of,
 )
+from openapi_tools.json_values import kinds_of
+from openapi_tools.media_types import is_json
+from openapi_tools.model import Paging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -234,7 +234,7 @@ class _Recognition:
         """Read `x-ms-pageable`; a null `nextLinkName` says that one answer has all items."""
         given = self._known.pageable
         name = given.get("nextLinkName") if isinstance(given, dict) else None
-        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_MEMBER:
             return None
         item = given.get("itemName", "value")
         self._items = step_of(item) if isinstance(item, str) and item else self._items

@@ -10,8 +10,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.http_rules import InvalidUrlError, inner_url
-from openapi_tools.shaping.page_names import folded
+from openapi_tools.http_rules import InvalidUrlError, folded, inner_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

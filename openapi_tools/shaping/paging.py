@@ -13,25 +13,22 @@ from urllib.parse import parse_qs, unquote
 import jmespath
 
 from openapi_tools.http_rules import (
-    InvalidUrlError,
-    header_label,
-    inner_url,
-    is_safe,
-    linked,
-    without_pairs,
-)
-from openapi_tools.json_values import holds
-from openapi_tools.options import close_names
-from openapi_tools.shaping.page_names import (
     CONTAINERS,
     FLAGS,
     LISTS,
     NEXT,
     SAME,
     TOTALS,
+    InvalidUrlError,
     folded,
-    kinds_of,
+    header_label,
+    inner_url,
+    is_safe,
+    linked,
+    without_pairs,
 )
+from openapi_tools.json_values import holds, kinds_of
+from openapi_tools.options import close_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

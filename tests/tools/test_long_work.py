@@ -346,13 +346,29 @@ async def test_credentials_go_with_each_question(server):
     document["security"] = [{"key": [], "word": []}]
     secrets = {"key": "long-work-key-1", "word": "long-work-word-2"}
     async with loaded(server, document, secrets) as tools:
+        begun = await tools.call("start_job", {})
+        pending = await tools.call("get_order", {"number": 7}, wait=0.01)
+        server.kept.clear()
         result = await tools.call("start_job", {}, wait=20)
 
+    assert "long-work" not in f"{begun}{begun.metadata}{pending}{pending.metadata}"
+    assert pending.metadata["job"]["url"] == f"{server.url}/orders/7"
     assert result.output == {"result": 7}
     assert len(server.kept) == 5
     for request in server.kept:
         assert request.query_params["key"] == "long-work-key-1"
         assert request.headers["authorization"] == "Bearer long-work-word-2"
+
+
+async def test_questions_are_reported_as_attempts_of_the_call(server):
+    told = []
+    async with loaded(server) as tools:
+        tools.subscribe(lambda event: told.append((event.kind, event.status, event.wait)))
+        await tools.call("make_report", {}, wait=20)
+
+    assert [kind for kind, *_ in told] == ["started", "retry", "retry", "retry", "completed"]
+    assert [wait for *_, wait in told[1:4]] == [0.02, 0.04, 0.08]
+    assert {status for _, status, _ in told[1:4]} == {202}
 
 
 async def test_output_guardrails_see_what_comes_of_a_job(server):
