@@ -66,10 +66,8 @@ class FolderStore:
     def put(self, content: BinaryIO, *, filename: str = "", media_type: str = "") -> str:
         """Keep a copy of a file and return its handle.
 
-        Args:
-            content: Read from its position to the end.
-            filename: A hint; folders in it are ignored, and only plain characters are kept.
-            media_type: Gives the ending where the name has none.
+        Of the file name its plain characters are kept, no folders; the media type gives the ending
+        where it has none.
 
         Raises:
             OSError: It cannot be written; nothing is left behind.
@@ -119,6 +117,12 @@ def _place(draft: str, path: Path) -> None:
         Path(draft).rename(path)
 
 
+def _draft(store: FileStore) -> BinaryIO:
+    if isinstance(store, FolderStore):
+        return store.draft()
+    return cast("BinaryIO", tempfile.TemporaryFile())
+
+
 def discard(draft: BinaryIO) -> None:
     """Close a draft, which removes it."""
     with suppress(OSError):
@@ -142,12 +146,6 @@ def store_of(settings: Settings) -> FileStore | None:
         store: FileStore | None = settings.files
         return store
     return FolderStore(settings.download_dir)
-
-
-def files_of(settings: Settings) -> Files | None:
-    """Return how answers get into the store of the settings, if there is one."""
-    store = store_of(settings)
-    return None if store is None else Files(store, settings)
 
 
 class Files(NamedTuple):
@@ -273,7 +271,7 @@ class Download:
     def _write(self, data: bytes, *, last: bool = False) -> None:
         try:
             if self._draft is None:
-                self._draft = _draft_of(self._store)
+                self._draft = _draft(self._store)
             masked = self._masked(data, last=last)
             self._draft.write(masked)
             self.size += len(masked)
@@ -295,12 +293,6 @@ class Download:
         masked, self._begun = self._redactor.part(data, end, self._begun)
         self._tail = data[end:]
         return masked
-
-
-def _draft_of(store: FileStore) -> BinaryIO:
-    if isinstance(store, FolderStore):
-        return store.draft()
-    return cast("BinaryIO", tempfile.TemporaryFile())
 
 
 def _too_large(setting: str) -> CallError:
@@ -356,12 +348,10 @@ def file_of(source: str, value: str, settings: Settings) -> StoredFile:
         if store is not None and _HANDLE.fullmatch(value):
             kind = mimetypes.guess_type(name)[0] or ""
             return StoredFile(name, partial(store.open, value), kind)
-    reason = "no such file; give the `handle` of an earlier answer, letter by letter."
-    raise InputError(reason)
+    raise InputError("no such file; give the `handle` of an earlier answer, letter by letter.")
 
 
 def _below(path: str, settings: Settings) -> StoredFile:
-    """Return a regular file below one of the roots; links are followed before that is decided."""
     for root in settings.file_roots:
         with suppress(OSError, RuntimeError, ValueError):
             return StoredFile(Path(path).name, partial(_opened_below, root, path))
@@ -369,6 +359,7 @@ def _below(path: str, settings: Settings) -> StoredFile:
 
 
 def _opened_below(root: Path, path: str) -> BinaryIO:
+    """Open a regular file below a root; links are followed before that is decided."""
     folder = root.resolve(strict=True)
     found = (folder / path).resolve(strict=True)
     if not found.is_relative_to(folder):

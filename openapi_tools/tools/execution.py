@@ -96,9 +96,10 @@ class Execution:
         self._sender: Sender | None = None
         self._files: Files | None = None
         if session.settings.download_dir is not None or session.settings.files is not None:
-            from openapi_tools.shaping.files import files_of
+            from openapi_tools.shaping.files import Files, store_of
 
-            self._files = files_of(session.settings)
+            if (store := store_of(session.settings)) is not None:
+                self._files = Files(store, session.settings)
 
     async def result(
         self,

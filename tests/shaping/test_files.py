@@ -4,7 +4,6 @@ import asyncio
 import gc
 import hashlib
 import io
-import itertools
 import json
 import os
 import re
@@ -16,39 +15,14 @@ from pathlib import Path
 import httpx
 import pytest
 from documents import document, operation
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from packages import imported
-from servers.faults import Faults
-from shaping.file_server import BLOCK, digest_of, serving
+from servers.file_server import BLOCK, digest_of, serving
+from stored_files import API, PATHS, answering, mocked, names, written_by
 
 from openapi_tools import FolderStore, Settings, SettingsError, generate_package, load_tools
-from openapi_tools.redaction import Redactor
 
 MEBIBYTE = 1 << 20
 HANDLE = re.compile(r"[\w.-]+-[b-z]{12}(\.\w+)?")
-BYTES = {"content": {"application/octet-stream": {}}}
-PARTS = {
-    "type": "object",
-    "properties": {
-        "file": {"type": "string", "format": "binary"},
-        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
-        "note": {"type": "string"},
-    },
-}
-PATHS = {
-    "/file": {
-        "get": operation(operationId="get"),
-        "put": operation(operationId="put", requestBody={"required": True, **BYTES}),
-    },
-    "/parts": {
-        "post": operation(
-            operationId="parts",
-            requestBody={"content": {"multipart/form-data": {"schema": PARTS}}},
-        )
-    },
-}
-API = document(PATHS, servers=[{"url": "http://api.example.com"}])
 
 
 @pytest.fixture(scope="module")
@@ -67,34 +41,6 @@ def folder(tmp_path):
 def tools(url, folder, **members):
     """Return the tools of the API of large files."""
     return load_tools(f"{url}/openapi.json", settings=Settings(download_dir=folder, **members))
-
-
-def mocked(handler, folder=None, document=API, credentials=None, **members):
-    """Return tools whose calls a function answers."""
-    client = httpx.AsyncClient(transport=httpx.MockTransport(handler))
-    given = Settings(**({} if folder is None else {"download_dir": folder}), **members)
-    return load_tools(document, client=client, settings=given, credentials=credentials)
-
-
-def answering(content, kind="application/pdf", **headers):
-    """Return a handler that answers with bytes."""
-    return lambda _: httpx.Response(200, content=content, headers={"Content-Type": kind, **headers})
-
-
-def streaming(content, kind="application/pdf", **headers):
-    """Return a handler that answers with bytes in pieces, as a network gives them."""
-
-    async def pieces():
-        for start in range(0, len(content), 50_000):
-            yield content[start : start + 50_000]
-
-    known = {"Content-Type": kind, **headers}
-    return lambda _: httpx.Response(200, content=pieces(), headers=known)
-
-
-def names(folder):
-    """Return what a folder holds, hidden files too; nothing when there is none."""
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
 async def test_an_answer_is_a_handle_that_every_file_argument_takes(url, folder, transport):
@@ -139,11 +85,6 @@ async def test_clients_of_the_user_download_and_upload_too(url, described, folde
         sent = await toolset.call("put_whole", {"body": {"handle": found.output["handle"]}})
 
     assert sent.output == {"bytes": 2 * MEBIBYTE, "sha256": digest_of(2)}
-
-
-def written_by(result):
-    """Return the content of a result's file."""
-    return Path(result.output["file"]).read_bytes()
 
 
 @contextmanager
@@ -272,69 +213,6 @@ async def test_a_file_is_sent_again_for_a_retry(url, folder):
 
     assert result.output == {"bytes": MEBIBYTE, "sha256": digest_of(1)}
     assert result.metadata["attempts"] == 2
-
-
-async def test_a_file_is_sent_again_with_newer_credentials(folder):
-    seen, keys = [], iter(["0ld-key-of-files", "n3w-key-of-files"])
-    handle = FolderStore(folder).put(io.BytesIO(BLOCK))
-
-    def answer(request):
-        seen.append((request.headers["x-key"], request.content == BLOCK))
-        return httpx.Response(401 if request.headers["x-key"].startswith("0ld") else 204)
-
-    key = {"in": "header", "name": "X-Key", "value": lambda: next(keys)}
-    toolset = mocked(answer, folder, credentials={"k": key})
-    result = await toolset.call("put", {"body": {"handle": handle}})
-
-    assert result.success
-    assert seen == [("0ld-key-of-files", True), ("n3w-key-of-files", True)]
-
-
-async def test_a_file_that_shrinks_on_its_way_is_an_error(folder):
-    handle = FolderStore(folder).put(io.BytesIO(BLOCK))
-
-    class Transport(httpx.AsyncBaseTransport):
-        async def handle_async_request(self, request):
-            os.truncate(folder / handle, 100)
-            async for _ in request.stream:
-                pass
-            raise AssertionError
-
-    client = httpx.AsyncClient(transport=Transport())
-    toolset = load_tools(API, client=client, settings=Settings(download_dir=folder))
-    result = await toolset.call("put", {"body": {"handle": handle}})
-
-    assert (result.error["type"], result.error["retryable"]) == ("connection", False)
-    assert "changed, or cannot be read any more" in result.error["message"]
-
-
-async def test_a_preview_and_a_dry_run_name_a_file_and_its_size(folder):
-    handle = FolderStore(folder).put(io.BytesIO(BLOCK), filename="scan.tiff")
-    given = {"file": {"handle": handle}, "note": "n"}
-    toolset = mocked(answering(b""), folder, dry_run=True)
-
-    request = toolset["parts"].preview(given)
-    result = await toolset.call("parts", given)
-
-    assert b'filename="scan.tiff"' in request.content
-    assert b"\r\n\r\n(scan.tiff, 65536 bytes)\r\n" in request.content
-    assert int(request.headers["content-length"]) > len(BLOCK) > len(request.content)
-    assert "(scan.tiff, 65536 bytes)" in result.output["body"]
-
-
-async def test_several_files_of_one_argument_may_be_handles(folder):
-    store, bodies = FolderStore(folder), []
-    handles = [store.put(io.BytesIO(text.encode())) for text in ("one", "two")]
-    files = [*({"handle": handle} for handle in handles), {"text": "three"}]
-
-    def answer(request):
-        bodies.append(request.content)
-        return httpx.Response(204)
-
-    toolset = mocked(answer, folder)
-    await toolset.call("parts", {"files": files})
-
-    assert re.findall(rb"\r\n\r\n(\w+)\r\n", bodies[0]) == [b"one", b"two", b"three"]
 
 
 HOSTILE = [
@@ -531,93 +409,6 @@ async def test_text_that_is_too_large_and_errors_are_not_files(folder):
     assert names(folder) == []
 
 
-SECRET = "s3cr3t-across-two-pieces"
-FORMS = [
-    *(SECRET, "%73%33cr3t-across-two-pieces", "s3cr3t&#45;across-two-pieces"),
-    "czNjcjN0LWFjcm9zcy10d28tcGllY2Vz",
-]
-
-
-@settings(max_examples=25)
-@given(
-    places=st.lists(
-        st.tuples(st.integers(-60, 60), st.integers(1, 4), st.sampled_from(FORMS)),
-        min_size=1, max_size=4,
-    )
-)  # fmt: skip
-async def test_no_secret_is_in_a_file_wherever_pieces_meet(tmp_path_factory, places):
-    folder = tmp_path_factory.mktemp("masked")
-    content = bytearray(b"\x80\x90" * 600_000)
-    for offset, step, form in places:
-        start = step * 256 * 1024 + offset
-        content[start : start + len(form)] = form.encode()
-    key = {"in": "header", "name": "X-Key", "value": SECRET}
-    asked = {"kind": "image/tiff", "X-Echo": SECRET}
-
-    toolset = mocked(streaming(bytes(content), **asked), folder, credentials={"k": key})
-    result = await toolset.call("get")
-
-    redactor = Redactor()
-    redactor.know(SECRET)
-    written = written_by(result)
-    assert written == redactor.content(bytes(content))
-    assert result.output["bytes"] == len(written)
-    assert SECRET not in repr((result, result.metadata))
-
-
-WORDS = [
-    "k3y-alpha",
-    "k3y-alpha-beta",
-    "alpha-x",
-    "k3y-alph",
-    "-x",
-    "%6b3y-alpha",
-    "\0",
-    "b",
-    "%6",
-    "b3y-",
-]
-
-
-@settings(max_examples=300)
-@given(st.lists(st.sampled_from(WORDS), max_size=40), st.lists(st.integers(0, 40), min_size=1))
-def test_content_in_pieces_is_masked_as_content_at_once(words, steps):
-    redactor = Redactor()
-    redactor.know("k3y-alpha", "k3y-alpha-beta", "alpha-x")
-    content, masked, start, seen, begun = "".join(words).encode(), b"", 0, 0, 0
-
-    for step in itertools.cycle([*steps, 7]):
-        seen = min(seen + step, len(content))
-        piece, is_last = content[start:seen], seen == len(content)
-        end = len(piece) if is_last else max(0, len(piece) - 50)
-        part, begun = redactor.part(piece, end, begun)
-        masked, start = masked + part, start + end
-        if is_last:
-            break
-
-    assert masked == redactor.content(content)
-
-
-async def test_masking_in_pieces_gives_what_masking_at_once_gives(folder):
-    body = b"".join(b"\0" + os.urandom(3000).hex().encode() + SECRET.encode() for _ in range(200))
-    key = {"in": "header", "name": "X-Key", "value": SECRET}
-
-    result = await mocked(streaming(body), folder, credentials={"k": key}).call("get")
-
-    assert written_by(result) == body.replace(SECRET.encode(), b"***")
-
-
-async def test_utf_16_is_masked_as_well(folder):
-    body = f"%PDF {SECRET} {'a' * 200_000}".encode("utf-16")
-    key = {"in": "header", "name": "X-Key", "value": SECRET}
-
-    result = await mocked(streaming(body), folder, credentials={"k": key}).call("get")
-
-    written = written_by(result)
-    assert SECRET.encode("utf-16-le") not in written
-    assert SECRET.encode() not in written
-
-
 async def test_check_answers_and_head_go_with_a_store(folder):
     paths = {**PATHS, "/head": {"head": operation(operationId="head")}}
     root = document(paths, servers=[{"url": "http://api.example.com"}])
@@ -631,112 +422,6 @@ async def test_check_answers_and_head_go_with_a_store(folder):
     assert sent.success
     assert "answer_problems" in sent.metadata
     assert head.output is None
-
-
-@pytest.mark.parametrize(
-    ("declared", "name", "expected"),
-    [
-        ({}, "a.png", "image/png"),
-        ({"contentType": "image/*"}, "a.png", "image/png"),
-        ({"contentType": "image/*"}, "a.pdf", "application/octet-stream"),
-        ({"contentType": "image/tiff"}, "a.png", "image/tiff"),
-        ({}, "a.unheard", "application/octet-stream"),
-    ],
-)
-async def test_a_part_has_the_media_type_of_its_file_where_that_fits(
-    folder, declared, name, expected
-):
-    media = {"schema": PARTS, "encoding": {"file": declared}}
-    body = {"content": {"multipart/form-data": media}}
-    paths = {"/parts": {"post": operation(operationId="parts", requestBody=body)}}
-    root = document(paths, servers=[{"url": "http://api.example.com"}])
-    handle = FolderStore(folder).put(io.BytesIO(b"abc"), filename=name)
-    toolset = mocked(answering(b""), folder, document=root)
-
-    request = toolset["parts"].preview({"file": {"handle": handle}})
-    chosen = toolset["parts"].preview({"file": {"handle": handle, "content_type": "image/gif"}})
-
-    assert f"\r\nContent-Type: {expected}\r\n".encode() in request.content
-    assert b"\r\nContent-Type: image/gif\r\n" in chosen.content
-
-
-def open_files():
-    """Return how many files this process has open, where that can be told."""
-    folder = Path("/proc/self/fd")
-    return sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
-
-
-async def test_an_upload_that_hangs_ends_in_time_and_closes_its_file(folder):
-    handle = FolderStore(folder).put(io.BytesIO(BLOCK * 400))
-    opened = open_files()
-
-    async def hang(peer):
-        await peer._reader.readuntil(b"\r\n\r\n")
-        await asyncio.sleep(5)
-
-    async with Faults(hang) as server:
-        given = Settings(download_dir=folder, base_url=server.url, timeout=0.3)
-        async with load_tools(API, settings=given) as toolset:
-            result = await toolset.call("put", {"body": {"handle": handle}})
-        assert result.error["type"] == "timeout"
-
-    gc.collect()
-    assert open_files() <= opened
-
-
-async def test_a_digest_challenge_is_answered_with_the_file_again(folder, transport):
-    handle = FolderStore(folder).put(io.BytesIO(BLOCK * 20))
-    bodies = []
-    challenge = b'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256'
-
-    async def challenged(peer):
-        while True:
-            request = await peer.request()
-            head, _, body = request.partition(b"\r\n\r\n")
-            bodies.append(body)
-            if b"Digest " in head:
-                await peer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
-            else:
-                start = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n"
-                await peer.write(start + challenge + b"\r\n\r\n")
-
-    given = {"scheme": {"type": "http", "scheme": "digest"}}
-    root = {**API, "components": {"securitySchemes": given}, "security": [{"scheme": []}]}
-    async with Faults(challenged) as server:
-        members = Settings(download_dir=folder, base_url=server.url, transport=transport)
-        pair = {"scheme": ("me", "p4ss-of-digests")}
-        async with load_tools(root, credentials=pair, settings=members) as toolset:
-            result = await toolset.call("put", {"body": {"handle": handle}})
-
-    assert result.success
-    assert bodies == [BLOCK * 20] * 2
-
-
-async def test_a_server_that_answers_before_it_has_the_file_is_heard(folder, transport):
-    handle = FolderStore(folder).put(io.BytesIO(BLOCK * 200))
-
-    async def refuse(peer):
-        await peer._reader.readuntil(b"\r\n\r\n")
-        await peer.write(
-            b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-        )
-        await peer.hang()
-
-    async with Faults(refuse) as server:
-        members = Settings(download_dir=folder, base_url=server.url, transport=transport)
-        async with load_tools(API, settings=members) as toolset:
-            result = await toolset.call("put", {"body": {"handle": handle}})
-
-    assert result.error["status"] == 413
-
-
-async def test_a_file_of_nothing_but_secrets_is_masked_in_bounded_memory(folder):
-    key = {"in": "header", "name": "X-Key", "value": SECRET}
-    body = SECRET.encode() * 100_000
-
-    result = await mocked(streaming(body), folder, credentials={"k": key}).call("get")
-
-    assert set(written_by(result)) == {ord("*")}
 
 
 async def test_a_folder_without_hard_links_keeps_files_as_well(folder, monkeypatch):
