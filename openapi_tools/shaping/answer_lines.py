@@ -7,7 +7,7 @@ at a load. Each response and component is looked at once.
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.errors import DocumentError
@@ -67,11 +67,8 @@ _EMPTY_WORDS = """
 """
 _EMPTY = frozenset(_EMPTY_WORDS.split())
 """Words that leave a sentence about an answer empty if it has no others."""
-_ENVELOPE_WORDS = """
-    apiVersion code data error errors infos items kind message metadata ok result status success
-    warnings
-"""
-_ENVELOPE = frozenset(_ENVELOPE_WORDS.split())
+_ENVELOPE = frozenset({"apiVersion", "code", "data", "error", "errors", "infos", "items", "kind"})
+_ENVELOPE |= {"message", "metadata", "ok", "result", "status", "success", "warnings"}
 """Members that say nothing about what comes back."""
 
 
@@ -93,7 +90,7 @@ class AnswerLines:
         """Return the lines that say more than what is told already."""
         answers = operation.get("responses")
         found: list[str] = []
-        if not isinstance(answers, dict):
+        if not isinstance(answers, dict) or not (self._returns or self._fails):
             return found
         asks = self._returns and len(told) < ENOUGH and method in _TELLING
         failures = ""
@@ -116,9 +113,8 @@ class AnswerLines:
             node, resource, _ = self._follow(node, resource)
             if not isinstance(node, dict):
                 return ""
-            return self._clause(node.get("description"), told, _NEW) or self._content(
-                node, resource
-            )
+            words = self._clause(node.get("description"), told, _NEW)
+            return words or self._content(node, resource)
         except DocumentError:  # an answer that cannot be read does not spoil the tool
             return ""
 
@@ -144,12 +140,14 @@ class AnswerLines:
         if not isinstance(reference, str):
             return self._inline(node, resource, "", deepest)
         key = (id(resource), reference)
-        if key not in self._schemas:
-            self._schemas[key] = ""  # for a schema that holds itself
+        found = self._schemas.get(key)
+        if found is None:
             target, owner, _ = self._follow(node, resource)
             name = reference.rpartition("/")[2].rpartition(".")[2]
-            self._schemas[key] = self._inline(target, owner, name, deepest)
-        return self._schemas[key]
+            found = self._inline(target, owner, name, deepest)
+            if found or deepest == _DEEPEST:  # else it may be too deep here only
+                self._schemas[key] = found
+        return found
 
     def _inline(self, node: Any, resource: Any, component: str, deepest: int) -> str:
         if not isinstance(node, dict):
@@ -158,16 +156,23 @@ class AnswerLines:
             items = self._schema(node.get("items"), resource, deepest - 1)
             return f"array of {items}" if items else ""
         name = next(filter(_is_name, (component, node.get("title"))), "object")
-        needed = node.get("required")
-        members = list(islice(self._members(node, resource), _LOOKED_AT))
-        first = [text for text in members if isinstance(needed, list) and text in needed]
-        shown = list(dict.fromkeys([*first, *members]))[:_MEMBERS]
+        members = list(islice(self._names(node, resource), _MEMBERS + 1))
         if _ENVELOPE.issuperset(members):
             return ""
-        more = ", …" if len(set(members)) > len(shown) else ""
-        return f"{name} ({', '.join(shown)}{more})"
+        more = ", …" if len(members) > _MEMBERS else ""
+        return f"{name} ({', '.join(members[:_MEMBERS])}{more})"
 
-    def _members(self, node: Any, resource: Any) -> Iterator[str]:
+    def _names(self, node: dict[str, Any], resource: Any) -> Iterator[str]:
+        """Yield the names of an object's members once each, required ones first."""
+        seen = set()
+        needed = node.get("required")
+        first = needed[:_LOOKED_AT] if isinstance(needed, list) else ()
+        for name in chain(first, self._members(node, resource)):
+            if _is_name(name) and name not in seen:
+                seen.add(name)
+                yield name
+
+    def _members(self, node: Any, resource: Any) -> Iterator[Any]:
         """Yield the names of an object's members, those of its `allOf` among them."""
         waiting = [(node, resource)]
         for part in waiting:  # grows while it is walked
@@ -176,7 +181,7 @@ class AnswerLines:
                 continue
             members, branches = node.get("properties"), node.get("allOf")
             if isinstance(members, dict):
-                yield from filter(_is_name, islice(members, _LOOKED_AT))
+                yield from islice(members, _LOOKED_AT)
             if isinstance(branches, list):
                 room = _LOOKED_AT - len(waiting)
                 waiting += [(branch, owner) for branch in branches[:room] if room > 0]

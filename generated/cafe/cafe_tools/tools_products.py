@@ -115,7 +115,7 @@ class CreateMenuItem(OperationTool):
     """The tool `create_menu_item`."""
 
     name = "create_menu_item"
-    description = "Create menu item\nCreate a new menu item."
+    description = "Create menu item\nCreate a new menu item.\nReturns: MenuItem (category)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -20,7 +20,7 @@ class GetApps(OperationTool):
     name = "get_apps"
     description = (
         "Return all applications.\n"
-        "Returns: array of Application (createdAt, description, id, image, internal, \u2026)"
+        "Returns: array of Application (id, name, description, internal, image, \u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -49,7 +49,7 @@ class CreateApp(OperationTool):
     name = "create_app"
     description = (
         "Create an application.\n"
-        "Returns: Application (createdAt, description, id, image, internal, \u2026)"
+        "Returns: Application (id, name, description, internal, image, \u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -212,7 +212,7 @@ class UploadAppImage(OperationTool):
     name = "upload_app_image"
     description = (
         "Upload an image for an application.\n"
-        "Returns: Application (createdAt, description, id, image, internal, \u2026)"
+        "Returns: Application (id, name, description, internal, image, \u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

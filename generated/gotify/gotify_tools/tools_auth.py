@@ -12,7 +12,7 @@ class LocalLogin(OperationTool):
     name = "local_login"
     description = (
         "Authenticate via basic auth and create a session.\n"
-        "Returns: CurrentUser (admin, createdAt, id, name, clientId, \u2026)"
+        "Returns: CurrentUser (id, name, admin, createdAt, clientId, \u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

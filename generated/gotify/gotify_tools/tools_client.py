@@ -12,7 +12,7 @@ class GetClients(OperationTool):
     name = "get_clients"
     description = (
         "Return all clients.\n"
-        "Returns: array of Client (createdAt, id, name, elevatedUntil, "
+        "Returns: array of Client (id, name, createdAt, elevatedUntil, "
         "expiresAfterInactivitySeconds, \u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
@@ -42,7 +42,7 @@ class CreateClient(OperationTool):
     name = "create_client"
     description = (
         "Create a client.\n"
-        "Returns: Client (createdAt, id, name, elevatedUntil, expiresAfterInactivitySeconds, "
+        "Returns: Client (id, name, createdAt, elevatedUntil, expiresAfterInactivitySeconds, "
         "\u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {

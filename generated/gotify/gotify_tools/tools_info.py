@@ -10,7 +10,7 @@ class GetInfo(OperationTool):
     """The tool `get_info`."""
 
     name = "get_info"
-    description = "Get gotify information.\nReturns: GotifyInfo (oidc, register, version)"
+    description = "Get gotify information.\nReturns: GotifyInfo (version, register, oidc)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -30,7 +30,7 @@ class GetHealth(OperationTool):
     """The tool `get_health`."""
 
     name = "get_health"
-    description = "Get health information.\nReturns: Health (database, health)"
+    description = "Get health information.\nReturns: Health (health, database)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -50,7 +50,7 @@ class GetVersion(OperationTool):
     """The tool `get_version`."""
 
     name = "get_version"
-    description = "Get version information.\nReturns: VersionInfo (buildDate, commit, version)"
+    description = "Get version information.\nReturns: VersionInfo (version, commit, buildDate)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},

@@ -20,7 +20,7 @@ class GetAppMessages(OperationTool):
     name = "get_app_messages"
     description = (
         "Return all messages from a specific application.\n"
-        "Returns: PagedMessages (messages, paging)"
+        "Returns: PagedMessages (paging, messages)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -99,7 +99,7 @@ class GetMessages(OperationTool):
     """The tool `get_messages`."""
 
     name = "get_messages"
-    description = "Return all messages.\nReturns: PagedMessages (messages, paging)"
+    description = "Return all messages.\nReturns: PagedMessages (paging, messages)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -297,7 +297,7 @@ class StreamMessages(OperationTool):
     name = "stream_messages"
     description = (
         "Websocket, return newly created messages.\n"
-        "Returns: Message (appid, date, id, message, extras, \u2026)"
+        "Returns: Message (id, appid, message, date, extras, \u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -12,7 +12,7 @@ class GetPlugins(OperationTool):
     name = "get_plugins"
     description = (
         "Return all plugins.\n"
-        "Returns: array of PluginConf (capabilities, createdAt, enabled, id, modulePath, \u2026)"
+        "Returns: array of PluginConf (id, createdAt, name, token, modulePath, \u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -13,7 +13,7 @@ class CurrentUser(OperationTool):
     description = (
         "Return the current user.\n"
         "Requires elevated authentication.\n"
-        "Returns: User (admin, createdAt, id, name)"
+        "Returns: User (id, name, admin, createdAt)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -77,7 +77,7 @@ class GetUsers(OperationTool):
     description = (
         "Return all users.\n"
         "Requires elevated authentication.\n"
-        "Returns: array of User (admin, createdAt, id, name)"
+        "Returns: array of User (id, name, admin, createdAt)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -159,7 +159,7 @@ class GetUser(OperationTool):
 
     name = "get_user"
     description = (
-        "Get a user.\nRequires elevated authentication.\nReturns: User (admin, createdAt, id, name)"
+        "Get a user.\nRequires elevated authentication.\nReturns: User (id, name, admin, createdAt)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -191,7 +191,7 @@ class UpdateUser(OperationTool):
     description = (
         "Update a user.\n"
         "Requires elevated authentication.\n"
-        "Returns: User (admin, createdAt, id, name)"
+        "Returns: User (id, name, admin, createdAt)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

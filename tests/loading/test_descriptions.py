@@ -216,6 +216,23 @@ def test_schemas_that_never_end_are_left():
     assert described(answer(deep)) == []
 
 
+def test_a_component_that_is_too_deep_in_one_place_is_told_in_another():
+    schemas = {
+        f"L{i}": {"type": "array", "items": component(f"L{i + 1}" if i < 5 else "Issue")}
+        for i in range(6)
+    }
+    paths = {
+        f"/{name}": {"get": {"summary": "Look", "responses": answer(component(name))}}
+        for name in ("L0", "L4", "L5", "Issue")
+    }
+    for order in (paths, dict(reversed(paths.items()))):
+        found = {tool.path: tool.description for tool in
+                 tools(order, **with_schemas(Issue=ISSUE, **schemas))}  # fmt: skip
+        assert found["/L0"] == "Look"
+        assert found["/L4"].endswith(": array of array of Issue (state, id, title, body)")
+        assert found["/L5"].endswith(": array of Issue (state, id, title, body)")
+
+
 def test_branches_that_multiply_cost_little():
     schemas = {
         f"S{i}": {"allOf": [component(f"S{min(i + 1 + j % 2, 59)}") for j in range(200)]}
