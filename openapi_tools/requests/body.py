@@ -16,7 +16,7 @@ import secrets
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools import media_types
+from openapi_tools import media_types, shaping
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.encoding import (
@@ -370,9 +370,8 @@ def _content(source: str, text: str, settings: Settings) -> bytes | StoredFile:
         return _decoded(text)
     if source == "text":
         return encode_text(text)
-    from openapi_tools.shaping.files import file_of
-
-    return file_of(source, text, settings)
+    found: StoredFile = shaping.files.file_of(source, text, settings)
+    return found
 
 
 def _decoded(text: str) -> bytes:

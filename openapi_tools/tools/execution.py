@@ -96,10 +96,8 @@ class Execution:
         self._sender: Sender | None = None
         self._files: Files | None = None
         if session.settings.download_dir is not None or session.settings.files is not None:
-            from openapi_tools.shaping.files import Files, store_of
-
-            if (store := store_of(session.settings)) is not None:
-                self._files = Files(store, session.settings)
+            store = shaping.files.store_of(session.settings)
+            self._files = shaping.files.Files(store, session.settings)
 
     async def result(
         self,
