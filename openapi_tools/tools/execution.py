@@ -96,7 +96,7 @@ class Execution:
         self._sender: Sender | None = None
         self._files: Files | None = None
         if session.settings.download_dir is not None or session.settings.files is not None:
-            store = shaping.files.store_of(session.settings)
+            store: Any = shaping.files.store_of(session.settings)
             self._files = shaping.files.Files(store, session.settings)
 
     async def result(
