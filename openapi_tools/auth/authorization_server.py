@@ -20,8 +20,8 @@ from openapi_tools.errors import CallError
 from openapi_tools.http_rules import read_url
 from openapi_tools.redaction import Secret, excerpt
 from openapi_tools.requests.server_urls import origin_of
+from openapi_tools.transport.failures import TRANSPORT_FAULTS, failure
 from openapi_tools.transport.http_messages import CODINGS, Decoder
-from openapi_tools.transport.transport_errors import TRANSPORT_FAULTS, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,10 +28,10 @@ from openapi_tools.requests.builder import with_auth
 from openapi_tools.requests.server_urls import named_origins, origin_of, url_of
 from openapi_tools.responses.shown_text import looks_like_html
 from openapi_tools.tools.toolset import brings_identity
+from openapi_tools.transport.failures import named
 from openapi_tools.transport.http_messages import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
 from openapi_tools.transport.sender import Answer, Attempts, Sender, SendOptions
-from openapi_tools.transport.transport_errors import named
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

@@ -230,7 +230,8 @@ class Overlays:
     def check(self) -> None:
         """Check them all, or raise InvalidOverlay for the first mistake."""
         if self._made is None:
-            from openapi_tools.shaping import json_paths, overlays
+            from openapi_tools import json_paths
+            from openapi_tools.shaping import overlays
 
             self._apply, self._queries = overlays.apply_overlays, json_paths.Queries()
             parsed = [(source.name, _parsed_overlay(source)) for source in self._sources]

@@ -19,8 +19,7 @@ from openapi_tools.responses.body_content import Body, Content, Shape, as_file, 
 from openapi_tools.responses.server_json import PARTLY, VALUES, clean, read_json, words_of
 from openapi_tools.responses.shown_text import as_utf8, clean_text, decode_text, encode, shorten
 from openapi_tools.result import ToolResult
-from openapi_tools.transport.retries import retry_after
-from openapi_tools.transport.transport_errors import timed_out
+from openapi_tools.transport.failures import retry_after, timed_out
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

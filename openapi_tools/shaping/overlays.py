@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from openapi_tools.errors import InvalidOverlay
+from openapi_tools.json_paths import Queries, QueryError
 from openapi_tools.json_values import compact, pointer, same
-from openapi_tools.shaping.json_paths import Queries, QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jsonpath import JSONPath
 
-    from openapi_tools.shaping.json_paths import Place
+    from openapi_tools.json_paths import Place
 
 MAX_ACTIONS = 10_000
 MAX_ADDED = 2_000_000

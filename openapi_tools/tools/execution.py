@@ -23,8 +23,7 @@ from openapi_tools.result import ToolResult
 from openapi_tools.tools.guardrails import asked
 from openapi_tools.tools.tool_call import PLAIN, PerCall, member_of, wait_of
 from openapi_tools.transport.exchange import SendOptions
-from openapi_tools.transport.retries import retry_after, to_end
-from openapi_tools.transport.transport_errors import timed_out
+from openapi_tools.transport.failures import retry_after, timed_out, to_end
 from openapi_tools.validation.engine import is_large
 
 if TYPE_CHECKING:

@@ -16,9 +16,7 @@ from openapi_tools.media_types import essence, is_json, is_sequential
 from openapi_tools.observability.observers import current, trace_headers
 from openapi_tools.redaction import excerpt, learn_headers
 from openapi_tools.transport.connection_pool import CERTIFICATE, REUSED
-from openapi_tools.transport.http_messages import Decoder, too_large
-from openapi_tools.transport.sockets import TlsError
-from openapi_tools.transport.transport_errors import (
+from openapi_tools.transport.failures import (
     TRANSPORT_FAULTS,
     broken_protocol,
     failure,
@@ -27,6 +25,8 @@ from openapi_tools.transport.transport_errors import (
     path_of,
     timed_out,
 )
+from openapi_tools.transport.http_messages import Decoder, too_large
+from openapi_tools.transport.sockets import TlsError
 
 if TYPE_CHECKING:
     import ssl

@@ -20,9 +20,8 @@ from openapi_tools.http_rules import is_safe, repeats
 from openapi_tools.redaction import learn_headers
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, SendOptions
+from openapi_tools.transport.failures import RETRIED_STATUSES, closed_client, named, retried
 from openapi_tools.transport.network_policy import policy_of
-from openapi_tools.transport.retries import RETRIED_STATUSES, retried
-from openapi_tools.transport.transport_errors import closed_client, named
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.responses.shown_text import encode, shorten
-from openapi_tools.transport.retries import retry_after
+from openapi_tools.transport.failures import retry_after
 
 JSON = "application/json"
 HTML = "text/html"

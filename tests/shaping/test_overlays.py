@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from openapi_tools import (
     DocumentError,
     InvalidOverlay,
+    json_paths,
     load_tools,
 )
-from openapi_tools.shaping import json_paths, overlays
+from openapi_tools.shaping import overlays
 
 
 def overlaid(source, *actions, version="1.1.0"):

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from shaping.paged_server import serving
 
 from openapi_tools import Context, Settings, load_tools
-from openapi_tools.transport import retries
+from openapi_tools.transport import failures as retries
 
 ROUTES = APIRouter()
 
