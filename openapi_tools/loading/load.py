@@ -86,7 +86,7 @@ def load_tools(
         overlays: OpenAPI Overlays, each given as `source` may be; applied to the document in order,
             before anything else reads it.
         config: A configuration: the path of an `openapi-tools.toml` or a pyproject.toml, or a dict
-            of its keys. What is given here counts over it.
+            of its keys. Arguments of this call count over it.
 
     Returns:
         The tools in the document's order.
@@ -151,7 +151,7 @@ def with_config(
 
 
 class Given(NamedTuple):
-    """What is loaded, and how: from a caller, over a configuration's."""
+    """The source and the options of a load, from a caller or from a configuration."""
 
     source: Any
     settings: Any
@@ -163,10 +163,10 @@ NOTHING_GIVEN = Given("", None, None)
 
 
 def configured(config: Any, given: Given) -> tuple[ConfigFile | None, Given]:
-    """Return a configuration, None for none, and what is given over it.
+    """Return a configuration, None for none, and the options of the caller over its own.
 
     Raises:
-        SettingsError: As `read_configuration`; or there is no source.
+        SettingsError: As `read_configuration`; or neither names a source.
     """
     source, file = given.source, None
     is_config = isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".toml")

@@ -145,7 +145,7 @@ class ConfigFile:
         listed = list(tools)
         found: dict[str, tuple[Shape, tuple[str, ...]]] = {}
         tables = self.data.tools.items()
-        # What is said about one tool counts over what a pattern says.
+        # A table for one tool counts over one for a pattern.
         for key, table in sorted(tables, key=lambda pair: not _is_pattern(pair[0])):
             place, shape = ("tools", key), table.shape(self.data.prefix)
             named = self._named(key, table, listed)
@@ -260,7 +260,7 @@ def _project(data: dict[str, Any], name: str) -> dict[str, Any]:
     for key in _PROJECT:
         node = node.get(key) if isinstance(node, dict) else None
     if not isinstance(node, dict):
-        raise SettingsError(f"{name}: there is no table [{'.'.join(_PROJECT)}].")
+        raise SettingsError(f"{name}: the file has no table [{'.'.join(_PROJECT)}].")
     return dict(node)
 
 
@@ -276,7 +276,7 @@ def _checked(data: dict[str, Any], name: str, lines: Lines) -> Configuration:
 def _reason(fault: Any, place: tuple[str, ...]) -> str:
     if fault["type"] == "extra_forbidden":
         table = next((TABLES[key] for key in reversed(place[:-1]) if key in TABLES), Configuration)
-        return f"there is no such key{close_names(place[-1], table.model_fields)}"
+        return f"unknown key{close_names(place[-1], table.model_fields)}"
     text = str(fault["msg"]).removeprefix("Value error, ")
     return text if text.endswith(".") else f"{text[:1].lower()}{text[1:]}."
 

@@ -86,13 +86,13 @@ def search(expression: str, value: Any) -> Any:
 
 
 def paging_faults(paging: Paging, known: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with paging of a tool with these arguments: a key, and a reason."""
+    """Yield the faults of paging for a tool with these arguments: a key, and a reason."""
     if paging.style != "link" and not paging.argument:
         yield "argument", f"pages of style {paging.style!r} need the argument that asks for them."
     for key in ("argument", "size"):
         name = getattr(paging, key)
         if name and name not in known:
-            yield key, f"there is no argument {name!r:.80}{close_names(name, known)}"
+            yield key, f"the tool has no argument {name!r:.80}{close_names(name, known)}"
     for key in ("items", "next"):
         expression = getattr(paging, key)
         if expression and _compiled(expression) is None:

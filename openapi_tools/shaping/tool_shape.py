@@ -237,7 +237,7 @@ def _paging(paging: Paging, shape: Shape) -> Paging | None:
 
 
 def faults(shape: Shape, schema: Schema, most_words: int = MAX_WORDS) -> Iterator[Fault]:
-    """Yield what is wrong with a shape for a tool with this input schema."""
+    """Yield the faults of a shape for a tool with this input schema."""
     if shape.name and not _NAME.fullmatch(shape.name):
         yield Fault(("name",), f"{shape.name!r:.80} does not match {_NAME.pattern}.")
     if len(shape.description) > most_words:
@@ -248,7 +248,7 @@ def faults(shape: Shape, schema: Schema, most_words: int = MAX_WORDS) -> Iterato
         for name in getattr(shape, key):
             if name not in known:
                 yield Fault(
-                    (key, name), f"there is no argument {name!r:.80}{close_names(name, known)}"
+                    (key, name), f"the tool has no argument {name!r:.80}{close_names(name, known)}"
                 )
     for name in shape.hide:
         if name in required and name not in shape.fixed and name not in shape.defaults:

@@ -538,9 +538,12 @@ async def test_pages_of_a_configuration_are_read():
 @pytest.mark.parametrize(
     ("pages", "said"),
     [
-        ({"argument": "fron"}, "pages.argument: there is no argument 'fron'; did you mean from?"),
+        (
+            {"argument": "fron"},
+            "pages.argument: the tool has no argument 'fron'; did you mean from?",
+        ),
         ({"argument": ""}, "pages.argument: pages of style 'cursor' need the argument"),
-        ({"size": "counts"}, "pages.size: there is no argument 'counts'; did you mean count?"),
+        ({"size": "counts"}, "pages.size: the tool has no argument 'counts'; did you mean count?"),
         ({"items": "found..rows"}, "pages.items: 'found..rows' is not a JMESPath expression."),
         ({"next": "["}, "pages.next: '[' is not a JMESPath expression."),
     ],
