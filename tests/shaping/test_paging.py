@@ -540,7 +540,7 @@ async def test_pages_of_a_configuration_are_read():
     [
         (
             {"argument": "fron"},
-            "pages.argument: the tool has no argument 'fron'; did you mean from?",
+            "the tool has no argument 'fron'; did you mean from?",
         ),
         ({"argument": ""}, "pages.argument: pages of style 'cursor' need the argument"),
         ({"size": "counts"}, "pages.size: the tool has no argument 'counts'; did you mean count?"),
