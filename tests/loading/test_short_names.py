@@ -85,6 +85,16 @@ def test_the_tools_of_a_fastapi_application_have_the_names_of_its_functions():
     ]
 
 
+@pytest.mark.parametrize("prefix", ["", "/gateway/v2"])
+def test_an_application_below_a_prefix_of_a_gateway_has_the_same_names(prefix):
+    app = FastAPI()
+    _routed(app, ("GET", "/items/{item_id}", "read_item"), ("GET", "/items/", "read_items"))
+    whole = app.openapi()
+    whole["paths"] = {f"{prefix}{path}": item for path, item in whole["paths"].items()}
+
+    assert [tool.name for tool in load_tools(whole)] == ["read_item", "read_items"]
+
+
 def test_no_name_is_made_short_where_the_settings_say_so():
     found = load_tools(application().openapi(), settings=Settings(short_names=False))
 
@@ -106,6 +116,12 @@ def test_a_prefix_stands_before_a_short_name_too():
     [
         ("read_items_items__get", "GET", "/items/", "read_items"),
         ("f_a__b__post", "POST", "/a/{b}", "f"),
+        (
+            "chat_completion_openai_deployments__model__chat_completions_post",
+            "POST",
+            "/openai/deployments/{model}/chat/completions",
+            "chat_completion",
+        ),
         ("f_a_get", "POST", "/a", ""),
         ("f_b_get", "GET", "/a", ""),
         ("f__get", "GET", "/", "f"),
