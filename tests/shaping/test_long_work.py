@@ -388,3 +388,33 @@ async def test_cancellation_ends_the_waiting(server):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+@pytest.mark.parametrize("fault", ["hangs", "breaks", "breaks once"])
+async def test_a_question_without_an_answer_leaves_a_job(server, fault):
+    asked = []
+
+    async def answer(request):
+        asked.append(request.method)
+        if request.method == "POST":
+            return httpx.Response(202, headers={"location": "/reports/42"})
+        if fault == "hangs":
+            await asyncio.sleep(60)
+        if fault == "breaks" or asked.count("GET") == 1:
+            raise httpx.ReadError("reset", request=request)
+        return httpx.Response(200, json={"id": 42})
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    settings = Settings(base_url=server.url, cache=False)
+    tools = load_tools(server.document, settings=settings, client=client)
+
+    began = time.monotonic()
+    result = await tools.call("make_report", {}, wait=0.3)
+
+    assert time.monotonic() - began < 5
+    assert asked.count("POST") == 1
+    if fault == "breaks once":
+        assert result.output == {"id": 42}
+    else:
+        assert result.metadata["job"]["url"] == f"{server.url}/reports/42"
+        assert "ask get_report" in result.header_note
