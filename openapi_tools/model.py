@@ -225,19 +225,21 @@ class SecurityScheme(_Value):
 class AnswerShape(_Value):
     """How the answers of an operation are made smaller for a model.
 
+    A member that is None is left to the settings.
+
     Attributes:
         drop: Name patterns of members that are left out at any depth, for instance `"*_url"`.
-        nulls: Whether members whose value is null are shown; None for what the settings say.
+        nulls: Whether members whose value is null are shown.
         fields: A JMESPath expression that chooses parts of the answer; empty for all of it.
-        max_items: Items of each list that are shown; 0 for what the settings say.
-        max_chars: Characters of the output as text; 0 for what the settings say.
+        max_items: Items of each list that are shown; 0 for all.
+        max_chars: Characters of the output as text; at least 100.
     """
 
-    drop: tuple[str, ...] = ()
+    drop: tuple[str, ...] | None = None
     nulls: bool | None = None
-    fields: str = ""
-    max_items: int = 0
-    max_chars: int = 0
+    fields: str | None = None
+    max_items: int | None = None
+    max_chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -36,6 +36,9 @@ class DefaultSettings:
     max_response_bytes = 10 * _MEBIBYTE
     max_file_bytes = 1024 * _MEBIBYTE
     max_output_chars = 60_000
+    max_items = 0
+    drop = ()
+    nulls = True
     max_input_chars = 4 * _MEBIBYTE
     max_base64_bytes = 8192
     download_dir = None

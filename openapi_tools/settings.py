@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable  # noqa: TC003 -- pydantic reads the annotations
 from pathlib import Path  # noqa: TC003 -- pydantic reads the annotations
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, Protocol, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    BinaryIO,
+    ClassVar,
+    Literal,
+    Protocol,
+    runtime_checkable,
+)
 
 from pydantic import (
     BaseModel,
@@ -77,6 +86,10 @@ class Settings(BaseModel):
         max_file_bytes: A binary answer larger than this, decoded, is an error where files are kept.
         max_output_chars: An output longer than this, as text, is cut and says so; the default is
             some 15,000 tokens of a model.
+        max_items: Items of each list in an answer that are shown; 0 for all.
+        drop: Name patterns of members that are left out of answers at any depth, for instance
+            `("*_url", "node_id", "_links")`; upper and lower case differ.
+        nulls: Show members of answers whose value is null.
         max_input_chars: Tool input longer than this, as JSON, is refused.
         max_base64_bytes: A binary answer up to this size comes as base64, a larger one as its media
             type and size; images that models can see may be larger.
@@ -147,6 +160,9 @@ class Settings(BaseModel):
     max_response_bytes: int = Field(default=DefaultSettings.max_response_bytes, ge=1)
     max_file_bytes: int = Field(default=DefaultSettings.max_file_bytes, ge=1)
     max_output_chars: int = Field(default=DefaultSettings.max_output_chars, ge=100)
+    max_items: int = Field(default=DefaultSettings.max_items, ge=0)
+    drop: tuple[Annotated[str, Field(min_length=1)], ...] = DefaultSettings.drop
+    nulls: bool = DefaultSettings.nulls
     max_input_chars: int = Field(default=DefaultSettings.max_input_chars, ge=1)
     max_base64_bytes: int = Field(default=DefaultSettings.max_base64_bytes, ge=0)
     download_dir: Path | None = DefaultSettings.download_dir
@@ -229,10 +245,10 @@ class Settings(BaseModel):
                 raise ValueError(f"{name!r:.{_SHOWN}} needs a media type, not {shown}.")
         return kinds
 
-    @field_validator("credential_origins", mode="before")
+    @field_validator("credential_origins", "drop", mode="before")
     @classmethod
-    def _take_one_origin(cls, origins: Any) -> Any:
-        return (origins,) if isinstance(origins, str) else origins
+    def _take_one_text(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, str) else given
 
     @field_validator("credential_origins")
     @classmethod

@@ -29,7 +29,7 @@ _COMMANDS = {
     "show": ("Show everything about one tool.", "show_command", "show"),
     "call": ("Call one tool and print its result.", "call_command", "call"),
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
-    "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
+    "serve": ("Serve the tools over MCP.", "call_command", "serve"),
     "lint": ("Check a document for errors.", "document_commands", "lint"),
     "init": ("Write a configuration file.", "init_command", "init"),
     "generate": ("Write the tools as a Python package.", "generate_command", "generate"),

@@ -23,7 +23,7 @@ from openapi_tools.result import ToolResult, contents_of
 from openapi_tools.tools.guardrails import question_of, settled
 from openapi_tools.tools.packages import check_selected, options_of
 from openapi_tools.tools.pipeline import call_id_in
-from openapi_tools.tools.tool_call import Context, ToolCall, member_of, read_call, with_approve
+from openapi_tools.tools.tool_call import Context, ToolCall, member_of, read_call, with_members
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -223,7 +223,7 @@ class Presented:
         context = Context(state=self._coordinator) if given is None else given
         asks = _told(self._coordinator, "approval_system") is not None
         known = member_of(context, "approve") is not None
-        return with_approve(context, self._approve) if asks and not known else context
+        return with_members(context, approve=self._approve) if asks and not known else context
 
     def _call_id(self, given: object) -> str:
         """Return the id of this call where the coordinator or the input gives it."""

@@ -16,6 +16,7 @@ from openapi_tools.loading import versions
 from openapi_tools.loading.keyword_values import (
     MAX_LITERAL,
     as_boolean,
+    flags_of,
     is_longer,
     is_text,
     is_true,
@@ -32,6 +33,7 @@ from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.versions import requirements, servers
+from openapi_tools.media_types import is_json
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 from openapi_tools.visible_text import (
@@ -58,8 +60,6 @@ _STYLES = {
     "cookie": {"form", "cookie"},
 }
 _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
-_MOST_EXTENSIONS = 32
-_LONGEST_EXTENSION = 64
 
 
 class _Argument(NamedTuple):
@@ -161,7 +161,7 @@ class Inputs:
             accept=self._accept(operation),
             tags=operation.tags,
             deprecated=operation.deprecated,
-            extensions=_extensions(operation.node),
+            extensions=flags_of(operation.node),
             response_headers=self._response_headers(operation),
         )
         schemas = {name: each.schema for each, name in zip(arguments + of_body, names, strict=True)}
@@ -183,6 +183,23 @@ class Inputs:
             return self._document.references.follow(node, resource)
         except DocumentError:  # an answer that cannot be read does not spoil the request
             return None
+
+    def answer_schema(self, operation: OperationNode) -> dict[str, Any] | None:
+        """Return the schema of the first JSON answer of success; None where none can be read."""
+        schemas = self._document.answer_schemas
+        try:
+            for kind, node, resource in self._answer_types(operation):
+                if is_json(kind):
+                    target = self._document.references.follow(node, resource)
+                    given = as_dict(target.node).get("schema")
+                    made = {"properties": {"answer": schemas.convert(given, target.resource)}}
+                    whole = complete({"type": "object", **made}, schemas.closure)
+                    answer: dict[str, Any] = whole["properties"]["answer"]
+                    shared = {"$defs": whole["$defs"]} if "$defs" in whole else {}
+                    return {**answer, **shared} if answer else None
+        except DocumentError:  # as in `_answers`
+            pass
+        return None
 
     def _content(self, operation: OperationNode, kinds: tuple[str, ...]) -> Content | None:
         found = self._document.request_body(operation)
@@ -283,10 +300,9 @@ class Inputs:
     def _accept(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the media types of an operation's successful answers, JSON first."""
         if self._document.dialect.swagger:
-            produces = operation.node.get("produces", self._document.root.get("produces"))
-            kinds = list(filter(is_text, as_list(produces)))
+            kinds = self._produced(operation)
         else:
-            kinds = list(islice(self._answer_types(operation), MAX_CHOICES))
+            kinds = [kind for kind, *_ in islice(self._answer_types(operation), MAX_CHOICES)]
         clean = [
             kind
             for kind in dict.fromkeys(kinds[:MAX_CHOICES])
@@ -294,27 +310,36 @@ class Inputs:
         ]
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 
-    def _answer_types(self, operation: OperationNode) -> Iterator[str]:
+    def _answer_types(self, operation: OperationNode) -> Iterator[tuple[str, Any, Resource]]:
+        """Yield the media types of success, each with the object that has its schema."""
         only = len(as_dict(operation.node.get("responses"))) == 1
-        for status, answer in self._answers(operation):
+        for status, answer, resource in self._answers(operation):
             if status.startswith("2") or (status == "default" and only):
-                yield from as_dict(answer.get("content"))
+                content = as_dict(answer.get("content"))
+                if self._document.dialect.swagger:
+                    content = dict.fromkeys(self._produced(operation), answer)
+                yield from ((kind, node, resource) for kind, node in content.items())
+
+    def _produced(self, operation: OperationNode) -> list[str]:
+        """Return the media types of answers in Swagger 2.0, which are for all of them."""
+        produces = operation.node.get("produces", self._document.root.get("produces"))
+        return list(filter(is_text, as_list(produces)))
 
     def _response_headers(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the headers of answers, in lower case, but for those that results keep anyway."""
-        nodes = (as_dict(answer.get("headers")) for _, answer in self._answers(operation))
+        nodes = (as_dict(answer.get("headers")) for _, answer, _ in self._answers(operation))
         names = (name.lower() for node in nodes for name in node)
         kept = (name for name in names if is_token(name) and is_kept(name) is None)
         return tuple(islice(dict.fromkeys(kept), MAX_CHOICES))
 
-    def _answers(self, operation: OperationNode) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _answers(self, operation: OperationNode) -> Iterator[tuple[str, dict[str, Any], Resource]]:
         for status, node in as_dict(operation.node.get("responses")).items():
             try:
-                answer = self._document.references.follow(node, operation.resource).node
+                answer, resource, _ = self._document.references.follow(node, operation.resource)
             except DocumentError:  # an answer that cannot be read does not spoil the request
                 continue
             if isinstance(answer, dict):
-                yield str(status), answer
+                yield str(status), answer, resource
 
 
 def _key(location: str, name: str) -> str:
@@ -371,16 +396,3 @@ def _body(content: Content, arguments: list[_Argument], names: list[str]) -> Req
     pairs = zip(arguments[:count], names[:count], strict=True)
     properties = tuple(Property(argument.wire, name) for argument, name in pairs)
     return replace(body, properties=properties, encodings=encodings)
-
-
-def _extensions(node: dict[str, Any]) -> tuple[str, ...]:
-    """Return the names of an operation's flags: `x-` members that are `true`."""
-    names = [
-        name
-        for name in node
-        if name.startswith("x-")
-        and len(name) <= _LONGEST_EXTENSION
-        and name.isprintable()
-        and node[name] is True
-    ]
-    return tuple(sorted(names)[:_MOST_EXTENSIONS])

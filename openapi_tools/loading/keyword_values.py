@@ -292,3 +292,20 @@ def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
     _describe(out, f"`{name}` selects the variant{': ' + values if values else ''}.")
     if "anyOf" not in out:
         out.setdefault("additionalProperties", True)
+
+
+_MOST_FLAGS = 32
+_LONGEST_FLAG = 64
+
+
+def flags_of(node: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of an operation's flags: `x-` members that are `true`."""
+    names = [
+        name
+        for name in node
+        if name.startswith("x-")
+        and len(name) <= _LONGEST_FLAG
+        and name.isprintable()
+        and node[name] is True
+    ]
+    return tuple(sorted(names)[:_MOST_FLAGS])

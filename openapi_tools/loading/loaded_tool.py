@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.errors import DocumentError, InputError
+from openapi_tools import responses
+from openapi_tools.errors import DocumentError, InputError, SettingsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import unescape
 from openapi_tools.loading.inputs import Inputs
@@ -89,7 +90,15 @@ class Operations(NamedTuple):
 class LoadedTool(OperationTool):
     """A tool whose description, schema and operation are built when they are first looked at."""
 
-    __slots__ = ("_facts", "_input_schema", "_node", "_operation", "_shape", "_shared")
+    __slots__ = (
+        "_answer_schema",
+        "_facts",
+        "_input_schema",
+        "_node",
+        "_operation",
+        "_shape",
+        "_shared",
+    )
 
     def __init__(
         self,
@@ -104,6 +113,7 @@ class LoadedTool(OperationTool):
         self._shared = shared
         self._node = node
         self._input_schema: dict[str, Any] | None = None
+        self._answer_schema: dict[str, Any] | None = None
         self._operation: Operation | None = None
 
     @property
@@ -161,6 +171,15 @@ class LoadedTool(OperationTool):
         """Return the schema of the document, without the user's shape."""
         with self._shared.turn:
             return self._shared.inputs.input_schema(self._found(), self._kinds())
+
+    @property
+    def answer_schema(self) -> dict[str, Any] | None:
+        """JSON Schema 2020-12 of the first JSON answer of success; None if that is unknown."""
+        if self._answer_schema is None:
+            with self._shared.turn:
+                found = self._shared.inputs.answer_schema(self._found())
+                self._answer_schema = {} if found is None else found
+        return self._answer_schema or None
 
     @property
     def operation(self) -> Operation:
@@ -239,6 +258,11 @@ def _check_shape(
     schema = tool.own_schema()
     config.check(faults(shape, schema, tool.description_chars), place)
     _ = tool.operation  # raises for a faulty document
+    if shape.answer is not None and shape.answer.fields:
+        try:
+            responses.answer_shape.check_fields(shape.answer.fields, tool.answer_schema)
+        except SettingsError as error:
+            config.fail((*place, "answer", "fields"), error.reason.removeprefix("fields: "))
     values = {("fixed", name): value for name, value in shape.fixed.items()}
     values |= {("defaults", name): value for name, value in shape.defaults.items()}
     if not values:

@@ -117,11 +117,20 @@ class Document:
 
     @cached_property
     def schemas(self) -> Schemas:
-        """Converts the document's schemas."""
+        """Converts the schemas of requests."""
+        return self._schemas("readOnly")
+
+    @cached_property
+    def answer_schemas(self) -> Schemas:
+        """Converts the schemas of answers."""
+        return self._schemas("writeOnly")
+
+    def _schemas(self, hidden: str) -> Schemas:
         return Schemas(
             self.references,
             ref_siblings=self.dialect.modern,
             description_chars=self.settings.description_chars,
+            hidden=hidden,
         )
 
     @property

@@ -67,10 +67,18 @@ _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class Schemas:
-    """Converts the schemas of one document; with `ref_siblings` as of 3.1 and later."""
+    """Converts the schemas of one document; with `ref_siblings` as of 3.1 and later.
+
+    Members that are marked `hidden` are left out: `readOnly` of requests, `writeOnly` of answers.
+    """
 
     def __init__(
-        self, references: References, *, ref_siblings: bool, description_chars: int
+        self,
+        references: References,
+        *,
+        ref_siblings: bool,
+        description_chars: int,
+        hidden: str = "readOnly",
     ) -> None:
         self._references = references
         self._ref_siblings = ref_siblings
@@ -83,7 +91,8 @@ class Schemas:
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
         self._recursive: dict[str, bool] = {}
-        self._read_only = _ReadOnly(references, self._limits)
+        self._hidden = hidden
+        self._marked = _Marked(references, hidden, self._limits)
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
         """Return a Schema Object or a boolean as JSON Schema 2020-12; `{}` for anything else.
@@ -240,16 +249,16 @@ class Schemas:
     def _map(
         self, key: str, values: dict[str, Any], resource: Resource, depth: int
     ) -> dict[str, Any]:
-        """Convert a map of schemas; members that only the server may write are not offered."""
+        """Convert a map of schemas; members that are hidden are left out."""
         names = "".join(values)
         named = len(names) <= MAX_LABEL and names.isprintable()  # all of them at once
-        hides = key == "properties"
+        hides, mark = key == "properties", self._hidden
         out = {}
         for name, value in values.items():
             if not named and not is_name(name):
                 continue
-            marked = hides and value.__class__ is dict and ("$ref" in value or "readOnly" in value)
-            if marked and self._read_only.is_hidden(value, resource):
+            marked = hides and value.__class__ is dict and ("$ref" in value or mark in value)
+            if marked and self._marked.is_hidden(value, resource):
                 continue
             make = self.convert if depth > 1 or self._open else self._member
             out[name] = make(value, resource, depth)
@@ -268,12 +277,12 @@ class Schemas:
         """Translate the keywords of other versions, and merge `allOf`."""
         modernise(out)
         if "required" in out:
-            self._read_only.not_required(out, node, resource)
+            self._marked.not_required(out, node, resource)
         if "discriminator" in node:
             explain_discriminator(out, visible_in(node["discriminator"]))
         if "allOf" in out:
             out = merge_all(out, self._inlined)
-            self._read_only.not_required_of_any(out, node, resource)
+            self._marked.not_required_of_any(out, node, resource)
         return nullable(out) if is_nullable(node) else out
 
     def _inlined(self, branch: dict[str, Any]) -> dict[str, Any]:
@@ -314,18 +323,21 @@ def _listed(node: dict[str, Any], key: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-class _ReadOnly:
-    """Finds the members of one document's schemas that only the server may write."""
+class _Marked:
+    """Finds the members of one document's schemas that have a mark, such as `readOnly`."""
 
-    def __init__(self, references: References, limits: Callable[[dict[str, Any]], bool]) -> None:
+    def __init__(
+        self, references: References, mark: str, limits: Callable[[dict[str, Any]], bool]
+    ) -> None:
         self._references = references
+        self._mark = mark
         self._limits = limits
         self._known: dict[str, bool] = {}
 
     def not_required_of_any(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> None:
-        """Drop the names from a merged `required`, in place, that any branch marks `readOnly`."""
+        """Drop the names from a merged `required`, in place, that any branch marks."""
         if "required" not in out:
             return
         hidden = set(self._hidden(node, resource)) - out.get("properties", {}).keys()
@@ -334,7 +346,7 @@ class _ReadOnly:
             del out["required"]
 
     def _hidden(self, node: Any, resource: Resource) -> Iterator[str]:
-        """Yield the members of a schema and of its `allOf` that only the server may write."""
+        """Yield the members of a schema and of its `allOf` that have the mark."""
         waiting = [(node, resource)]
         seen: set[tuple[int, int]] = set()
         while waiting and len(seen) < _MAX_BRANCHES:
@@ -352,10 +364,10 @@ class _ReadOnly:
             waiting += [(branch, owner) for branch in _listed(node, "allOf")]
 
     def is_hidden(self, value: Any, resource: Resource) -> bool:
-        """Tell whether a member, or the component it refers to, is `readOnly`."""
+        """Tell whether a member, or the component it refers to, has the mark."""
         if not isinstance(value, dict):
             return False
-        if "readOnly" in value and is_true(value["readOnly"]):
+        if self._mark in value and is_true(value[self._mark]):
             return True
         if "$ref" not in value:
             return False
@@ -363,7 +375,7 @@ class _ReadOnly:
         hidden = self._known.get(ref) if type(ref) is str else None
         if hidden is None:
             found = self._references.follow(value, resource).node
-            hidden = isinstance(found, dict) and is_true(found.get("readOnly"))
+            hidden = isinstance(found, dict) and is_true(found.get(self._mark))
             if type(ref) is str:
                 self._known[ref] = hidden
         return hidden

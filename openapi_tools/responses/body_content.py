@@ -80,6 +80,7 @@ class Content:
     whole: int = 0  # characters of the whole, if the value is only its beginning
     cut: bool = False  # the value is a text that ends with a mark
     file: dict[str, Any] | None = None  # facts about the file that holds it
+    is_data: bool = False  # the value was JSON, or lines or events that hold some
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +122,14 @@ def read_content(body: Body, shape: Shape) -> Content:
         return _json(body, most, shape.values)
     if is_json_lines(kind) or is_json_sequence(kind):
         data = _whole_lines(body) if body.cut else body.data
-        return Content(*read_each(data, b"\n" if is_json_lines(kind) else b"\x1e", most))
+        values, notes = read_each(data, b"\n" if is_json_lines(kind) else b"\x1e", most)
+        return Content(values, notes, is_data=True)
     if kind != _EVENTS and not is_multipart(kind):
         return _text_or_bytes(body, kind, shape)
-    found = Content(*read_events(body.data, most)) if kind == _EVENTS else _multipart(body, shape)
+    if kind == _EVENTS:
+        found = Content(*read_events(body.data, most), is_data=True)
+    else:
+        found = _multipart(body, shape)
     goes_on = PARTLY in found.notes and _STREAM.match(body.data)
     if found.value or goes_on or not body.data.strip():
         return found
@@ -140,7 +145,7 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
         start = body.data[:_SHOWN].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         with suppress(ValueError):  # an object or array under another name
             if start in (b"{", b"["):
-                return Content(*read_json(body.data, values=shape.values))
+                return Content(*read_json(body.data, values=shape.values), is_data=True)
     if (kind in _HTML and not shape.html) or (undeclared and looks_like_html(body.data)):
         page = decode_text(body.data, parameter(body.media_type, "charset"), most=LOOKED_AT)
         whole = page.length if page.length > LOOKED_AT else 0
@@ -169,7 +174,7 @@ def _json(body: Body, most: int, values: int) -> Content:
     """Return a value, or a list of values that stand one on each line."""
     try:
         charset = parameter(body.media_type, "charset")
-        return Content(*read_json(body.data, charset, values=values))
+        return Content(*read_json(body.data, charset, values=values), is_data=True)
     except ValueError as error:
         if body.cut:
             return _unfinished(body, most)
@@ -177,7 +182,7 @@ def _json(body: Body, most: int, values: int) -> Content:
             return Content(None)
         lines, notes = read_each(body.data, b"\n", most)
         if len(lines) > 1 and UNREADABLE not in notes:
-            return Content(lines, [*notes, _SEVERAL])
+            return Content(lines, [*notes, _SEVERAL], is_data=True)
         text = decode_text(body.data[: 100 * _SHOWN]).text
         html = looks_like_html(body.data)
         shown = page_text(text) if html else clean_text(text)
@@ -190,9 +195,10 @@ def _unfinished(body: Body, most: int) -> Content:
     """Return the values of the whole lines of cut JSON, or one value, closed early."""
     lines, notes = read_each(_whole_lines(body), b"\n", most)
     if lines and UNREADABLE not in notes:
-        return Content(lines, notes)
+        return Content(lines, notes, is_data=True)
     try:
-        return Content(*read_begun(body.data, parameter(body.media_type, "charset")))
+        charset = parameter(body.media_type, "charset")
+        return Content(*read_begun(body.data, charset), is_data=True)
     except ValueError:
         raise CallError("decode", "no whole value came") from None
 

@@ -17,7 +17,15 @@ from openapi_tools.http_rules import header_label, is_kept, linked
 from openapi_tools.media_types import essence, is_json, parameter
 from openapi_tools.responses.body_content import Body, Content, Shape, as_file, read_content
 from openapi_tools.responses.server_json import PARTLY, VALUES, clean, read_json, words_of
-from openapi_tools.responses.shown_text import as_utf8, clean_text, decode_text, encode, shorten
+from openapi_tools.responses.shown_text import (
+    advice,
+    as_utf8,
+    clean_text,
+    decode_text,
+    encode,
+    marked,
+    shorten,
+)
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.failures import retry_after, timed_out
 
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from openapi_tools.errors import ErrorType
     from openapi_tools.model import Operation
     from openapi_tools.redaction import Redactor
+    from openapi_tools.responses.answer_shape import Shaper
     from openapi_tools.responses.body_content import Keep
     from openapi_tools.settings import Settings
     from openapi_tools.transport.sender import Answer
@@ -82,6 +91,7 @@ def read_answer(
     redactor: Redactor | None = None,
     keep: Keep | None = None,
     after: FollowUp | None = None,
+    shaper: Shaper | None = None,
 ) -> ToolResult:
     """Return an answer as a result.
 
@@ -96,6 +106,7 @@ def read_answer(
         redactor: Masks secrets before anything is read or cut.
         keep: Keeps binary content in a store.
         after: Finds what follows the answer: the next page, or the end of long work.
+        shaper: Makes JSON answers of success smaller; None for all of them.
 
     Raises:
         CallError: `timeout`: no whole value came in time.
@@ -107,20 +118,17 @@ def read_answer(
     metadata = _metadata(answer, headers, media_type)
     if not _succeeded(answer):
         return _failed(answer, metadata)
+    most = settings.max_output_chars if shaper is None else shaper.max_chars
     try:
-        content = _content(answer, media_type, operation, settings, keep=keep)
+        content = _content(answer, media_type, operation, (settings, most), keep=keep)
     except CallError as error:
-        if answer.cut:
-            late = timed_out(answer.request, operation.timeout or settings.timeout)
-            late.attempts = answer.attempts
-            raise late from None
-        reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
-        facts = {"status": answer.status}
-        return ToolResult.failed(error.kind, reason, metadata=metadata, facts=facts)
+        return _unread(error, answer, metadata, operation.timeout or settings.timeout)
     if content.file is not None:
         metadata["file"] = content.file
     note = _header_note(headers, after.read(content.value, headers) if after is not None else "")
-    output = _output(content, answer, metadata, (operation, settings))
+    if shaper is not None:
+        note = "; ".join(filter(None, (shaper.apply(content, metadata), note)))
+    output = _output(content, answer, metadata, (operation, settings, shaper))
     return ToolResult.ok(output, metadata, header_note=note)
 
 
@@ -128,6 +136,17 @@ def _succeeded(answer: Answer) -> bool:
     if answer.status == HTTPStatus.NOT_MODIFIED:
         return any(name in answer.request.headers for name in _CONDITIONS)
     return 200 <= answer.status < 300  # noqa: PLR2004
+
+
+def _unread(error: CallError, answer: Answer, facts: dict[str, Any], limit: float) -> ToolResult:
+    """Return the result of an answer that cannot be read; `timeout` where the time cut it."""
+    if answer.cut:
+        late = timed_out(answer.request, limit)
+        late.attempts = answer.attempts
+        raise late from None
+    reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
+    status = {"status": answer.status}
+    return ToolResult.failed(error.kind, reason, metadata=facts, facts=status)
 
 
 def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[str, Any]:
@@ -150,10 +169,11 @@ def _content(
     answer: Answer,
     media_type: str,
     operation: Operation,
-    settings: Settings,
+    limits: tuple[Settings, int],
     *,
     keep: Keep | None = None,
 ) -> Content:
+    settings, most = limits
     disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
     if answer.file is not None and keep is not None:
         return as_file(keep, answer.file, disposition, essence(media_type) or _OCTETS)
@@ -161,12 +181,12 @@ def _content(
         return Content(None)
     if media_type == "application/json":
         try:
-            return Content(*read_json(answer.content, values=_values(settings)))
+            return Content(*read_json(answer.content, values=_values(settings)), is_data=True)
         except ValueError:
             pass  # read below, which describes the error
     body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
     shape = Shape(
-        room=_room(settings.max_output_chars),
+        room=_room(most),
         keep=keep,
         base64=settings.max_base64_bytes,
         html=any("html" in media_type for media_type in operation.accept),
@@ -184,7 +204,7 @@ def _output(
     content: Content,
     answer: Answer,
     metadata: dict[str, Any],
-    about: tuple[Operation, Settings],
+    about: tuple[Operation, Settings, Shaper | None],
 ) -> Any:
     """Return the value within the cap; the metadata notes the rest."""
     notes = list(content.notes)
@@ -193,52 +213,34 @@ def _output(
         why = "the time was over" if answer.cut == "timeout" else "it grew too large"
         notes.append(f"the stream was cut, because {why}")
         goes_on = f"the stream went on; {why}"
-    most = about[1].max_output_chars
+    operation, settings, shaper = about
+    most = settings.max_output_chars if shaper is None else shaper.max_chars
+    # A chosen value may be larger than the answer.
+    size = len(answer.content) if "shaped" not in metadata else most * _GROWTH + 1
+    left_out = metadata.get("shaped", {}).get("items", 0)
     room = most - (len(goes_on) + _MARKER if goes_on else 0)
-    value, is_cut = _fitted(content.value, len(answer.content), room)
+    room = _room(room) if left_out else room
+    value, is_cut = _fitted(content.value, size, room)
     if is_cut and room == most:
-        value, _ = _fitted(content.value, len(answer.content), _room(most))
-    if (is_cut or content.cut) and not goes_on and most >= _ROOMY:
-        value = _marked(value, _advice(*about))
+        value, _ = _fitted(content.value, size, _room(most))
+    if (is_cut or content.cut or left_out) and not goes_on and most >= _ROOMY:
+        limits = (most, settings.max_output_chars) if is_cut or content.cut else None
+        value = marked(value, advice(operation.paging, limits, shaper, left_out=left_out))
     if content.omitted or content.whole or is_cut or goes_on:
         total = content.omitted or content.whole or decode_text(answer.content, most=0).length
         kept = 0 if content.omitted else len(encode(value))
         metadata["truncated"] = {"chars": total, "kept": kept}
     if notes:
         metadata["notes"] = notes
-    return _marked(value, goes_on) if goes_on and not isinstance(value, str) else value
+    value = marked(value, goes_on) if goes_on and not isinstance(value, str) else value
+    if "shaped" in metadata:
+        metadata["shaped"] |= {"received": len(answer.content), "chars": len(encode(value))}
+    return value
 
 
 def _room(most: int) -> int:
     """Return the characters for an answer that is cut, beside the words about that."""
     return most - _ADVICE if most >= _ROOMY else most
-
-
-def _advice(operation: Operation, settings: Settings) -> str:
-    """Return how to get the rest of an answer that is cut, in at most 200 characters."""
-    paging = operation.paging
-    asks = paging and [
-        *([f"{paging.size:.40} asks for fewer items"] if paging.size else []),
-        *([f"{paging.argument:.40} for the next ones"] if paging.argument else []),
-    ]
-    limit = f"the limit is Settings(max_output_chars={settings.max_output_chars})"
-    return f"{', '.join(asks)}; {limit}" if asks else limit
-
-
-def _marked(value: Any, words: str) -> Any:
-    """Return a value with words about its missing part behind it, or behind the mark there."""
-    match value:
-        case str():
-            return f"{value.removesuffix(']')}; {words}]"
-        case [*items, str(last)] if last.startswith("… "):
-            return [*items, f"{last}; {words}"]
-        case list():
-            return [*value, f"… {words}"]
-        case dict():
-            said = f"{value['…']}; " if isinstance(value.get("…"), str) else ""
-            return {**value, "…": f"{said}{words}"}
-        case _:
-            return value
 
 
 def _fitted(value: Any, size: int, room: int) -> tuple[Any, bool]:

@@ -15,6 +15,9 @@ from openapi_tools.redaction import excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from openapi_tools.model import Paging
+    from openapi_tools.responses.answer_shape import Shaper
+
 _CODECS = {
     **dict.fromkeys(("ascii", "us-ascii", "utf-8", "utf8"), "utf-8"),
     **dict.fromkeys(("iso-8859-1", "iso8859-1", "latin-1", "latin1"), "latin-1"),
@@ -185,6 +188,8 @@ _LEAST = 40  # characters below which a cut value is useless
 _ELLIPSIS = "…"
 _INFINITY = len('"-Infinity"')
 _ITEM_MARKER = 48
+_LEFT_OUT = re.compile("… [0-9]{1,9} of ([0-9]{1,9}) items left out")
+"""The mark of a list that `max_items` has cut."""
 _MEMBER_MARKER = 40
 
 
@@ -248,6 +253,9 @@ class _Cutter:
         return cut_text(value if isinstance(value, str) else encode(value), room)
 
     def _cut_list(self, items: list[Any], room: int) -> list[Any]:
+        total = len(items)
+        if items and isinstance(items[-1], str) and (known := _LEFT_OUT.fullmatch(items[-1])):
+            items, total = items[:-1], int(known[1])
         kept: list[Any] = []
         left = room - 2 - _ITEM_MARKER
         for item in items:
@@ -258,8 +266,8 @@ class _Cutter:
                 break
             kept.append(item)
             left -= size + 1
-        if len(kept) < len(items):
-            kept.append(f"{_ELLIPSIS} {len(items) - len(kept)} of {len(items)} items left out")
+        if len(kept) < total:
+            kept.append(f"{_ELLIPSIS} {total - len(kept)} of {total} items left out")
         return kept
 
     def _cut_dict(self, members: dict[str, Any], room: int) -> dict[str, Any]:
@@ -291,6 +299,41 @@ def _share(wishes: list[int], room: int) -> int:
             return fair
         room -= wish
     return room
+
+
+def marked(value: Any, words: str) -> Any:
+    """Return a value with words about its missing part behind it, or behind the mark there."""
+    match value:
+        case str():
+            return f"{value.removesuffix(']')}; {words}]"
+        case [*items, str(last)] if last.startswith("… "):
+            return [*items, f"{last}; {words}"]
+        case list():
+            return [*value, f"… {words}"]
+        case dict():
+            said = f"{value[_ELLIPSIS]}; " if isinstance(value.get(_ELLIPSIS), str) else ""
+            return {**value, _ELLIPSIS: f"{said}{words}"}
+        case _:
+            return value
+
+
+def advice(
+    paging: Paging | None, limits: tuple[int, int] | None, shaper: Shaper | None, *, left_out: int
+) -> str:
+    """Return how a model may get the rest of an answer, in about 200 characters.
+
+    `limits` are the characters of a cut answer and the usual ones; `left_out` are items.
+    """
+    ways = [f"{paging.size:.40} asks for fewer items"] if paging and paging.size else []
+    ways += [f"{paging.argument:.40} for the next ones"] if paging and paging.argument else []
+    told = [", ".join(ways), "fields chooses parts" if shaper and shaper.chooses else ""]
+    if limits is not None:
+        usual = limits[0] == limits[1]
+        option = f"Settings(max_output_chars={limits[0]})" if usual else f"max_chars={limits[0]}"
+        told.append(f"the limit is {option}")
+    if left_out and shaper:
+        told.append(f"max_items is {shaper.max_items}")
+    return "; ".join(filter(None, told))
 
 
 def cut_text(text: str, room: int, whole: int = 0) -> str:

@@ -6,7 +6,7 @@ Everything in them is plain data: nothing is a template, and nothing is executed
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -28,16 +28,16 @@ class _Table(BaseModel):
 class Answers(_Table):
     """How answers are made smaller; `fields` is JMESPath."""
 
-    drop: tuple[str, ...] = ()
+    drop: tuple[Annotated[str, Field(min_length=1)], ...] | None = None
     nulls: bool | None = None
-    max_items: int = Field(default=0, ge=0)
-    max_chars: int = Field(default=0, ge=0)
+    max_items: int | None = Field(default=None, ge=0)
+    max_chars: int | None = Field(default=None, ge=100)
 
 
 class ToolAnswers(Answers):
     """How the answers of one tool are made smaller."""
 
-    fields: str = ""
+    fields: str | None = None
 
 
 class Pages(_Table):

@@ -119,8 +119,7 @@ def over_answer(answer: AnswerShape | None, other: AnswerShape | None) -> Answer
     """Return both shapes of answers as one; the first counts where both say something."""
     if answer is None or other is None:
         return answer or other
-    members = {item.name: getattr(answer, item.name) for item in fields(answer)}
-    unset = [name for name, value in members.items() if not value and value is not False]
+    unset = [item.name for item in fields(answer) if getattr(answer, item.name) is None]
     return replace(answer, **{name: getattr(other, name) for name in unset})
 
 

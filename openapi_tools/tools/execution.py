@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from openapi_tools import shaping
+from openapi_tools import responses, shaping
 from openapi_tools.auth.credentials import NOTHING
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError
 from openapi_tools.http_rules import is_safe, read_url, without_pairs
+from openapi_tools.model import AnswerShape
 from openapi_tools.options import uncut
 from openapi_tools.redaction import excerpt, hide
 from openapi_tools.requests.builder import RequestPlan, described
@@ -21,7 +23,7 @@ from openapi_tools.responses.reader import read_answer
 from openapi_tools.responses.server_json import words_of
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.guardrails import asked
-from openapi_tools.tools.tool_call import PLAIN, PerCall, member_of, wait_of
+from openapi_tools.tools.tool_call import PLAIN, Context, PerCall, member_of, wait_of
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import retry_after, timed_out, to_end
 from openapi_tools.validation.engine import is_large
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.auth.credentials import Credentials, Grant
     from openapi_tools.redaction import Redactor
+    from openapi_tools.responses.answer_shape import Shaper, Shapes
     from openapi_tools.shaping.files import Files
     from openapi_tools.tools.tool import OperationTool, Session
     from openapi_tools.transport.sender import Answer, Attempts, Sender
@@ -60,6 +63,7 @@ class PreparedCall:
     credentials: Credentials
     redactor: Redactor
     key: str = ""
+    shaper: Shaper | None = None
     grant: Grant = NOTHING
     request: httpx.Request | None = None
     own: PerCall = PLAIN
@@ -97,6 +101,11 @@ class Execution:
         if session.settings.download_dir is not None or session.settings.files is not None:
             store: Any = shaping.files.store_of(session.settings)
             self._files = shaping.files.Files(store, session.settings)
+        self._shapes: Shapes | None = None
+        known, own = session.settings, self._operation.answer
+        if own is not None or known.drop or known.max_items or not known.nulls:
+            self._shapes = responses.answer_shape.Shapes(tool, known)
+        self._shaper = None if self._shapes is None else self._shapes.usual
 
     async def result(
         self,
@@ -118,6 +127,7 @@ class Execution:
             prepared = self._prepare(arguments, context, redactor)
             if own is not None or context is not None:
                 prepared.own, prepared.wait = own or PLAIN, wait_of(own, context)
+            prepared.shaper = self._shaper if context is None else await self._shaper_for(context)
             if settings.dry_run:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
@@ -200,6 +210,18 @@ class Execution:
         toolset, server = self._session.toolset and self._session.toolset(), self._bounds.server
         same = (t for t in toolset or () if self._session.bounds(t.operation).server == server)
         return asker_of(same, read_url(address), server)
+
+    async def _shaper_for(self, context: Any) -> Shaper | None:
+        """Return what makes the answer of a call smaller, if its context says something."""
+        shape, fields = member_of(context, "answer"), member_of(context, "fields")
+        if not isinstance(context, Context | Mapping):  # others may mean other things by it
+            fields = fields if isinstance(fields, str) else None
+            shape = shape if isinstance(shape, AnswerShape | Mapping) else None
+        if shape is None and fields is None:
+            return self._shaper
+        if self._shapes is None:
+            self._shapes = responses.answer_shape.Shapes(self._tool, self._session.settings)
+        return await self._shapes.of_call(shape, fields)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request of a call, as `OperationTool.preview` does."""
@@ -312,17 +334,19 @@ class Execution:
         """Return the result of an answer, without secrets that the server repeats."""
         answer, session, redactor = attempts.answer, self._session, prepared.redactor
         operation, settings = self._operation, session.settings
-        after = prepared.after = self._after(prepared, answer)
+        after, shaper = self._after(prepared, answer), prepared.shaper
+        prepared.after = after
         if prepared.own.is_page:
             operation, settings = uncut(operation, settings)
+            shaper = shaper and shaper.of_page(settings.max_output_chars)
         keep = self._files and self._files.keep
 
         def read() -> ToolResult:
-            return read_answer(
-                answer, operation, settings, redactor=redactor, keep=keep, after=after
-            )
+            about: Any = {"keep": keep, "after": after, "shaper": shaper}
+            return read_answer(answer, operation, settings, redactor=redactor, **about)
 
-        in_thread = len(answer.content) > _LARGE or answer.file is not None
+        chooses = shaper is not None and bool(shaper.fields)
+        in_thread = len(answer.content) > _LARGE or answer.file is not None or chooses
         result = await self._apart(attempts, read) if in_thread else read()
         note = prepared.grant.note
         if note:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
 from openapi_tools.result import ToolResult
-from openapi_tools.tools.tool_call import ToolCall, member_of, with_approve
+from openapi_tools.tools.tool_call import ToolCall, member_of, with_members
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -183,7 +183,7 @@ def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any
         ask = member_of(context, "approve")
         return _same(call.arguments, tool.check(dict(shown))) or (callable(ask) and ask(call))
 
-    return with_approve(context, approve)
+    return with_members(context, approve=approve)
 
 
 def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:

@@ -30,6 +30,7 @@ from openapi_tools.tools.tool_call import (
     read_call,
     read_id,
     taken,
+    with_members,
 )
 from openapi_tools.tools.toolset import no_such_tool, open_session
 from openapi_tools.validation.checker import Checker
@@ -285,8 +286,10 @@ async def answer_call(
     profile: str | None,
     context: Any,
     wait: float | None = None,
+    fields: str | None = None,
 ) -> ToolResult:
     """Call a tool by name and arguments or by a tool call, as `Toolset.call` does."""
+    context = context if fields is None else with_members(context, fields=fields)
     name, own = given[0], {} if given[1] is None else given[1]
     if not isinstance(name, str):
         try:

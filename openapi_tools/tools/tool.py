@@ -157,6 +157,10 @@ class OperationTool:
         raise NotImplementedError
 
     @property
+    def answer_schema(self) -> dict[str, Any] | None:
+        """JSON Schema 2020-12 of an answer; None if unknown, as in generated packages."""
+
+    @property
     def operation(self) -> Operation:
         """How the API is called, as plain data."""
         raise NotImplementedError
@@ -184,15 +188,13 @@ class OperationTool:
     @property
     def read_only(self) -> bool:
         """Whether a call changes nothing (RFC 9110, section 9.2.1)."""
-        operation = self.operation
-        return operation.hints.get("read_only", is_read(operation))
+        return self.operation.hints.get("read_only", is_read(self.operation))
 
     @property
     def idempotent(self) -> bool:
         """Whether two equal calls have the effect of one (RFC 9110, section 9.2.2)."""
-        operation = self.operation
-        usual = is_idempotent(operation.method) and not can_override(operation)
-        return operation.hints.get("idempotent", usual)
+        usual = is_idempotent(self.method) and not can_override(self.operation)
+        return self.operation.hints.get("idempotent", usual)
 
     @property
     def destructive(self) -> bool:
@@ -207,17 +209,15 @@ class OperationTool:
     @property
     def strict(self) -> bool:
         """Whether every argument is required and none is optional."""
-        schema = self.input_schema
-        return len(schema.get("required", ())) == len(schema["properties"])
+        return set(self.input_schema["properties"]) == {*self.input_schema.get("required", ())}
 
     @property
     def annotations(self) -> dict[str, bool]:
         """All four of MCP's hints; `destructiveHint` counts a POST as additive."""
-        operation = self.operation
-        usual = is_destructive(operation.method) or can_override(operation)
+        usual = is_destructive(self.method) or can_override(self.operation)
         return {
             "readOnlyHint": self.read_only,
-            "destructiveHint": operation.hints.get("destructive", usual),
+            "destructiveHint": self.operation.hints.get("destructive", usual),
             "idempotentHint": self.idempotent,
             "openWorldHint": True,
         }

@@ -26,7 +26,7 @@ from openapi_tools.validation.tool_input import id_text
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from openapi_tools.model import Paging
+    from openapi_tools.model import AnswerShape, Paging
     from openapi_tools.shaping.paging import Step
 
 logger = logging.getLogger("openapi_tools")
@@ -139,12 +139,16 @@ class Context:
         approve: Asks a human about a call and returns True for a yes; may be async.
         state: Anything for your guardrails.
         wait: Seconds to wait for the end of long work; None for what the tool or settings say.
+        answer: An `AnswerShape`, or a mapping of its members: how this answer is made smaller.
+        fields: A JMESPath expression that chooses parts of the answer, before that of `answer`.
     """
 
     credentials: Mapping[str, Any] | None = field(default=None, repr=False)
     approve: Callable[[ToolCall], bool | Awaitable[bool]] | None = None
     state: Any = None
     wait: float | None = None
+    answer: AnswerShape | Mapping[str, Any] | None = None
+    fields: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -208,17 +212,17 @@ async def context_for(source: Any, *facts: Any) -> Any:
     return await given if inspect.isawaitable(given) else given
 
 
-def with_approve(context: Any, approve: Callable[[ToolCall], Any]) -> Any:
-    """Return a copy of a context with another `approve`."""
-    if isinstance(context, Mapping):
-        return {**context, "approve": approve}
-    return _Approved(context, approve)
+def with_members(context: Any, **members: Any) -> Any:
+    """Return a copy of a context with other members."""
+    if context is None or isinstance(context, Mapping):
+        return {**(context or {}), **members}
+    return _Overlaid(context, members)
 
 
-class _Approved:
-    def __init__(self, context: Any, approve: Callable[[ToolCall], Any]) -> None:
+class _Overlaid:
+    def __init__(self, context: Any, members: dict[str, Any]) -> None:
         self._context = context
-        self.approve = approve
+        self.__dict__.update(members)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

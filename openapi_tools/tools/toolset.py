@@ -230,6 +230,7 @@ class Toolset:
         context: Any = None,
         profile: str | None = None,
         wait: float | None = None,
+        fields: str | None = None,
     ) -> ToolResult:
         """Call a tool by name, or run a model's tool call.
 
@@ -239,13 +240,15 @@ class Toolset:
             context: As for `execute`.
             profile: Of the model's definitions; by default that of the last `definitions`.
             wait: Seconds for the end of long work; else as the context, tool or settings say.
+            fields: A JMESPath expression that chooses parts of the answer, for instance
+                `"[].{id: id, title: title}"`; it is checked before the call.
 
         Returns:
             As `execute`; an error result also for an unknown tool or an unreadable call.
         """
         known = self._profile if profile is None else profile
         given = (call, arguments)
-        told = {"context": context, "wait": wait}
+        told = {"context": context, "wait": wait, "fields": fields}
         result: ToolResult = await _pipeline().answer_call(self, given, profile=known, **told)
         return result
 

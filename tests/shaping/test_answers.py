@@ -1,13 +1,20 @@
 """Answers of the right size: compact, cut with a mark, and shaped by settings, tool and call."""
 
 import json
+import re
+import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import httpx
 import pytest
 from documents import document, operation
+from ticker import leaves_free
 
-from openapi_tools import Settings, load_tools
+from openapi_tools import Context, Settings, load_tools
+from openapi_tools.contracts import langchain
 from openapi_tools.json_values import text_of
+from openapi_tools.model import AnswerShape
 
 
 def toolset_of(answer, *, media_type="application/json", schema=None, **settings):
@@ -76,3 +83,296 @@ async def test_what_fits_without_blanks_is_not_cut():
     assert len(json.dumps(value)) > room
     assert (whole.output, "truncated" in whole.metadata) == (value, False)
     assert "truncated" in cut.metadata
+
+
+USER = {"login": "ann", "url": "u", "avatar_url": "a", "node_id": "n", "site_admin": None}
+ISSUE = {"id": 1, "html_url": "h", "title": "t", "user": USER, "assignee": None, "_links": {}}
+DROP = ("*_url", "url", "node_id", "_links")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ISSUE),
+        ({"nulls": True, "drop": (), "max_items": 0}, ISSUE),
+        ({"drop": DROP}, {**dict.fromkeys(("id", "title", "user", "assignee"))} | {
+            "id": 1, "title": "t", "user": {"login": "ann", "site_admin": None}}),
+        ({"nulls": False, "drop": "[!t]*"}, {"title": "t"}),
+        ({"nulls": False, "drop": DROP}, {"id": 1, "title": "t", "user": {"login": "ann"}}),
+        ({"drop": ["TITLE", "use?", "*i*d*", "_links", "assignee"]},
+         {"html_url": "h", "title": "t"}),
+    ],
+    ids=["defaults", "the defaults", "drop", "one pattern", "both", "case and wildcards"],
+)  # fmt: skip
+async def test_members_are_left_out_at_any_depth(settings, expected):
+    result = await read([ISSUE], **settings)
+
+    assert result.output == [expected]
+    assert ("shaped" in result.metadata) is (expected is not ISSUE)
+
+
+async def test_what_is_left_out_is_counted():
+    result = await read([ISSUE, ISSUE, ISSUE], drop=DROP, nulls=False, max_items=2)
+
+    counts = {"dropped": 10, "nulls": 4, "items": 1}
+    sizes = {"received": len(json.dumps([ISSUE] * 3)), "chars": len(str(result))}
+    assert result.metadata["shaped"] == {**counts, **sizes}
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ([1, 2, 3], [1, 2, "… 1 of 3 items left out; max_items is 2"]),
+        ([1, 2], [1, 2]),
+        (
+            {"items": [[1, 2, 3], [4]], "n": 2},
+            {"items": [[1, 2, "… 1 of 3 items left out"], [4]], "n": 2, "…": "max_items is 2"},
+        ),
+        (7, 7),
+    ],
+)
+async def test_lists_are_cut_with_the_count_of_the_others(answer, expected):
+    assert (await read(answer, max_items=2)).output == expected
+
+
+async def test_a_list_that_is_cut_twice_counts_all_of_its_items():
+    output = (await read(ITEMS, max_items=50, max_output_chars=4000)).output
+
+    left = 101 - len(output)
+    limits = "the limit is Settings(max_output_chars=4000); max_items is 50"
+    assert output[-1] == f"… {left} of 100 items left out; {limits}"
+    assert output[:-1] == ITEMS[: len(output) - 1]
+
+
+LEFT = "… 1 of 3 items left out"
+PAIRS = [{"id": n, "user": {"name": f"n{n}"}, "label_url": "x"} for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("[].id", [0, 1, 2]),
+        ("[].{id: id, by: user.name}", [{"id": n, "by": f"n{n}"} for n in range(3)]),
+        ("[?id > `1`] | [0]", PAIRS[2]),
+        ("length(@)", 3),
+        ("nothing", None),
+        ("", PAIRS),
+        ("sort_by(@, &id)[-1].user", {"name": "n2"}),
+    ],
+)
+async def test_fields_choose_parts_of_an_answer(expression, expected):
+    result = await toolset_of(PAIRS).call("read", {}, fields=expression)
+
+    assert (result.success, result.output) == (True, expected)
+    told = result.metadata.get("shaped", {})
+    assert told.get("fields", "") == expression
+
+
+def shaped_tool(shape, answer=PAIRS, **settings):
+    """Return a toolset whose tool has a shape of its own, as a configuration gives it."""
+    toolset = toolset_of(answer, **settings)
+    tool = toolset["read"]
+    tool._operation = replace(tool.operation, answer=shape)
+    return toolset
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, [{"id": 0}, {"id": 1}, "… 1 of 3 items left out; max_items is 2"]),
+        ({"max_items": 0}, [{"id": n} for n in range(3)]),
+        ({"max_items": 0, "drop": []}, [{"id": n, "label_url": "x"} for n in range(3)]),
+        ({"max_items": 0, "drop": "*", "nulls": True}, [{}, {}, {}]),
+        ({"fields": "[].id"}, [0, 1, f"{LEFT}; fields chooses parts; max_items is 2"]),
+        ({"fields": ""}, None),
+        (AnswerShape(fields="[0]", drop=("*_url",)), {"id": 0, "user": {"name": "n0"}}),
+    ],
+    ids=["none", "no limit", "nothing dropped", "all dropped", "fields", "whole", "a shape"],
+)  # fmt: skip
+async def test_a_call_counts_before_the_tool_and_the_tool_before_the_settings(given, expected):
+    shape = AnswerShape(max_items=2, fields="[].{id: id, label_url: label_url}")
+    toolset = shaped_tool(shape, drop="*_url", max_items=1)
+
+    result = await toolset["read"].execute({}, context={"answer": given})
+
+    if expected is None:
+        items = [{name: pair[name] for name in ("id", "user")} for pair in PAIRS[:2]]
+        expected = [*items, f"{LEFT}; fields chooses parts; max_items is 2"]
+    assert result.output == expected
+
+
+@pytest.mark.parametrize("context", [{"fields": "[0].id"}, Context(fields="[0].id")])
+async def test_fields_may_come_in_the_context_of_a_call(context):
+    toolset = toolset_of(PAIRS)
+
+    assert (await toolset["read"].execute({}, context=context)).output == 0
+    assert (await toolset.call("read", {}, context=context, fields="[1].id")).output == 1
+    assert (await toolset.call("read", {}, context={"state": 1}, fields="[1].id")).output == 1
+
+
+async def test_the_context_of_another_library_may_use_these_names_for_other_things():
+    context = SimpleNamespace(fields=["a"], answer=lambda: None)
+
+    assert (await toolset_of(PAIRS)["read"].execute({}, context=context)).output == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        ({"fields": "[].("}, "fields: the JMESPath '[].(' cannot be read at column 4."),
+        ({"fields": "[].{id: id"}, "fields: the JMESPath '[].{id: id' ends too early."),
+        ({"fields": 7}, "fields: input should be a valid string."),
+        ({"fields": "[" * 500 + "]" * 500}, "fields: the JMESPath .* cannot be read"),
+        ({"fields": "!" * 150 + "a"}, "fields: the JMESPath .* is nested deeper than 100 levels."),
+        ({"fields": "a." * 6000 + "a"}, "has 12001 characters; 2000 are allowed."),
+        (
+            {"fields": "sortby(@, &a)"},
+            r"calls sortby\(\), which does not exist; did you mean sort_by",
+        ),
+        ({"fields": "sort_by(@)"}, r"gives 1 arguments to sort_by\(\), which takes 2."),
+        ({"fields": "sort_by(@, a)"}, r"gives sort_by\(\) an expression with & where"),
+        ({"fields": "[::0]"}, "has a slice with the step 0."),
+        ({"answer": 7}, "answer: give an AnswerShape or a mapping, not int."),
+        ({"answer": {"field": "a"}}, "answer: there is no 'field'; did you mean fields?"),
+        ({"answer": {"drop": [""]}}, "drop: string should have at least 1 character."),
+        ({"answer": {"max_items": -1}}, "max_items: input should be greater than or equal to 0."),
+        ({"answer": {"max_chars": 5}}, "max_chars: input should be greater than or equal to 100."),
+        ({"answer": {"nulls": "so"}}, "nulls: input should be a valid boolean"),
+    ],
+)
+async def test_a_wrong_shape_is_an_error_before_anything_is_sent(context, message):
+    result = await toolset_of(PAIRS)["write"].execute({}, context=context)
+
+    assert (result.success, result.error["type"]) == (False, "invalid_input")
+    assert re.search(
+        message if "\\" in message or "*" in message else re.escape(message), str(result)
+    )
+    assert not result.metadata
+
+
+DOUBLED = "|".join(["[@,@]"] * 90)
+HUGE = [
+    DOUBLED,
+    f"{DOUBLED}|to_string(@)",
+    f"{DOUBLED}|contains(@, 'a')",
+    "|".join(["[@,@][]"] * 40),
+    "|".join(["[@,@][].[@,@][]"] * 20),
+    f"({DOUBLED}) == ({DOUBLED})",
+    "|".join(["[to_string(@),to_string(@)]|join('',@)"] * 40),
+]
+
+
+@pytest.mark.parametrize("expression", HUGE, ids=range(len(HUGE)))
+async def test_work_that_grows_is_ended_and_the_answer_kept(expression):
+    started = time.process_time()
+
+    result = await toolset_of(PAIRS).call("write", {}, fields=expression)
+
+    assert time.process_time() - started < 10
+    assert (result.success, result.output) == (True, PAIRS)
+    assert "could not be applied, all of the answer is shown: the work grows" in result.header_note
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("abs(@)", "abs() takes number, not array"),
+        ("[0].join(', ', [user, user])", "join() takes array-string, not dict"),
+        ("to_number('nan')", "a value is not JSON"),
+        ("to_number('1e999')", "a value is not JSON"),
+        ("ceil(to_number('inf'))", "a function failed (OverflowError)"),
+        ("'\u0000'", None),
+        (r"""`"\u0001"`""", "a text has control characters"),
+        (r"""`"\ud800"`""", "a text has control characters"),
+        ("&id", "a value is not JSON"),
+        ("sort_by(@, &user)", "sort_by() takes string or number, not object"),
+    ],
+)
+async def test_fields_that_fail_keep_the_answer_of_a_call_that_was_made(expression, why):
+    result = await toolset_of(PAIRS).call("write", {}, fields=expression)
+
+    assert result.success
+    if why is not None:
+        assert result.output == PAIRS
+        assert result.header_note.endswith(f"all of the answer is shown: {why}")
+    json.dumps(result.model_dump(), allow_nan=False, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "image/png", "application/octet-stream"])
+async def test_answers_that_are_not_json_stay_whole(media_type):
+    toolset = toolset_of(b"hello", media_type=media_type, drop="*", nulls=False, max_items=1)
+
+    plain, chosen = await toolset.call("read", {}), await toolset.call("read", {}, fields="a")
+
+    assert (chosen.output, plain.header_note) == (plain.output, "")
+    assert chosen.header_note == "fields chooses parts of JSON, and the answer is not JSON"
+    assert "shaped" not in chosen.metadata
+
+
+@pytest.mark.parametrize(
+    ("media_type", "body", "expression"),
+    [
+        ("application/x-ndjson", b'{"a": 1, "b_url": 2}\n{"a": 3}', "[].a"),
+        ("application/json-seq", b'\x1e{"a": 1}\n\x1e{"a": 3}\n', "[].a"),
+        ("text/event-stream", b'data: {"a": 1}\n\ndata: {"a": 3}\n\n', "[].data.a"),
+        ("application/problem+json", b'[{"a": 1}, {"a": 3}]', "[].a"),
+        ("", b'[{"a": 1}, {"a": 3}]', "[].a"),
+    ],
+)
+async def test_lines_and_events_are_shaped_like_json(media_type, body, expression):
+    result = await toolset_of(body, media_type=media_type).call("read", {}, fields=expression)
+
+    assert result.output == [1, 3]
+
+
+async def test_error_answers_stay_whole():
+    body = {"message": "no", "docs_url": "u", "errors": [1, 2, 3], "x": None}
+    client = httpx.AsyncClient(
+        transport=httpx.MockTransport(lambda _: httpx.Response(422, json=body))
+    )
+    root = document({"/x": {"get": operation(operationId="read")}})
+    settings = Settings(base_url="http://answers.test", drop="*", nulls=False, max_items=1)
+    toolset = load_tools(root, client=client, settings=settings)
+
+    result = await toolset.call("read", {}, fields="x")
+
+    assert result.error["body"] == body
+
+
+async def test_secrets_are_masked_before_parts_are_chosen():
+    toolset = load_tools(
+        document({"/x": {"get": operation(operationId="read")}}),
+        client=httpx.AsyncClient(
+            transport=httpx.MockTransport(
+                lambda request: httpx.Response(200, json={"said": request.headers["x-key"]})
+            )
+        ),
+        credentials={"own": {"in": "header", "name": "x-key", "value": "shaped-hunter-51"}},
+        settings=Settings(base_url="http://answers.test"),
+    )
+
+    result = await toolset.call("read", {}, fields="join('', [said, 'x'])")
+
+    assert result.output == "***x"
+
+
+async def test_large_answers_leave_the_event_loop_free():
+    items = [{"id": n, "a_url": "x" * 50, "b": None, "c": {"d": [1, 2, 3]}} for n in range(20_000)]
+    shape = {"fields": "[?id > `10`].{id: id, c: c.d, u: a_url}", "max_items": 100}
+
+    def attempt():
+        tool = shaped_tool(AnswerShape(**shape), items, drop="*_url", timeout=60)["read"]
+        return tool, lambda result: counts.append(result.metadata["shaped"]["items"])
+
+    counts = []
+    await leaves_free(attempt)
+
+    assert set(counts) == {20_000 - 11 - 100}
+
+
+async def test_the_context_of_a_call_reaches_an_answer_through_langchain():
+    (tool, _) = langchain.to_structured_tools(toolset_of(PAIRS), context={"fields": "[].id"})
+
+    message = await tool.ainvoke({"type": "tool_call", "id": "1", "name": "read", "args": {}})
+
+    assert message.content == "[0,1,2]"

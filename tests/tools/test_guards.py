@@ -23,7 +23,7 @@ from openapi_tools import (
     require_approval,
 )
 from openapi_tools.tools.guardrails import question_of
-from openapi_tools.tools.tool_call import with_approve
+from openapi_tools.tools.tool_call import with_members
 
 PET = {
     "type": "object",
@@ -387,5 +387,5 @@ def test_a_person_is_asked_about_every_argument_in_plain_characters():
 
 
 def test_a_context_with_another_approver_can_be_copied():
-    both = with_approve(Context(state="mine"), lambda call: True)
+    both = with_members(Context(state="mine"), approve=lambda call: True)
     assert copy.copy(both).state == "mine"

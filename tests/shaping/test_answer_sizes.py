@@ -1,0 +1,186 @@
+"""Shaped answers of published documents and in coordinators: their sizes, and that all agree."""
+
+import json
+from contextlib import asynccontextmanager
+
+import pytest
+from documents import document, operation
+from mcp import Client
+from packages import imported
+from servers.recorder import Answer
+
+from openapi_tools import Settings, SettingsError, generate_package, load_tools
+from openapi_tools.contracts import langchain
+from openapi_tools.contracts.mcp import create_server
+from openapi_tools.json_values import text_of
+from openapi_tools.responses.answer_shape import shaper_of
+from openapi_tools.responses.body_content import Content
+
+FOUR_LINES = """[answers]
+drop = ["*_url", "url", "node_id", "_links"]
+nulls = false
+max_chars = 1_000_000
+"""
+LISTS = {
+    "issues_list_for_repo": "/repos/{owner}/{repo}/issues",
+    "pulls_list": "/repos/{owner}/{repo}/pulls",
+    "repos_list_commits": "/repos/{owner}/{repo}/commits",
+    "repos_list_releases": "/repos/{owner}/{repo}/releases",
+    "repos_list_for_org": "/orgs/{org}/repos",
+    "orgs_list_members": "/orgs/{org}/members",
+    "issues_list": "/issues",
+}
+
+
+def followed(root, node):
+    while "$ref" in node:
+        steps = node["$ref"].removeprefix("#/").split("/")
+        node = root
+        for step in steps:
+            node = node[step.replace("~1", "/").replace("~0", "~")]
+    return node
+
+
+def hundred_of(root, path):
+    """Return a list of 100 items as the document's own example shows one, or None."""
+    answer = followed(root, root["paths"][path]["get"]["responses"].get("200", {}))
+    examples = answer.get("content", {}).get("application/json", {}).get("examples", {})
+    for example in examples.values():
+        match followed(root, example).get("value"):
+            case [dict() as item, *_]:
+                return [{**item, "id": number} for number in range(100)]
+    return None
+
+
+@pytest.fixture(scope="module")
+def github(request):
+    """GitHub's document, parsed."""
+    path = request.getfixturevalue("shared") / "corpus" / "github" / "api.github.com.json"
+    return json.loads(path.read_text())
+
+
+async def test_four_lines_make_the_lists_of_github_less_than_a_third(github, recorder, tmp_path):
+    path = tmp_path / "openapi-tools.toml"
+    path.write_text(FOUR_LINES)
+    toolset = load_tools(github, config=path, settings=Settings(base_url=recorder.url))
+    sizes = {}
+    async with toolset:
+        for name, place in LISTS.items():
+            items = hundred_of(github, place)
+            recorder.answer = Answer(body=json.dumps(items).encode())
+            values = {"owner": "o", "repo": "r", "org": "o"}
+            given = {key: value for key, value in values.items() if f"{{{key}}}" in place}
+            result = await toolset.call(name, given)
+            assert len(result.output) == 100
+            sizes[name] = len(str(result)) / len(json.dumps(items, ensure_ascii=False))
+
+    assert max(sizes.values()) <= 0.30, sizes
+
+
+def test_all_lists_of_github_together_are_a_quarter(github):
+    shaper = shaper_of(Settings(drop=("*_url", "url", "node_id", "_links"), nulls=False))
+
+    def shaped(items):
+        content = Content(items, is_data=True)
+        shaper.apply(content, {})
+        return text_of(content.value)
+
+    lists = [hundred_of(github, path) for path, item in github["paths"].items() if "get" in item]
+    lists = [items for items in lists if items]
+
+    before = sum(len(json.dumps(items, ensure_ascii=False)) for items in lists)
+    after = sum(len(shaped(items)) for items in lists)
+
+    assert len(lists) > 200
+    assert after <= 0.25 * before
+
+
+# ------------------------------------------------------- loaded, generated, coordinators
+
+PET = {
+    "type": "object",
+    "properties": {"id": {}, "name": {"type": "string"}, "photo_url": {"type": "string"}},
+}
+ANSWER = {"200": {"description": "", "content": {"application/json": {"schema": {
+    "type": "array", "items": PET}}}}}  # fmt: skip
+DOCUMENT = document(
+    {"/pets": {"get": operation(operationId="list_pets", responses=ANSWER),
+               "post": operation(operationId="add_pet", responses=ANSWER)}},
+    servers=[{"url": "http://127.0.0.1:9"}],
+)  # fmt: skip
+CONFIG = {
+    "answers": {"drop": ["*_url"], "nulls": False},
+    "tools": {
+        "list_pets": {"answer": {"fields": "[].{n: name, photo_url: photo_url}", "max_items": 2}}
+    },
+}
+PETS = [{"id": n, "name": None if n == 1 else f"p{n}", "photo_url": "x"} for n in range(4)]
+SHOWN = '[{"n":"p0"},{},"… 2 of 4 items left out; max_items is 2"]'
+ADDED = '[{"id":0,"name":"p0"},{"id":1},{"id":2,"name":"p2"},{"id":3,"name":"p3"}]'
+
+
+@pytest.fixture(params=["loaded", "generated"])
+async def shaped(request, recorder, tmp_path):
+    """The same tools with shapes of their own, loaded and from a generated package."""
+    recorder.answer = Answer(body=json.dumps(PETS).encode())
+    settings = Settings(base_url=recorder.url)
+    if request.param == "loaded":
+        yield load_tools(DOCUMENT, config=CONFIG, settings=settings)
+        return
+    generate_package(DOCUMENT, tmp_path / "out", name="shaped_pets", config=CONFIG)
+    with imported(tmp_path / "out", "shaped_pets_tools") as package:
+        yield package.load(base_url=recorder.url)
+
+
+@asynccontextmanager
+async def closing(toolset):
+    try:
+        yield toolset
+    finally:
+        await toolset.aclose()
+
+
+async def test_a_configured_answer_is_the_same_everywhere(shaped):
+    async with closing(shaped):
+        result = await shaped.call("list_pets", {})
+        added = await shaped.call("add_pet", {})
+        async with Client(create_server(shaped)) as client:
+            served = await client.call_tool("list_pets", {})
+        tool = langchain.to_structured_tools(shaped)[0]
+        message = await tool.ainvoke({"type": "tool_call", "id": "1", "name": "x", "args": {}})
+
+    assert (str(result), str(added)) == (SHOWN, ADDED)
+    assert [content.text for content in served.content] == [SHOWN]
+    assert (message.content, message.artifact.output) == (SHOWN, result.output)
+    assert result.metadata["shaped"]["fields"] == "[].{n: name, photo_url: photo_url}"
+
+
+async def test_a_call_counts_before_a_configured_tool(shaped):
+    async with closing(shaped):
+        result = await shaped.call("list_pets", {}, fields="[-1]")
+        known = shaped["list_pets"].answer_schema is not None
+        misspelt = await shaped.call("list_pets", {}, fields="[].nmae")
+        wrong = await shaped.call("list_pets", {}, fields="[].")
+
+    assert result.output == {"id": 3, "name": "p3"}
+    assert misspelt.is_error is known
+    assert not known or "did you mean name?" in str(misspelt)
+    assert (wrong.error["type"], wrong.metadata) == ("invalid_input", {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("[].nmae", "there is no member 'nmae'; did you mean name?"),
+        ("[].", "the JMESPath '[].' ends too early."),
+    ],
+)
+def test_a_wrong_expression_of_a_configuration_ends_the_load(fields, message, tmp_path):
+    path = tmp_path / "openapi-tools.toml"
+    path.write_text(f'[tools.list_pets]\n\nanswer = {{ fields = "{fields}" }}\n')
+
+    with pytest.raises(SettingsError) as caught:
+        load_tools(DOCUMENT, config=path)
+
+    assert str(caught.value).startswith(f"{path}:3: tools.list_pets.answer.fields: ")
+    assert str(caught.value).endswith(message)

@@ -1,0 +1,229 @@
+"""JMESPath expressions compared with the documented answer, before a call and at load."""
+
+import re
+
+import pytest
+from documents import document, operation, tools
+
+from openapi_tools import SettingsError, load_tools
+from openapi_tools.responses.answer_shape import check_fields
+
+OWNER = {"type": "object", "properties": {"login": {"type": "string"}, "tags": {"type": "object"}}}
+PET = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "name": {"type": "string"},
+        "owner": {"$ref": "#/$defs/Owner"},
+        "friends": {"type": "array", "items": {"$ref": "#/$defs/Pet"}},
+        "boxes": {"type": "array", "items": {"type": "array", "items": {"$ref": "#/$defs/Owner"}}},
+        "extra": {"type": "object", "additionalProperties": {"type": "string"}},
+        "any": {},
+        "either": {"anyOf": [{"$ref": "#/$defs/Owner"}, {"type": "null"}]},
+        "both": {
+            "allOf": [{"$ref": "#/$defs/Owner"}, {"properties": {"more": {"type": "string"}}}]
+        },
+        "union": {"oneOf": [{"$ref": "#/$defs/Owner"}, {"type": "object"}]},
+        "self": {"$ref": "#/$defs/Loop"},
+    },
+}
+DEFS = {"Pet": PET, "Owner": OWNER, "Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}]}}
+ONE = {"$ref": "#/$defs/Pet", "$defs": DEFS}
+LIST = {"type": "array", "items": {"$ref": "#/$defs/Pet"}, "$defs": DEFS}
+
+FITTING = [
+    *("@", "[]", "[*].name", "[].owner.login", "[0].id", "[-1]", "[1:3].name", "[?id > `3`].name"),
+    "[].{id: id, by: owner.login}",
+    "[].[id, owner.login][]",
+    "[].friends[].friends[].owner.login",
+    "[].boxes[][].login",
+    "[].boxes[*][*].login",
+    "[?owner.login == 'a' && !any || name].id | [0]",
+    "[].extra.anything",
+    "[].any.thing[].at.all",
+    "[].owner.tags.anything",
+    "[].either.login",
+    "[].[both.login, both.more]",
+    "[].union.anything",
+    "[].self.anything",
+    "sort_by(@, &id)[].name",
+    "max_by(@, &id).owner.login",
+    "map(&owner.login, @)",
+    "reverse(@)[0].name",
+    "not_null(@).anything",
+    "length([].friends[])",
+    "[].owner.* | [0]",
+    "[].owner[].login",
+    "{names: [].name, first: [0]}.first.owner",
+    "[].name || [].owner",
+]
+
+
+@pytest.mark.parametrize("expression", FITTING)
+def test_an_expression_that_fits_the_documented_answer_is_accepted(expression):
+    check_fields(expression, LIST)
+
+
+@pytest.mark.parametrize("expression", FITTING)
+def test_without_a_documented_answer_only_the_syntax_counts(expression):
+    check_fields(expression, None)
+    check_fields(expression, {})
+    with pytest.raises(SettingsError, match="ends too early"):
+        check_fields(f"{expression}.", None)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("[].nmae", "there is no member 'nmae'; did you mean name?"),
+        ("[].owner.logn", "there is no member 'logn'; did you mean login?"),
+        ("[].{id: id, by: owner.user}", "there is no member 'user'; there are login, tags."),
+        ("name", "'name' is asked of a list; write [].name."),
+        ("nmae", "'nmae' is asked of a list; did you mean name?"),
+        ("[].name.first", "'first' is asked of a value without members."),
+        (
+            "[].owner | [0][].login",
+            "items are asked of an object, not of a list; there are login, tags.",
+        ),
+        ("[].name[0]", "items are asked of a value, not of a list."),
+        ("[?nmae == 'x'].id", "there is no member 'nmae'; did you mean name?"),
+        ("sort_by(@, &nmae)", "there is no member 'nmae'; did you mean name?"),
+        ("map(&owner.x, @)", "there is no member 'x'; there are login, tags."),
+        ("[].friends[].nmae", "there is no member 'nmae'; did you mean name?"),
+        ("[].both.mroe", "there is no member 'mroe'; did you mean more?"),
+        ("[].either.x", "there is no member 'x'; there are login, tags."),
+        ("[0] | nmae", "there is no member 'nmae'; did you mean name?"),
+        ("{a: [].name}.b", "there is no member 'b'; there are a."),
+        ("[].id || [].nmae", "there is no member 'nmae'; did you mean name?"),
+        ("length([].nmae)", "there is no member 'nmae'; did you mean name?"),
+        ("[].boxes[].login", "'login' is asked of a list; write [].login."),
+    ],
+)
+def test_a_name_that_cannot_come_is_told_with_the_nearest_ones(expression, message):
+    with pytest.raises(
+        SettingsError, match=f"does not fit the documented answer: {re.escape(message)}$"
+    ):
+        check_fields(expression, LIST)
+
+
+def test_alternatives_without_end_are_not_followed():
+    node = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in "abcdef"]}
+    schema = {"$ref": "#/$defs/a", "$defs": dict.fromkeys("abcdef", node)}
+
+    check_fields(".".join(["a"] * 90), schema)
+
+
+# ------------------------------------------------------------------ answer_schema
+
+
+def answered(content, status="200", **members):
+    """Return the schema of the answer of an operation."""
+    responses = {"404": {"description": ""}, status: {"description": "", "content": content}}
+    (tool,) = tools({"/x": {"get": {"operationId": "read", "responses": responses}}}, **members)
+    return tool.answer_schema
+
+
+def json_of(schema):
+    return {"application/json": {"schema": schema}}
+
+
+COMPONENTS = {
+    "schemas": {
+        "User": {
+            "type": "object",
+            "required": ["name", "password"],
+            "properties": {
+                "id": {"type": "integer", "readOnly": True},
+                "name": {"type": "string", "nullable": True},
+                "password": {"type": "string", "writeOnly": True},
+                "friend": {"$ref": "#/components/schemas/User"},
+            },
+        }
+    }
+}
+USER = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "id": {"type": "integer", "readOnly": True},
+        "name": {"type": ["string", "null"]},
+        "friend": {"$ref": "#/$defs/User"},
+    },
+}
+
+
+@pytest.mark.parametrize("status", ["200", "201", "2XX", "202"])
+def test_the_schema_of_an_answer_has_what_only_the_server_writes(status):
+    reference = {"$ref": "#/components/schemas/User"}
+
+    found = answered(json_of(reference), status, components=COMPONENTS, openapi="3.0.3")
+
+    assert found == {"$ref": "#/$defs/User", "$defs": {"User": USER}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"text/plain": {"schema": {"type": "string"}}},
+        {"application/json": {}},
+        json_of({}),
+        json_of({"$ref": "#/nowhere"}),
+        json_of({"properties": {"a": {"$ref": "#/nowhere"}}}),
+        json_of(7),
+    ],
+)
+def test_an_unknown_answer_has_no_schema(content):
+    assert answered(content) is None
+
+
+def test_a_json_answer_is_found_among_others_and_behind_a_reference():
+    content = {"text/html": {}, "application/vnd.x+json": {"schema": {"type": "array"}}}
+    components = {"responses": {"Ok": {"description": "", "content": content}}}
+    responses = {"400": {"$ref": "#/nowhere"}, "200": {"$ref": "#/components/responses/Ok"}}
+    paths = {"/x": {"get": {"operationId": "read", "responses": responses}}}
+
+    (tool,) = load_tools(document(paths, components=components))
+
+    assert tool.answer_schema == {"type": "array"}
+
+
+@pytest.mark.parametrize("produces", [["application/json"], ["text/xml", "application/json"], None])
+def test_the_answer_of_swagger_has_a_schema_of_its_own(produces):
+    answer = {
+        "description": "",
+        "schema": {"type": "object", "properties": {"a": {"type": "file"}}},
+    }
+    members = {} if produces is None else {"produces": produces}
+    paths = {"/x": {"get": {"operationId": "read", "responses": {"200": answer}, **members}}}
+
+    (tool,) = tools(paths, openapi="2.0")
+
+    assert (tool.answer_schema is None) is (produces is None)
+    assert produces is None or list(tool.answer_schema["properties"]) == ["a"]
+
+
+def test_the_schema_of_a_large_answer_is_cut_and_stays_open():
+    schema = {
+        "type": "object",
+        "properties": {f"member_{n}": {"enum": ["x" * 400]} for n in range(2000)},
+    }
+
+    found = answered(json_of(schema))
+
+    check_fields("member_1999.any", found)
+
+
+def test_the_schema_of_an_answer_is_made_once_and_shared_by_no_request():
+    paths = {"/x": {"post": operation(operationId="write", requestBody={"content": json_of(
+        {"$ref": "#/components/schemas/User"})}, responses={"200": {"description": "",
+        "content": json_of({"$ref": "#/components/schemas/User"})}})}}  # fmt: skip
+
+    (tool,) = tools(paths, components=COMPONENTS, openapi="3.0.3")
+
+    assert tool.answer_schema is tool.answer_schema
+    asked, given = (
+        schema["$defs"]["User"]["properties"] for schema in (tool.input_schema, tool.answer_schema)
+    )
+    assert list(asked) == ["name", "password", "friend"]
+    assert list(given) == ["id", "name", "friend"]
