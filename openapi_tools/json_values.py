@@ -7,7 +7,8 @@ Spec: RFC 6901, JSON Pointer; JSON Schema Core 2020-12, sections 8, 10 and 11, a
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import is_
 from typing import Any
 from urllib.parse import unquote
 
@@ -30,6 +31,8 @@ SCHEMA_MAPS = frozenset(
     {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
 )
 UNIONS = ("anyOf", "oneOf")
+HOLDING = ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS
+"""Keywords that hold schemas."""
 IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
 """Keywords whose schemas apply to the same value, not to a member of it."""
 
@@ -151,3 +154,65 @@ def compact(value: Any) -> bytes:
         return pydantic_core.to_json(value)
     except ValueError:  # a lone surrogate, which UTF-8 cannot write
         return json.dumps(value).encode()
+
+
+def rebuilt(node: Any, change: Callable[[Any, str], Any]) -> Any:
+    """Return a schema with each schema right inside it changed; the same one where none is.
+
+    Args:
+        node: Any schema; one that is not a dict stays.
+        change: A function of a schema and of the name that it has in its map, or `""`.
+    """
+    if not isinstance(node, dict):
+        return node
+    new: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in HOLDING:
+            changed = _rebuilt_value(key, value, change)
+            if changed is not value:
+                new[key] = changed
+    return {**node, **new} if new else node
+
+
+def _rebuilt_value(key: str, value: Any, change: Callable[[Any, str], Any]) -> Any:
+    """Return the value of a keyword with its schemas changed."""
+    if key in ONE_SCHEMA:
+        return change(value, "")
+    if key in SCHEMA_LISTS and isinstance(value, list):
+        parts = [change(part, "") for part in value]
+        return value if all(map(is_, parts, value)) else parts
+    if key in SCHEMA_MAPS and isinstance(value, dict):
+        named = {name: change(part, name) for name, part in value.items()}
+        return value if all(map(is_, named.values(), value.values())) else named
+    return value
+
+
+def everywhere(node: Any, edit: Callable[[dict[str, Any]], Any]) -> Any:
+    """Return a schema with each schema in it edited, the inner ones first."""
+    new = rebuilt(node, lambda part, _name: everywhere(part, edit))
+    return edit(new) if isinstance(new, dict) else new
+
+
+def without(node: dict[str, Any], keywords: Collection[str]) -> dict[str, Any]:
+    """Return a schema without some keywords; the same one where it has none of them."""
+    if node.keys().isdisjoint(keywords):
+        return node
+    return {key: value for key, value in node.items() if key not in keywords}
+
+
+def references(node: Any) -> set[str]:
+    """Return the references of a schema and of all schemas in it."""
+    found: set[str] = set()
+
+    def look(part: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(part.get("$ref"), str):
+            found.add(part["$ref"])
+        return part
+
+    everywhere(node, look)
+    return found
+
+
+def size_of(value: Any) -> int:
+    """Return the bytes of a value in the largest usual writing: blanks, and escapes for ASCII."""
+    return len(json.dumps(value))

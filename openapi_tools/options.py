@@ -23,6 +23,10 @@ _MEBIBYTE = 1024 * 1024
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
+LEAST_BUDGET = 2_048
+"""Bytes that the smallest budget of a definition has."""
+
+
 class DefaultSettings:
     """The defaults of `Settings`, by the same names; `Settings` describes them."""
 
@@ -51,6 +55,8 @@ class DefaultSettings:
     media_types = ()
     description_chars = 1024
     describe: Final = ("returns", "errors")
+    definitions: Final = "short"
+    definition_bytes = 16_384
     max_document_bytes = 64 * _MEBIBYTE
     ref_root = None
     ref_urls = ()

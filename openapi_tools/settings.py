@@ -27,7 +27,7 @@ from pydantic import (
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.media_types import is_media_type, is_wildcard
-from openapi_tools.options import DefaultSettings, close_names
+from openapi_tools.options import LEAST_BUDGET, DefaultSettings, close_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,6 +111,11 @@ class Settings(BaseModel):
         description_chars: Longest description of a tool or an argument.
         describe: What descriptions say besides the document's own words about an operation:
             `"returns"`, what comes back, and `"errors"`, when a call fails.
+        definitions: How much `toolset.definitions` and coordinators show a model: `"short"` leaves
+            out examples, titles and sentences that tell nothing about a call, `"tight"` says less,
+            `"full"` has every word. Calls are checked against the full schema.
+        definition_bytes: Largest definition of a tool, as JSON; 0 sets no limit. A larger one
+            says the rest in words, and accepts no less.
         max_document_bytes: A larger document is refused.
         ref_root: Folder inside which `$ref` may read files; the document's own folder by default,
             none for a document given as a value.
@@ -177,6 +182,8 @@ class Settings(BaseModel):
     media_types: tuple[str, ...] | dict[str, tuple[str, ...]] = DefaultSettings.media_types
     description_chars: int = Field(default=DefaultSettings.description_chars, ge=16)
     describe: tuple[Literal["returns", "errors"], ...] = DefaultSettings.describe
+    definitions: Literal["full", "short", "tight"] = DefaultSettings.definitions
+    definition_bytes: int = DefaultSettings.definition_bytes
     max_document_bytes: int = Field(default=DefaultSettings.max_document_bytes, ge=1)
     ref_root: Path | None = DefaultSettings.ref_root
     ref_urls: tuple[str, ...] = DefaultSettings.ref_urls
@@ -269,6 +276,13 @@ class Settings(BaseModel):
         if is_store and info.data.get("download_dir") is not None:
             raise ValueError("download_dir names a store already; give one of them.")
         return files
+
+    @field_validator("definition_bytes")
+    @classmethod
+    def _check_budget(cls, count: int) -> int:
+        if count and count < LEAST_BUDGET:
+            raise ValueError(f"give 0 for no limit, or {LEAST_BUDGET} at least, not {count}.")
+        return count
 
     @field_validator("idempotency_header")
     @classmethod

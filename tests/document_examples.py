@@ -30,7 +30,7 @@ def examples(root, version):
     """Yield every example that a document gives for a JSON body."""
     accepts = _judge(root, version)
     for method, path, media_type, holder, schema, place in json_bodies(root, version):
-        for value in _shown(root, holder, schema):
+        for value in shown_values(root, holder, schema):
             yield Example(method, path, media_type, value, accepts(value, place))
 
 
@@ -95,7 +95,7 @@ def _followed(root, node, steps):
     return corpus.follow(root, node), [n.replace("~1", "/").replace("~0", "~") for n in names]
 
 
-def _shown(root, holder, schema):
+def shown_values(root, holder, schema):
     """Yield the examples of a media type and of its schema."""
     if "example" in holder:
         yield holder["example"]

@@ -1,24 +1,40 @@
-"""`openapi-tools show`: all about one tool."""
+"""`openapi-tools show` and `stats`: all about one tool, and what the definitions of all cost."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.output import as_json, clean, members, say
+from openapi_tools.cli.output import as_json, busy, clean, members, say
+from openapi_tools.json_values import resolve
+from openapi_tools.options import LEAST_BUDGET
+from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of
+from openapi_tools.providers.simple_forms import CannotExpress, Memory
+from openapi_tools.shaping.stats import cost, counter, summed
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from openapi_tools.model import Operation
+    from openapi_tools.shaping.stats import Count
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 _DEEPEST = 3
 _LISTED = 20
+_MEMBERS = ("description", "example", "examples", "deprecated")
+_NOT_SCHEMA = frozenset({"in", "name", "required", "collectionFormat", "allowEmptyValue"})
+_MOST_STEPS = 16
+_WAYS = ("naive", "full", "shown", "tight")
+_MEANINGS = {
+    "naive": "each operation converted one to one",
+    "full": "definitions with all words and no limit",
+    "shown": "definitions as toolset.definitions returns them",
+    "tight": 'the same with Settings(definitions="tight")',
+}
 
 
 @click.command("show")
@@ -171,3 +187,197 @@ def _in_words(place: dict[str, Any]) -> str:
     whole = f"member {place['name']} of the body" if place["name"] else "the body"
     part = f", header {place['header']} of its part" if place.get("header") else ""
     return f"{whole}{part} ({place['media_type']})"
+
+
+class _Costs(NamedTuple):
+    """Bytes and tokens of one tool's definition, by the way that it is made."""
+
+    name: str
+    by_way: dict[str, tuple[int, int]]
+
+
+@click.command("stats")
+@click.argument("spec", required=False)
+@click.option(
+    *("--profile", "profile"),
+    type=click.Choice(PROFILES),
+    default="openai",
+    show_default=True,
+    help="The API that the definitions are for.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=LEAST_BUDGET),
+    metavar="BYTES",
+    help="Largest definition; by default that of the settings, 16384.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Show at most this many tools.",
+)
+@shared.selecting
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON: every tool.")
+@shared.identifying
+@shared.configuring
+@shared.reading
+def stats(
+    spec: str | None,
+    *,
+    profile: str,
+    budget: int | None,
+    limit: int,
+    tags: tuple[str, ...],
+    methods: tuple[str, ...],
+    patterns: tuple[str, ...],
+    wants_json: bool,
+) -> None:
+    """Show the bytes and tokens of the definitions of SPEC's tools, the largest first."""
+    toolset = shared.load(shared.source_of(spec))
+    tools = list(toolset.select(shared.selection(tags, methods, patterns)))
+    how, count = counter()
+    with busy("Counting"):
+        costs = _costs(tools, profile, budget, toolset.document, count)
+    totals = {way: summed(one.by_way[way] for one in costs) for way in _WAYS}
+    if wants_json:
+        rows = [
+            {"name": one.name, **{way: summed([pair]) for way, pair in one.by_way.items()}}
+            for one in costs
+        ]
+        say(as_json({"profile": profile, "tokens": how, "totals": totals, "tools": rows}))
+        return
+    for line in _table(costs[:limit], totals, how):
+        say(clean(line))
+    if len(costs) > limit:
+        say(f"… and {len(costs) - limit} more tools; --limit shows more, --json all.")
+
+
+def _costs(
+    tools: list[OperationTool], profile: str, budget: int | None, document: Any, count: Count
+) -> list[_Costs]:
+    """Return the costs of each tool, the largest definition first."""
+    usual = shape_of(tools[0]) if tools else Shape()
+    usual = usual if budget is None else usual._replace(most=budget)
+    shapes = {"full": Shape("full", 0), "shown": usual, "tight": usual._replace(words="tight")}
+    found = {way: _of_shape(tools, profile, shape, count) for way, shape in shapes.items()}
+    rows = []
+    for index, tool in enumerate(tools):
+        by_way = {way: listed[index] for way, listed in found.items()}
+        whole = naive(document, tool)
+        by_way["naive"] = by_way["full"] if whole is None else cost(whole, count)
+        rows.append(_Costs(tool.name, {way: by_way[way] for way in _WAYS}))
+    return sorted(rows, key=lambda row: row.by_way["shown"], reverse=True)
+
+
+def _of_shape(
+    tools: list[OperationTool], profile: str, shape: Shape, count: Count
+) -> list[tuple[int, int]]:
+    """Return bytes and tokens of each tool's definition; nothing for one that has none."""
+    memory, found = Memory(), []
+    for tool in tools:
+        try:
+            value = define(tool, profile, memory, loosely=True, shape=shape).value
+        except CannotExpress:
+            found.append((0, 0))
+        else:
+            found.append(cost(value, count))
+    return found
+
+
+def _table(costs: list[_Costs], totals: dict[str, dict[str, int]], how: str) -> Iterator[str]:
+    """Yield the largest tools and the totals, each with bytes and tokens."""
+    width = max([len(one.name) for one in costs], default=4)
+    yield f"{'Name':{width}}" + "".join(f"{way:>22}" for way in _WAYS)
+    for one in costs:
+        cells = (f"{size:,} B {tokens:,} t" for size, tokens in one.by_way.values())
+        yield f"{one.name:{width}}" + "".join(f"{cell:>22}" for cell in cells)
+    yield ""
+    base = totals["naive"]
+    for way, total in totals.items():
+        shares = [f"{total[key] / base[key]:.0%}" if base[key] else "-" for key in base]
+        counts = f"{total['bytes']:>12,} bytes {total['tokens']:>10,} tokens"
+        yield f"{way:6}{counts}  {shares[0]:>4} {shares[1]:>4}  {_MEANINGS[way]}"
+    yield f"Tokens are {how}, in JSON without blanks; bytes are those of json.dumps."
+
+
+def naive(document: Any, tool: OperationTool) -> Any:
+    """Return an operation converted one to one, in the form of OpenAI's API; None if broken.
+
+    Texts are whole, schemas keep all keywords, examples and titles, and what they refer to stands
+    in `$defs`. References to other files stay empty.
+    """
+    try:
+        item = _followed(document, document["paths"][tool.path])
+        operation = item[tool.method.lower()]
+        arguments = list(_converted(document, item, operation))
+        members = {key: schema for key, schema, _ in arguments}
+        root: dict[str, Any] = {"type": "object", "properties": members}
+        if required := [key for key, _, is_required in arguments if is_required]:
+            root["required"] = required
+        said = [text for key in ("summary", "description") if (text := operation.get(key))]
+        function = {
+            "name": tool.name,
+            "description": "\n\n".join(said) or f"{tool.method} {tool.path}",
+            "parameters": _with_definitions(document, root),
+        }
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return {"type": "function", "function": function}
+
+
+def _followed(document: Any, node: Any) -> dict[str, Any]:
+    """Return a node, or the one that its reference leads to; empty where that is elsewhere."""
+    for _ in range(_MOST_STEPS):
+        if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
+            break
+        node = resolve(document, node["$ref"].removeprefix("#")) if _is_own(node["$ref"]) else {}
+    return node if isinstance(node, dict) else {}
+
+
+def _is_own(reference: str) -> bool:
+    return reference.startswith("#/")
+
+
+def _converted(document: Any, item: Any, operation: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Yield the name and the schema of each argument, and whether it is required."""
+    for node in (*item.get("parameters", ()), *operation.get("parameters", ())):
+        parameter = _followed(document, node)
+        kinds: dict[str, Any] = parameter.get("content") or {}
+        media: dict[str, Any] = next(iter(kinds.values()), {})
+        own = {key: part for key, part in parameter.items() if key not in _NOT_SCHEMA}
+        schema = parameter.get("schema", media.get("schema"))
+        told = {key: parameter[key] for key in _MEMBERS if key in parameter}
+        shown = own if schema is None else {**schema, **told}
+        yield str(parameter.get("name")), shown, parameter.get("required") is True
+    body = _followed(document, operation.get("requestBody"))
+    contents: dict[str, Any] = body.get("content") or {}
+    for content in list(contents.values())[:1]:
+        told = {key: body[key] for key in _MEMBERS if key in body}
+        yield "body", {**(content.get("schema") or {}), **told}, body.get("required") is True
+
+
+def _with_definitions(document: Any, root: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with all that it refers to in `$defs`."""
+    names: dict[str, str] = {}
+    definitions: dict[str, Any] = {}
+
+    def moved(node: Any) -> Any:
+        if isinstance(node, list):
+            return [moved(part) for part in node]
+        if not isinstance(node, dict):
+            return node
+        reference = node.get("$ref")
+        if not isinstance(reference, str):
+            return {key: moved(part) for key, part in node.items()}
+        if reference not in names:
+            last = reference.rpartition("/")[2]
+            names[reference] = last if last not in definitions else f"{last}_{len(names)}"
+            definitions[names[reference]] = {}
+            found = resolve(document, reference.removeprefix("#")) if _is_own(reference) else {}
+            definitions[names[reference]] = moved(found)
+        return {**node, "$ref": f"#/$defs/{names[reference]}"}
+
+    whole: dict[str, Any] = moved(root)
+    return {**whole, "$defs": definitions} if definitions else whole

@@ -8,12 +8,14 @@ input itself, and what went wrong is the answer's text.
 from __future__ import annotations
 
 from base64 import b64decode
-from functools import cache
+from copy import deepcopy
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import RootModel
 
 from openapi_tools.contracts import requiring
+from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.guardrails import approved, rule_of
 from openapi_tools.tools.tool_call import context_for
 
@@ -78,18 +80,19 @@ class OperationFunctionTool(FunctionTool):
         async def call(invocation: FunctionInvocationContext) -> ToolResult:
             return await _answer(tool, invocation, context)
 
+        description, schema = shown(tool, "openai")
         super().__init__(
             name=tool.name,
-            description=tool.description,
+            description=description,
             approval_mode="always_require" if asks else "never_require",
             func=call,
             input_model=_Arguments,
             result_parser=_contents,
         )
-        self._schema = cache(tool.get_schema)
+        self._schema = cache(partial(deepcopy, schema))
 
     def parameters(self) -> dict[str, Any]:
-        """Return a copy of the input schema: provider clients write into it."""
+        """Return a copy of the schema that the model sees: provider clients write into it."""
         return self._schema()
 
     async def invoke(

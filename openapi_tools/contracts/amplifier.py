@@ -11,6 +11,7 @@ import logging
 import time
 from contextlib import AsyncExitStack, nullcontext, suppress
 from copy import deepcopy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import PrivateAttr, model_serializer
@@ -19,6 +20,7 @@ import openapi_tools
 from openapi_tools.contracts import blocks_of, requiring
 from openapi_tools.errors import CredentialsError, DeniedError, InputError, SettingsError
 from openapi_tools.options import members_of
+from openapi_tools.providers.definitions import shown
 from openapi_tools.result import ToolResult, contents_of
 from openapi_tools.tools.guardrails import question_of, settled
 from openapi_tools.tools.packages import check_selected, options_of
@@ -166,7 +168,8 @@ class _Announced(nullcontext["list[Presented]"]):
 class Presented:
     """A tool with results of `amplifier_core`, which tells its calls to the coordinator's hooks.
 
-    Other attributes are the tool's: `input_schema`, `annotations`, `read_only` and the rest.
+    Description and `input_schema` are those that the model sees, within the budget of definitions;
+    calls are checked against the tool's own. Other attributes are the tool's.
     """
 
     def __init__(self, tool: OperationTool, coordinator: Any) -> None:
@@ -182,10 +185,25 @@ class Presented:
     def __repr__(self) -> str:
         return repr(self._tool)
 
+    @cached_property
+    def _shown(self) -> tuple[str, dict[str, Any]]:
+        return shown(self._tool, "openai")
+
     @property
     def description(self) -> str:
         """The tool's description for the model."""
-        return self._tool.description
+        return self._shown[0]
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The schema that the model sees; `schema` and `parameters` are the same."""
+        return self._shown[1]
+
+    schema = parameters = input_schema
+
+    def get_schema(self) -> dict[str, Any]:
+        """Return a copy of the schema that the model sees."""
+        return deepcopy(self.input_schema)
 
     async def __call__(self, call: Any, context: Any = None) -> Any:
         """Run a tool call, as `OperationTool` does; the result is Amplifier's."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import blocks_of, requiring
 from openapi_tools.errors import SettingsError
+from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.tool_call import context_for
 
 if TYPE_CHECKING:
@@ -67,10 +68,11 @@ class OperationStructuredTool(StructuredTool):
         async def call(**arguments: Any) -> tuple[Any, ToolResult]:
             return await _answer(tool, arguments, context)
 
+        description, schema = shown(tool, "openai", without_references)
         super().__init__(
             name=tool.name,
-            description=tool.description,
-            args_schema=without_references(tool.input_schema),
+            description=description,
+            args_schema=schema,
             metadata=dict(tool.annotations),
             func=_blocking(call),
             coroutine=call,

@@ -7,11 +7,13 @@ metadata give the tool's whole schema.
 from __future__ import annotations
 
 from base64 import b64decode
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
 from openapi_tools.contracts import blocks_of, requiring
+from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.tool_call import context_for
 
 if TYPE_CHECKING:
@@ -76,13 +78,15 @@ class OperationMetadata(ToolMetadata):
     """A tool's name, description and schema for models."""
 
     def get_parameters_dict(self) -> dict[str, Any]:
-        """Return a copy of the input schema: provider clients write into it."""
+        """Return a copy of the schema that the model sees: provider clients write into it."""
         arguments: Any = self.fn_schema
         schema: dict[str, Any] = arguments.model_json_schema()
         return schema
 
 
 def _metadata(tool: OperationTool) -> ToolMetadata:
+    description, schema = shown(tool, "openai")
+
     class Arguments(BaseModel):
         """The arguments of a tool, which checks them itself."""
 
@@ -90,10 +94,10 @@ def _metadata(tool: OperationTool) -> ToolMetadata:
 
         @classmethod
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-            return tool.get_schema()
+            return deepcopy(schema)
 
     return OperationMetadata(
-        name=tool.name, description=_shortened(tool.description), fn_schema=Arguments
+        name=tool.name, description=_shortened(description), fn_schema=Arguments
     )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.contracts import blocks_of, requiring
 from openapi_tools.errors import OpenAPIToolsError, SettingsError
 from openapi_tools.options import DEFAULT_SETTINGS
+from openapi_tools.providers.definitions import shown
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.tool_call import Context, ToolCall
@@ -266,10 +267,11 @@ async def _beat(session: ServerSession) -> None:
 
 
 def _described(tool: OperationTool) -> dict[str, Any]:
+    description, schema = shown(tool, "mcp", beside=_LONGEST_TITLE + len('"title": "", '))
     described: dict[str, Any] = {
         "name": tool.name,
-        "description": _clean(tool.description),
-        "inputSchema": _sendable(tool.input_schema),
+        "description": _clean(description),
+        "inputSchema": _sendable(schema),
         "annotations": dict(tool.annotations),
     }
     title = described["description"].partition("\n")[0].strip().removesuffix(".")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.contracts import blocks_of, requiring
 from openapi_tools.errors import InputError, OpenAPIToolsError
+from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.guardrails import approved, rule_of
 from openapi_tools.tools.tool_call import context_for, member_of, read_call
 
@@ -69,11 +70,12 @@ def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
     async def call(run: RunContext[Any], /, **arguments: Any) -> ToolReturn[Any]:
         return await _answer(tool, arguments, run, context, defers=defers)
 
+    description, schema = shown(tool, "openai")
     made: Tool[Any] = Tool.from_schema(
         call,
         name=tool.name,
-        description=tool.description,
-        json_schema=tool.input_schema,
+        description=description,
+        json_schema=schema,
         takes_ctx=True,
         sequential=not tool.parallel_safe,
         args_validator=_checker(tool) if asks else None,

@@ -6,19 +6,23 @@ sent: `Definition.restore` brings arguments by the profile's schema into the for
 
 from __future__ import annotations
 
-import json
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.providers.simple_forms import ById, CannotExpress
+from openapi_tools.json_values import size_of
+from openapi_tools.options import DEFAULT_SETTINGS
+from openapi_tools.providers.simple_forms import CannotExpress, Memory
+from openapi_tools.shaping.budget import fitted, reworded
+from openapi_tools.shaping.wording import WORDINGS, brief_tool
+from openapi_tools.visible_text import cut
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from openapi_tools.providers.restore import Restorer
-    from openapi_tools.providers.shaper import Entry
 
     Schema = dict[str, Any]
 
@@ -53,6 +57,8 @@ LIMITS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
 MOST_CHARACTERS = 256_000
 """Characters of an input schema as JSON, in the form of a profile."""
 
+_SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)
+"""Parts of the budget for the schema before it is written for Gemini, which makes it longer."""
 _LEVELS = (64, 8, 4, 2, 1, 0)
 """Levels of nesting that are tried for Gemini when the whole schema does not fit."""
 _PLAIN = frozenset({"openai", "mcp"})
@@ -79,53 +85,49 @@ class Definition:
 
     def restore(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments by the schema in `value` as the tool's input schema takes them."""
-        return arguments if self._restorer is None else self._restorer.restored(arguments)
+        return arguments if self.restorer is None else self.restorer.restored(arguments)
 
     @cached_property
-    def _restorer(self) -> Restorer | None:
-        return restorer(self._schema, self._profile)
-
-
-class Memory:
-    """Shaped schemas of one profile and one document, by the id of the original."""
-
-    def __init__(self) -> None:
-        self.entries: dict[int, Entry] = {}
-        self.tallies: ById[Any] = ById()
-        self.renamed: ById[Any] = ById()
-        self.sizes: ById[int] = ById()
-        self._definitions: Schema = {}
-
-    def begin(self, definitions: Schema) -> None:
-        """Forget the entries where a tool has other definitions of the same names."""
-        known = self._definitions
-        if any(known.get(name, node) is not node for name, node in definitions.items()):
-            self.entries.clear()
-            known.clear()
-        known.update(definitions)
-
-    def size_of(self, shaped: Schema) -> int:
-        """Return how many characters a shaped input schema takes as JSON; a few more at most."""
-        size = len(json.dumps({**shaped, "$defs": {}, "properties": {}}))
-        for name, part in (*shaped.get("$defs", {}).items(), *shaped["properties"].items()):
-            size += len(json.dumps(name)) + 4 + self.sizes.find(part, lambda p: len(json.dumps(p)))
-        return size
-
-
-def restorer(schema: Schema, profile: str) -> Restorer | None:
-    """Return the restorer of arguments by a schema in a profile's form; None if unchanged."""
-    if profile:
-        check_profile(profile)
-    try:
-        if profile and profile != "gemini" and _shaped(schema, profile, Memory())[0] is schema:
+    def restorer(self) -> Restorer | None:
+        """What restores arguments; None where they are those of the tool."""
+        if self._profile in _PLAIN or (self._profile == "anthropic" and not self._is_renamed()):
             return None
-    except CannotExpress:  # so it is defined without the strict mode
-        profile = ""
-    except _FAULTS:
-        pass
+        from openapi_tools.providers.restore import Restorer
+
+        return Restorer(self._schema, self._profile)
+
+    def _is_renamed(self) -> bool:
+        try:
+            return _shaped(self._schema, "anthropic", Memory())[0] is not self._schema
+        except _FAULTS:
+            return True
+
+
+class Shape(NamedTuple):
+    """What definitions may say.
+
+    Attributes:
+        words: A wording of `WORDINGS`, or `"full"`.
+        most: Bytes of a definition; 0 without a limit.
+    """
+
+    words: str = DEFAULT_SETTINGS.definitions
+    most: int = DEFAULT_SETTINGS.definition_bytes
+
+
+def restorer(tool: _Described, profile: str) -> Restorer | None:
+    """Return the restorer of arguments by a tool's definition; None if they are unchanged.
+
+    Without a profile, it undoes unambiguous changes.
+    """
+    if profile:
+        try:
+            return define(tool, profile, loosely=True).restorer
+        except CannotExpress:  # so it has none
+            profile = profile if profile == "gemini" else ""
     from openapi_tools.providers.restore import Restorer
 
-    return Restorer(schema, profile)
+    return Restorer(tool.input_schema, profile)
 
 
 def check_profile(profile: str) -> None:
@@ -135,7 +137,12 @@ def check_profile(profile: str) -> None:
 
 
 def define(
-    tool: _Described, profile: str, memory: Memory | None = None, *, loosely: bool = False
+    tool: _Described,
+    profile: str,
+    memory: Memory | None = None,
+    *,
+    loosely: bool = False,
+    shape: Shape | None = None,
 ) -> Definition:
     """Return a tool as a provider's API takes it.
 
@@ -144,8 +151,10 @@ def define(
         profile: One of `PROFILES`.
         memory: Shared by the tools of one document for one profile, so that what they share is
             looked at once.
-        loosely: Where the provider's schemas cannot say what the tool takes, OpenAI gets the
-            tool's own with `strict` false, Gemini one that accepts more and says so in words.
+        loosely: As `toolset.definitions` shows it: in fewer words, within the budget. Where the
+            provider's schemas cannot say what the tool takes, OpenAI gets the tool's own with
+            `strict` false, Gemini one that accepts more and says so in words.
+        shape: Words and budget of a loose definition; by default those of the tool's settings.
 
     Raises:
         CannotExpress: The provider's schemas cannot say what the tool takes.
@@ -155,31 +164,194 @@ def define(
     if not _NAME.fullmatch(tool.name):
         raise CannotExpress(f"providers take no name like {tool.name!r:.100}")
     schema = tool.input_schema
+    known = memory or Memory()
     try:
-        shaped, notes = _shaped(schema, profile, memory or Memory())
-    except CannotExpress as error:
-        if not loosely:
-            raise
-        return _loose(tool, schema, profile, error)
+        if loosely:
+            return _Writer(tool, profile, known, shape or shape_of(tool)).definition()
+        shaped, notes = _shaped(schema, profile, known)
+    except CannotExpress:
+        raise
     except _FAULTS as error:
         kind = type(error).__name__
         raise CannotExpress(f"its input schema is malformed or too deep ({kind})") from None
     return Definition(_value(tool, profile, shaped), notes, schema, profile)
 
 
-def _loose(tool: _Described, schema: Schema, profile: str, reason: CannotExpress) -> Definition:
-    """Return a definition with a looser schema than the tool's."""
-    if schema.get("type") != "object":
-        raise reason
-    if profile == "openai_strict":
-        value = _value(tool, "openai", schema)
-        return Definition(value, (f"`strict` is false: {reason}",), schema, "")
-    for levels in _LEVELS:
-        with suppress(CannotExpress):
-            shaped, notes = _subset(schema, profile, Memory(), levels)
-            value = _value(tool, profile, shaped)
-            return Definition(value, notes or (str(reason),), schema, profile)
-    raise reason
+def shape_of(tool: object) -> Shape:
+    """Return what the settings of a tool say about its definition."""
+    settings = getattr(tool, "settings", DEFAULT_SETTINGS)
+    return Shape(settings.definitions, settings.definition_bytes)
+
+
+def shown(
+    tool: _Described,
+    profile: str = "mcp",
+    write: Callable[[Schema], Schema] | None = None,
+    *,
+    beside: int = 0,
+) -> tuple[str, Schema]:
+    """Return the description and the schema of a tool that a coordinator shows its model.
+
+    Args:
+        tool: Any tool.
+        profile: `"openai"` or `"mcp"`, by what the coordinator adds to them.
+        write: Writes the schema without references, before it is fitted into the budget.
+        beside: Bytes that the coordinator adds.
+    """
+    try:
+        shape = shape_of(tool)
+        shape = shape._replace(most=shape.most and shape.most - beside)
+        writer = _Writer(tool, profile, Memory(), shape, write)
+        found = writer.definition().value
+    except (CannotExpress, *_FAULTS):
+        schema = tool.input_schema
+        return tool.description, schema if write is None else write(schema)
+    found = found.get("function", found)
+    return found["description"], found[_SCHEMA_KEYS[profile]]
+
+
+class Definitions:
+    """The definitions of a toolset's tools for one profile, kept until a tool changes."""
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        self._known: dict[str, tuple[Schema, str, Definition]] = {}
+
+    def of(self, tools: Iterable[_Described]) -> tuple[list[Schema], list[str]]:
+        """Return a dict for each tool that has a definition, and notes; the dicts are new."""
+        memory, found, notes = Memory(), [], []
+        for tool in tools:
+            try:
+                definition = self._definition(tool, memory)
+            except CannotExpress as error:
+                notes.append(f"{self.profile}: {tool.name} is left out: {error}")
+                continue
+            value = definition.value
+            own = {"function": {**value["function"]}} if "function" in value else {}
+            found.append({**value, **own})
+            notes += (f"{self.profile}: {tool.name}: {note}" for note in definition.notes)
+        return found, notes
+
+    def _definition(self, tool: _Described, memory: Memory) -> Definition:
+        schema, text = tool.input_schema, tool.description
+        known = self._known.get(tool.name)
+        if known is None or known[0] is not schema or known[1] != text:
+            definition = define(tool, self.profile, memory, loosely=True)
+            known = self._known[tool.name] = (schema, text, definition)
+        return known[2]
+
+
+class _Writer:
+    """Writes a tool's definition in few words and within the budget."""
+
+    def __init__(
+        self,
+        tool: _Described,
+        profile: str,
+        memory: Memory,
+        shape: Shape,
+        write: Callable[[Schema], Schema] | None = None,
+    ) -> None:
+        self._tool = tool
+        self._profile = profile
+        self._memory = memory
+        self._shape = shape
+        self._write = write
+        self._most = shape.most or MOST_CHARACTERS
+        self._text = tool.description
+        if shape.words in WORDINGS:
+            self._text = brief_tool(self._text, WORDINGS[shape.words])
+
+    def definition(self) -> Definition:
+        """Return the definition.
+
+        Raises:
+            CannotExpress: The provider's schemas cannot say what the tool takes.
+        """
+        schema = self._memory.reworded(self._tool.input_schema, self._shape.words)
+        if self._write is not None:
+            schema = self._write(schema)
+        try:
+            shaped, notes = _shaped(schema, self._profile, self._memory)
+        except CannotExpress as error:
+            return self._loose(schema, error)
+        shaped = self._opened(shaped)
+        if self._fits(shaped):
+            return self._made(shaped, notes)
+        self._text = cut(self._text, self._most // 8)
+        return self._small(schema, shaped, notes)
+
+    def _small(self, schema: Schema, shaped: Schema, notes: tuple[str, ...]) -> Definition:
+        """Return a definition whose schema is shortened."""
+        if self._profile in ("openai_strict", "gemini"):
+            small = reworded(shaped, self._room())
+            if self._fits(small):
+                return self._made(small, notes)
+            size = size_of(_value(self._tool, self._profile, shaped))
+            reason = f"it has {size} bytes; {self._most} are allowed"
+            return self._loose(schema, CannotExpress(reason, final=True))
+        return self._made(fitted(shaped, self._room(), sharing=self._write is None), notes)
+
+    def _loose(self, schema: Schema, reason: CannotExpress) -> Definition:
+        """Return a definition with a looser schema than the tool's."""
+        if schema.get("type") != "object":
+            raise reason
+        if self._profile == "openai_strict":
+            note = f"`strict` is false: {reason}"
+            self._profile = "openai"
+            schema = self._opened(schema)
+            small = schema if self._fits(schema) else fitted(schema, self._room())
+            return Definition(self._written(small), (note,), self._tool.input_schema, "")
+        shaped, notes = self._levelled(schema)
+        return self._made(shaped, notes or (str(reason),))
+
+    def _levelled(self, schema: Schema) -> tuple[Schema, tuple[str, ...]]:
+        """Return a schema for Gemini, which says in words what has no room."""
+        room = self._room()
+        failure = CannotExpress("it cannot be said")
+        for share in _SHARES:
+            small = schema if share == 1 else fitted(schema, int(room * share))
+            for levels in _LEVELS:
+                try:
+                    shaped, notes = _subset(small, self._profile, Memory(), levels)
+                except CannotExpress as error:
+                    failure = error
+                    continue
+                shaped = _with_words_of(small, shaped)
+                if self._fits(shaped := reworded(shaped, room)):
+                    return shaped, notes
+        raise failure
+
+    def _opened(self, schema: Schema) -> Schema:
+        """Return a schema without the keyword that closes it, which every tool has.
+
+        OpenAI's strict mode asks for it.
+        """
+        is_said = self._shape.words == "full" or self._profile in ("openai_strict", "gemini")
+        if is_said or schema.get("additionalProperties") is not False:
+            return schema
+        return {key: schema[key] for key in schema if key != "additionalProperties"}
+
+    def _room(self) -> int:
+        """Return the bytes that are left for a schema."""
+        return self._most - size_of(self._written({})) + len("{}")
+
+    def _fits(self, shaped: Schema) -> bool:
+        if not self._shape.most and self._profile != "gemini":
+            return True
+        return size_of(self._written(shaped)) <= self._most
+
+    def _made(self, shaped: Schema, notes: tuple[str, ...]) -> Definition:
+        return Definition(self._written(shaped), notes, self._tool.input_schema, self._profile)
+
+    def _written(self, shaped: Schema) -> Schema:
+        return _value(self._tool, self._profile, shaped, self._text)
+
+
+def _with_words_of(schema: Schema, shaped: Schema) -> Schema:
+    """Return a shaped schema with the words of the root that it was made of."""
+    words = schema.get("description")
+    return {**shaped, "description": words} if isinstance(words, str) else shaped
 
 
 def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple[str, ...]]:
@@ -212,8 +384,9 @@ def _subset(
     return shaped, tuple(shaper.notes)
 
 
-def _value(tool: _Described, profile: str, schema: Schema) -> Schema:
-    told = {"name": tool.name, "description": tool.description, _SCHEMA_KEYS[profile]: schema}
+def _value(tool: _Described, profile: str, schema: Schema, text: str | None = None) -> Schema:
+    words = tool.description if text is None else text
+    told = {"name": tool.name, "description": words, _SCHEMA_KEYS[profile]: schema}
     if profile.startswith("openai"):
         return {"type": "function", "function": {**told, "strict": profile == "openai_strict"}}
     return {**told, "annotations": tool.annotations} if profile == "mcp" else told

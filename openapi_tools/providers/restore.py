@@ -6,6 +6,8 @@ several alternatives the first that fits the restored value counts.
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _MOST = 10_000
 _LOOKS = 50_000
+_CLASSES = {"object": dict, "array": list}
 _RANKS = {"object": 0, "null": 2}
 _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """Exceptions of a malformed schema; then nothing is restored."""
@@ -91,15 +94,32 @@ class Restorer:
             raise CannotExpress("there are too many alternatives for so large a value")
         if not self._whole and any(self._fits(form, value) for form in forms):
             return value
-        for form in forms:
+        for form in self._ordered(forms, value):
             undone = self._by_form(form, value)
             if self._fits(form, undone):
                 return undone
         return value
 
+    def _ordered(self, forms: list[Form], value: Any) -> list[Form]:
+        """Return alternatives, last those that take a text or an array in place of their type."""
+        if isinstance(value, str):
+            late = [form for form in forms if kind(form) in ("object", "array")]
+        elif isinstance(value, list):
+            late = [form for form in forms if kind(form) == "object" and form.get("properties")]
+        else:
+            return forms
+        return [*(form for form in forms if not any(form is one for one in late)), *late]
+
     def _ranked(self, node: Any) -> list[Form]:
         """Return the alternatives of a schema: a map before an array, null after all others."""
-        return sorted(self._forms.options(node), key=lambda form: _RANKS.get(kind(form) or "", 1))
+        return sorted(self._told(node), key=lambda form: _RANKS.get(kind(form) or "", 1))
+
+    def _told(self, node: Any) -> list[Form]:
+        """Return the alternatives; where a definition tells them in words, as far as they go."""
+        for options in (self._forms.options, self._forms.plain.options) if self._whole else ():
+            with suppress(CannotExpress):
+                return options(node)
+        return [{}] if self._whole else self._forms.options(node)
 
     def _by_form(self, form: Form, value: Any) -> Any:
         if "enum" in form:
@@ -107,6 +127,8 @@ class Restorer:
             return labels(form["enum"]).get(value, value) if named else value
         if is_anything(form):
             return _without_entries(value) if self._whole else value
+        if self._whole and isinstance(value, str):
+            value = _read(value, _CLASSES.get(kind(form) or "", str))
         match kind(form):
             case "object":
                 return self._object(form, value)
@@ -124,8 +146,9 @@ class Restorer:
         others = members.others
         if self._whole and ENTRIES not in members.declared:
             value = _of_entries(value)
-        if others is not None and not members.declared and are_pairs(value):
-            value = {self._undone(others.key, pair[KEY]): pair[VALUE] for pair in value}
+        if are_pairs(value) and (self._whole or (others is not None and not members.declared)):
+            names: Any = True if others is None or members.declared else others.key
+            value = {self._undone(names, pair[KEY]): pair[VALUE] for pair in value}
         if not isinstance(value, dict):
             return value
         undone: dict[str, Any] = {}
@@ -139,10 +162,17 @@ class Restorer:
     def _is_absent(self, members: Members, name: str) -> bool:
         """Tell whether null says that a member is absent."""
         optional = name not in members.required
-        return optional and (self._null_is_absent or not self._takes_null(members.declared[name]))
+        return optional and (self._null_is_absent or not self._takes(members.declared[name], None))
 
-    def _takes_null(self, node: Any) -> bool:
-        return self._fitting.accepts(node, None) if isinstance(node, dict) else bool(node)
+    def _takes(self, node: Any, value: Any) -> bool:
+        return self._fitting.accepts(node, value) if isinstance(node, dict) else bool(node)
+
+    def _is_new(self, members: Members, name: str, pairs: dict[str, Any]) -> bool:
+        """Tell whether a pair is a member: a definition may have left out declared ones."""
+        if name not in members.declared:
+            return True
+        node = members.declared[name]
+        return self._takes(node, self._undone(node, pairs[name]))
 
     def _members_of(self, form: Form) -> Members:
         try:
@@ -156,17 +186,29 @@ class Restorer:
         names = _spelled(members.declared, value)
         named = {names.get(name, name): member for name, member in value.items()}
         extras = extras_name(members.declared)
-        if members.others is None or not members.declared or extras not in named:
+        others = members.others
+        if extras not in named or not (self._whole or (others is not None and members.declared)):
             return named
         if named[extras] is None:
             # Null may also be the value of a member of that name.
-            takes_name = not self._whole and self._fitting.accepts(members.others.key, extras)
-            if not (takes_name and self._takes_null(members.others.value)):
+            open_name = others is not None and not self._whole and self._takes(others.key, extras)
+            if not (open_name and others is not None and self._takes(others.value, None)):
                 del named[extras]
         elif are_pairs(named[extras]):
-            others = {pair[KEY]: pair[VALUE] for pair in named.pop(extras)}
-            named = {name: others[name] for name in others if name not in members.declared} | named
+            more = {pair[KEY]: pair[VALUE] for pair in named.pop(extras)}
+            named = {name: more[name] for name in more if self._is_new(members, name, more)} | named
         return named
+
+
+def _read(text: str, kind: type) -> Any:
+    """Return the object or array that a text writes as JSON; the text where it writes none."""
+    if kind is str or text[:1] not in ("{", "["):
+        return text
+    try:
+        value = json.loads(text, parse_constant=float)
+    except ValueError:
+        return text
+    return value if isinstance(value, kind) else text
 
 
 def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:

@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from openapi_tools.providers.containers import Members, Others
-    from openapi_tools.providers.definitions import Memory
     from openapi_tools.providers.dialects import Gemini, Strict
-    from openapi_tools.providers.simple_forms import Form
+    from openapi_tools.providers.simple_forms import Form, Memory
 
 _MOST_SCHEMAS = 20_000
 _MOST_ROUNDS = 50
@@ -162,7 +161,8 @@ class Shaper:
     def _shape(self, node: Any, place: str) -> Shaped:
         """Return a schema as the provider wants it."""
         if self._levels is not None and len(self._open) >= self._levels:
-            node = {key: node[key] for key in ("description",) if key in node} if node else {}
+            said = node.get("description") if isinstance(node, dict) else None
+            node = {} if said is None else {"description": said}
         self._left -= 1
         if self._left < 0:
             raise CannotExpress("the schema is too large", place=place, final=True)
@@ -318,7 +318,7 @@ class Shaper:
 
     def _object(self, form: Form, place: str, *, whole: bool = False) -> Form:
         members = members_of(form, self._fits)
-        if members.others is not None and not members.declared:
+        if members.others is not None and not members.declared and not whole:
             if members.least > 1:
                 raise CannotExpress("the number of its members cannot be said")
             return self._pairs(members.others, place, members.least, members.most)

@@ -7,6 +7,7 @@ Spec: JSON Schema 2020-12, Core, sections 8 and 10; Validation, section 6.
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -18,11 +19,15 @@ from openapi_tools.json_values import (
     SCHEMA_MAPS,
     UNIONS,
     holds,
+    rebuilt,
     same,
 )
+from openapi_tools.shaping.wording import UNREAD, WORDINGS, Wording, brief, repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from openapi_tools.providers.shaper import Entry
 
     Form = dict[str, Any]
 
@@ -93,6 +98,82 @@ class ById(Generic[_Found]):
         if known is None:
             known = self._known[id(key)] = (key, make(key))
         return known[1]
+
+
+class Reworded:
+    """Forms in a wording; one that several tools share is looked at once."""
+
+    def __init__(self, wording: Wording) -> None:
+        self._wording = wording
+        self._known: dict[tuple[int, str], tuple[Any, Any]] = {}
+
+    def of(self, node: Any, name: str = "") -> Any:
+        """Return a schema in this wording; nothing in it repeats its name."""
+        if not isinstance(node, dict):
+            return node
+        key = (id(node), name)
+        known = self._known.get(key)
+        if known is None:  # the node is kept, so that its id stays its own
+            known = self._known[key] = (node, self._reworded(node, name))
+        return known[1]
+
+    def _reworded(self, node: Form, name: str) -> Form:
+        new: Form = rebuilt(node, self.of)
+        text, title = new.get("description"), new.get("title")
+        said = self._said(text, name) if isinstance(text, str) else text
+        surplus = [key for key in UNREAD if key in new]
+        if isinstance(title, str) and (said or repeats(title, name)):
+            surplus.append("title")
+        if said is text and not surplus:
+            return new
+        kept = {key: value for key, value in new.items() if key not in surplus}
+        if said:
+            kept["description"] = said
+        else:
+            kept.pop("description", None)
+        return kept
+
+    def _said(self, text: str, name: str) -> str:
+        if name and repeats(text, name):
+            return ""
+        return brief(text, self._wording.whole, self._wording.member)
+
+
+class Memory:
+    """Shaped schemas of one profile and one document, by the id of the original."""
+
+    def __init__(self) -> None:
+        self._reworded: dict[str, Reworded] = {}
+        self.entries: dict[int, Entry] = {}
+        self.tallies: ById[Any] = ById()
+        self.renamed: ById[Any] = ById()
+        self.sizes: ById[int] = ById()
+        self._definitions: Form = {}
+
+    def begin(self, definitions: Form) -> None:
+        """Forget the entries where a tool has other definitions of the same names."""
+        known = self._definitions
+        if any(known.get(name, node) is not node for name, node in definitions.items()):
+            self.entries.clear()
+            known.clear()
+        known.update(definitions)
+
+    def size_of(self, shaped: Form) -> int:
+        """Return how many characters a shaped input schema takes as JSON; a few more at most."""
+        size = len(json.dumps({**shaped, "$defs": {}, "properties": {}}))
+        members = shaped.get("properties", {})
+        for name, part in (*shaped.get("$defs", {}).items(), *members.items()):
+            size += len(json.dumps(name)) + 4 + self.sizes.find(part, lambda p: len(json.dumps(p)))
+        return size
+
+    def reworded(self, schema: Form, words: str) -> Form:
+        """Return a schema in a wording."""
+        if words not in WORDINGS:
+            return schema
+        if words not in self._reworded:
+            self._reworded[words] = Reworded(WORDINGS[words])
+        found: Form = self._reworded[words].of(schema)
+        return found
 
 
 def refuse(form: Form, *keywords: str) -> None:

@@ -224,7 +224,7 @@ class Caller:
             with importing:
                 from openapi_tools.providers.definitions import restorer
 
-            self._restorers[profile] = restorer(self._tool.input_schema, profile)
+            self._restorers[profile] = restorer(self._tool, profile)
         known = self._restorers[profile]
         return arguments if known is None else known.restored(arguments)
 

@@ -15,7 +15,7 @@ from openapi_tools.forks import importing
 from openapi_tools.http_rules import can_override, is_destructive, is_idempotent, is_read
 from openapi_tools.model import Operation
 from openapi_tools.observability.observers import Observers
-from openapi_tools.options import functions_of
+from openapi_tools.options import DEFAULT_SETTINGS, functions_of
 from openapi_tools.requests.server_urls import named_origins, origin_of, server_url, url_of
 
 if TYPE_CHECKING:
@@ -230,6 +230,11 @@ class OperationTool:
     parameters = schema
 
     @property
+    def settings(self) -> Settings:
+        """The settings of its document's session; the defaults without one."""
+        return DEFAULT_SETTINGS if self._session is None else self._session.settings
+
+    @property
     def needs_approval(self) -> bool:
         """Whether a guardrail of `require_approval` is on the tool."""
         return self.guards is not None and self.guards.needs_approval
@@ -286,8 +291,7 @@ class OperationTool:
         """Return the request that a call would send, with `***` in place of credentials.
 
         Raises:
-            InputError: The arguments do not fit.
-            CallError: No server is usable.
+            InputError, CallError: The arguments do not fit, or no server is usable.
         """
         return self._called().preview(arguments)
 
@@ -298,16 +302,12 @@ class OperationTool:
             The call to make (None for this one), or an answer in place of making it.
 
         Raises:
-            CallError: A guardrail refuses.
-            InputError: The arguments that a guardrail gives do not fit.
+            CallError, InputError: A guardrail refuses, or gives arguments that do not fit.
         """
         return call if self.guards is None else await self.guards.admit(call, context, self.check)
 
     async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
-        """Make a call without guardrails.
-
-        Returns:
-            The API's answer; an error result for an error status.
+        """Make a call without guardrails, and return the API's answer or an error result.
 
         Raises:
             CallError: The API gave no usable answer.

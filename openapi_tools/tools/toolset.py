@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import SecurityScheme, Server, Skipped
     from openapi_tools.observability.observers import Event
+    from openapi_tools.providers.definitions import Definitions
     from openapi_tools.result import ToolResult
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
@@ -127,6 +128,7 @@ class Toolset:
         self._about = about or About()
         self._profile: str | None = None
         self._notes: dict[str, list[str]] = {}
+        self._defined: Definitions | None = None
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -203,19 +205,12 @@ class Toolset:
         Raises:
             SettingsError: The profile is unknown.
         """
-        from openapi_tools.providers.definitions import LIMITS, Memory, check_profile, define
-        from openapi_tools.providers.simple_forms import CannotExpress
+        from openapi_tools.providers.definitions import LIMITS, Definitions, check_profile
 
         check_profile(profile)
-        memory, found, notes = Memory(), [], []
-        for tool in self:
-            try:
-                definition = define(tool, profile, memory, loosely=True)
-            except CannotExpress as error:
-                notes.append(f"{profile}: {tool.name} is left out: {error}")
-                continue
-            found.append(definition.value)
-            notes += (f"{profile}: {tool.name}: {note}" for note in definition.notes)
+        if self._defined is None or self._defined.profile != profile:
+            self._defined = Definitions(profile)
+        found, notes = self._defined.of(self)
         if len(found) > LIMITS.get(profile, len(found)):
             most = f"{LIMITS[profile]} tools in one request, and these are {len(found)}"
             notes.append(f"{profile}: the provider takes {most}; select those that you need.")

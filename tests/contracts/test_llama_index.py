@@ -96,16 +96,20 @@ def test_what_an_agent_that_reads_text_and_a_search_are_told():
     (message,) = agent.formatter.format(agent.tools, [])
     node = SimpleToolNodeMapping.from_objects(made).to_node(made[3])
 
-    assert f"Tool schema: {toolset['add_pet'].input_schema}" in node.get_content()
-    for tool in toolset:
-        assert f"Tool Name: {tool.name}\n" in message.content
-        assert f"Tool Args: {json.dumps(tool.input_schema)}\n" in message.content
+    defined = {one["name"]: one["inputSchema"] for one in toolset.definitions("mcp")}
+    assert f"Tool schema: {defined['add_pet']}" in node.get_content()
+    for name, schema in defined.items():
+        assert f"Tool Name: {name}\n" in message.content
+        assert f"Tool Args: {json.dumps(schema)}\n" in message.content
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("source", published(), ids=lambda path: path.name)
 def test_every_tool_of_published_documents_is_told_whole(source):
-    toolset = load_tools(source, settings=Settings(base_url="http://localhost"))
+    toolset = load_tools(
+        source,
+        settings=Settings(base_url="http://localhost", definitions="full", definition_bytes=0),
+    )
 
     for tool, made in zip(toolset, to_tools(toolset), strict=True):
         definition = made.metadata.to_openai_tool()

@@ -1,5 +1,7 @@
 """Every tool of the large published documents, listed and called through the real client."""
 
+import json
+
 import httpx
 import pytest
 from corpus import FOLDER, entries, parameters
@@ -45,9 +47,11 @@ async def test_every_tool_is_listed_and_answers_as_it_does_without_mcp(entry, mo
         assert listed.tools == over_http.tools
         assert len(listed.tools) == len(toolset) == LARGE[entry.path] - len(toolset.skipped)
         assert listed.next_cursor is None
-        for tool, seen in zip(toolset, listed.tools, strict=True):
-            assert (seen.name, seen.description) == (tool.name, tool.description)
-            assert seen.input_schema == tool.input_schema
+        defined = toolset.definitions("mcp")
+        for tool, one, seen in zip(toolset, defined, listed.tools, strict=True):
+            assert (seen.name, seen.description) == (tool.name, one["description"])
+            assert seen.input_schema == one["inputSchema"] or len(json.dumps(one)) > 16_000
+            assert len(json.dumps(seen.model_dump(by_alias=True, exclude_none=True))) <= 16_384
             hints = seen.annotations.model_dump(by_alias=True, exclude_none=True)
             assert hints == tool.annotations
             assert seen.title is None or len(seen.title) <= 60

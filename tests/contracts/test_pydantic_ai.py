@@ -239,7 +239,10 @@ def test_what_a_tool_is(shop):
 @pytest.mark.long
 @pytest.mark.parametrize("source", published(), ids=lambda path: path.name)
 async def test_every_tool_of_published_documents_reaches_the_model_as_it_is(source):
-    toolset = load_tools(source, settings=Settings(base_url="http://localhost"))
+    toolset = load_tools(
+        source,
+        settings=Settings(base_url="http://localhost", definitions="full", definition_bytes=0),
+    )
     before = {tool.name: copy.deepcopy(tool.input_schema) for tool in toolset}
     told = []
 

@@ -1,0 +1,185 @@
+"""`openapi-tools stats`: what definitions cost, before and after."""
+
+import hashlib
+import json
+import socket
+
+import pytest
+from click.testing import CliRunner
+from corpus import FOLDER
+from documents import document
+from packages import ROOT
+
+from openapi_tools import load_tools
+from openapi_tools.cli import commands
+from openapi_tools.cli.show_command import naive
+from openapi_tools.shaping import stats
+
+SPECS = ROOT / "specs"
+FILE, DIGEST = stats.ENCODINGS["cl100k_base"]
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch, tmp_path):
+    """Have no file of tiktoken's, and no network."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+
+    def refuse(*_):
+        raise AssertionError("the network was used")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def run(*args):
+    return CliRunner().invoke(commands, [str(arg) for arg in args])
+
+
+def data(*args):
+    return json.loads(run("stats", *args, "--json").stdout)
+
+
+def test_tools_stand_by_their_size_with_the_totals():
+    found = data(SPECS / "discord.json")
+
+    sizes = [tool["shown"]["bytes"] for tool in found["tools"]]
+    toolset = load_tools(SPECS / "discord.json")
+    written = [len(json.dumps(one)) for one in toolset.definitions("openai")]
+    assert sizes == sorted(written, reverse=True)
+    assert found["totals"]["shown"]["bytes"] == sum(written)
+    assert found["tokens"] == "estimated"
+    for way in ("naive", "full", "shown", "tight"):
+        assert found["totals"][way]["tokens"] == sum(tool[way]["tokens"] for tool in found["tools"])
+
+
+def test_a_reader_sees_the_largest_and_what_all_cost():
+    result = run("stats", SPECS / "discord.json", "--limit", 2, "--tag", "none")
+    assert (result.exit_code, result.stdout.splitlines()[-2].split()[:2]) == (0, ["tight", "0"])
+
+    lines = run("stats", SPECS / "discord.json", "--limit", 2).stdout.splitlines()
+
+    assert lines[0].split() == ["Name", "naive", "full", "shown", "tight"]
+    assert lines[4].split()[:2] == ["naive", lines[4].split()[1]]
+    assert [line.split()[0] for line in lines[4:8]] == ["naive", "full", "shown", "tight"]
+    assert lines[-1].startswith("… and ")
+
+
+@pytest.mark.parametrize("profile", ["openai_strict", "gemini", "mcp"])
+def test_a_budget_and_a_profile_are_chosen(profile):
+    found = data(SPECS / "discord.json", "--budget", 4_000, "--profile", profile)
+
+    assert found["profile"] == profile
+    assert max(tool["shown"]["bytes"] for tool in found["tools"]) <= 4_000
+
+
+def test_a_wrong_budget_or_profile_is_named():
+    for option in (("--budget", "5"), ("--profile", "gpt")):
+        result = run("stats", SPECS / "museum.yaml", *option)
+        assert result.exit_code == 2
+        assert option[1] in result.stderr
+
+
+def test_a_naive_conversion_keeps_all_words_and_resolves_references():
+    pet = {"type": "object", "title": "Pet", "properties": {"next": {"$ref": "#/x/Pet"}}}
+    root = document(
+        {
+            "/pets/{id}": {
+                "parameters": [{"name": "id", "in": "path", "required": True,
+                                "schema": {"type": "string"}, "description": "Which."}],
+                "put": {
+                    "summary": "Put", "description": "[Words](https://a.example).",
+                    "requestBody": {"required": True, "content": {
+                        "application/json": {"schema": {"$ref": "#/x/Pet"}}}},
+                },
+            }
+        },
+        x={"Pet": pet},
+    )  # fmt: skip
+    (tool,) = load_tools(root)
+
+    function = naive(root, tool)["function"]
+
+    assert function["description"] == "Put\n\n[Words](https://a.example)."
+    assert function["parameters"] == {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "Which."},
+            "body": {"$ref": "#/$defs/Pet"},
+        },
+        "required": ["id", "body"],
+        "$defs": {"Pet": {**pet, "properties": {"next": {"$ref": "#/$defs/Pet"}}}},
+    }
+
+
+@pytest.mark.parametrize("root", [{}, {"paths": {"/x": 3}}, {"paths": {"/x": {"get": []}}}])
+def test_a_broken_document_has_no_naive_conversion(root):
+    (tool,) = load_tools(document({"/x": {"get": {}}}))
+
+    assert naive(root, tool) is None
+
+
+def test_a_parameter_of_swagger_is_a_schema_itself():
+    parameter = {"name": "q", "in": "query", "type": "string", "maxLength": 3}
+    root = {"swagger": "2.0", "info": {"title": "T", "version": "1"},
+            "paths": {"/x": {"get": {"parameters": [parameter], "responses": {}}}}}  # fmt: skip
+    (tool,) = load_tools(root)
+
+    schema = naive(root, tool)["function"]["parameters"]
+
+    assert schema["properties"] == {"q": {"type": "string", "maxLength": 3}}
+
+
+def test_a_wrong_file_in_the_cache_of_tiktoken_is_not_used(tmp_path):
+    (tmp_path / FILE).write_bytes(b"not the encoding")
+
+    how, count = stats.counter()
+
+    assert (how, count("x" * 445)) == ("estimated", 100)
+
+
+def test_tokens_are_counted_where_the_cache_has_the_encoding(tmp_path, monkeypatch):
+    content = b"an encoding"
+    (tmp_path / FILE).write_bytes(content)
+    encodings = {"cl100k_base": (FILE, hashlib.sha256(content).hexdigest())}
+    monkeypatch.setattr(stats, "ENCODINGS", encodings)
+
+    class Package:
+        @staticmethod
+        def get_encoding(name):
+            assert name == "cl100k_base"
+            return Package
+
+        @staticmethod
+        def encode_ordinary(text):
+            return text.split()
+
+    monkeypatch.setattr(stats, "import_module", lambda _: Package)
+
+    how, count = stats.counter()
+
+    assert (how, count("two words")) == ("counted with cl100k_base", 2)
+
+
+def test_tokens_are_estimated_without_tiktoken(tmp_path, monkeypatch):
+    content = b"an encoding"
+    (tmp_path / FILE).write_bytes(content)
+    monkeypatch.setattr(
+        stats, "ENCODINGS", {"cl100k_base": (FILE, hashlib.sha256(content).hexdigest())}
+    )
+
+    def fail(_):
+        raise ImportError
+
+    monkeypatch.setattr(stats, "import_module", fail)
+
+    assert stats.counter()[0] == "estimated"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="the published documents are not at hand")
+def test_definitions_of_github_cost_as_much_less_as_promised():
+    found = data(FOLDER / "github" / "api.github.com.json")
+    naive_cost, shown, tight = (found["totals"][way] for way in ("naive", "shown", "tight"))
+
+    for unit in ("bytes", "tokens"):
+        assert shown[unit] <= 0.76 * naive_cost[unit]
+        assert tight[unit] <= 0.66 * naive_cost[unit]

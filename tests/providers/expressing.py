@@ -1,0 +1,129 @@
+"""Inputs as a model writes them by the schema that it is shown, in the form of any profile.
+
+Written from what definitions look like; the package's way back is not used here.
+"""
+
+import json
+from contextlib import suppress
+
+from profile_values import read_literally
+
+from openapi_tools.providers.containers import portable_forms
+from openapi_tools.validation.checker import Checker
+
+KEY, VALUE, ENTRIES = "key", "value", "entries"
+
+
+class InexpressibleError(Exception):
+    """A value has no form by a schema."""
+
+
+class Expression:
+    """Writes values by one shown schema; `subset` is a profile whose objects are closed."""
+
+    def __init__(self, schema, *, subset=False, null_for_absent=False):
+        self.is_plain = not subset
+        self.schema = read_literally(schema) if subset else schema
+        self.definitions = self.schema.get("$defs", {})
+        self.null_for_absent = null_for_absent
+        self.checkers = {}
+
+    def of(self, value):
+        """Return a value in the form of the schema, which accepts it."""
+        form = self.written(self.schema, value)
+        if not self.fits(self.schema, form):
+            raise InexpressibleError(form)
+        return form
+
+    def fits(self, node, form):
+        if node is True or node == {}:
+            return True
+        known = self.checkers.get(id(node))
+        if known is None:
+            checker = Checker({**node, "$defs": self.definitions})
+            known = self.checkers[id(node)] = (node, checker)
+        return known[1].fits(form)
+
+    def written(self, node, value):
+        node = self.followed(node)
+        if not isinstance(node, dict) or (self.is_plain and not isinstance(value, dict)):
+            return value
+        if "anyOf" in node:
+            return self.of_union(node["anyOf"], value)
+        if "enum" in node:
+            return labelled(node["enum"], value)
+        kinds = node.get("type", [])
+        return self.of_kinds(node, kinds if isinstance(kinds, list) else [kinds], value)
+
+    def followed(self, node):
+        while isinstance(node, dict) and "$ref" in node:
+            node = self.definitions[node["$ref"].removeprefix("#/$defs/")]
+        return node
+
+    def of_kinds(self, node, kinds, value):
+        """Return a value in the form of one of some types."""
+        if isinstance(value, dict) and "object" in kinds:
+            return self.of_object(node, value)
+        if isinstance(value, dict) and "array" in kinds:
+            return [self.of_pair(node["items"], *pair) for pair in value.items()]
+        if isinstance(value, list) and "array" in kinds:
+            return [self.written(node.get("items", True), item) for item in value]
+        is_text = isinstance(value, dict | list) and "string" in kinds
+        return json.dumps(value) if is_text else value
+
+    def of_union(self, branches, value):
+        """Return the first form that an alternative accepts; JSON as text only without another."""
+        found = []
+        for branch in branches:
+            with suppress(InexpressibleError):
+                form = self.written(branch, value)
+                if self.fits(branch, form):
+                    found.append(form)
+        if not found:
+            raise InexpressibleError(value)
+        found.sort(key=lambda form: isinstance(form, str) > isinstance(value, str))
+        return found[0]
+
+    def of_pair(self, node, name, value):
+        members = self.followed(node).get("properties", {})
+        if members.keys() != {KEY, VALUE}:
+            raise InexpressibleError(name)
+        return {KEY: name, VALUE: self.written(members[VALUE], value)}
+
+    def of_object(self, node, value):
+        members = node.get("properties", {})
+        if members.keys() == {ENTRIES} and ENTRIES not in value:
+            pairs = members[ENTRIES]["items"]
+            return {ENTRIES: [self.of_pair(pairs, *pair) for pair in value.items()]}
+        form, rest = {}, {}
+        for name, member in value.items():
+            shown = next((n for n in (name, *portable_forms(name)) if n in members), None)
+            if shown is None:
+                rest[name] = member
+            else:
+                form[shown] = self.written(members[shown], member)
+        form |= self.of_rest(node, rest, form)
+        if self.null_for_absent:
+            form |= {name: None for name in members if name not in form}
+        return form
+
+    def of_rest(self, node, rest, form):
+        """Return members that are not declared, as they are or as pairs of an extra member."""
+        if not rest or node.get("additionalProperties", True) is not False:
+            return rest
+        extras = max(
+            (n for n in node["properties"] if n.startswith("additional_properties")), default=None
+        )
+        if extras is None or extras in form:
+            raise InexpressibleError(rest)
+        return {extras: self.written(node["properties"][extras], rest)}
+
+
+def labelled(values, value):
+    """Return a value of an enumeration, or its label."""
+    if any(type(one) is type(value) and one == value for one in values):
+        return value
+    label = "(empty)" if value == "" else json.dumps(value, ensure_ascii=False)
+    while label not in values and len(label) < 10_000 and label.count("(") < 5:
+        label = f"({label})"
+    return label if label in values else value

@@ -1,0 +1,255 @@
+"""Definitions within a budget: what is shown is shorter, and takes all that the tool takes."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from documents import document
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from makers import ImpossibleError
+from profile_rules import faults, schema_of
+from profile_values import array, object_of, text, values, written
+from providers.expressing import Expression, InexpressibleError
+from schema_pairs import pairs
+
+from openapi_tools import Settings, SettingsError, load_tools
+from openapi_tools.json_values import size_of
+from openapi_tools.providers.definitions import PROFILES, CannotExpress, Shape, define
+from openapi_tools.shaping.budget import fitted
+from openapi_tools.validation.checker import Checker
+
+SHUT = {"additionalProperties": False}
+WORDS = "Words of a member that say a good deal. " * 40
+TEXT = text(description=WORDS)
+NESTED = object_of({"deep": array(object_of({"leaf": TEXT, "other": TEXT}))}, required=["deep"])
+ADDRESS = object_of({"street": text(), "town": text(), "country": text()}, required=["town"])
+TREE = object_of({"name": text(), "children": array({"$ref": "#/$defs/Tree"})}, required=["name"])
+NAMES = [f"argument_number_{index}" for index in range(2_000)]
+VALUES = [f"value-{index}" for index in range(400)]
+
+
+def tool_of(members, *, required=(), description="A tool.", name="t", **definitions):
+    schema = object_of(members, required=list(required), **SHUT)
+    tool = written({**schema, "$defs": definitions} if definitions else schema, name=name)
+    tool.description = description
+    return tool
+
+
+def shown(tool, profile="openai", most=16_384, words="short"):
+    definition = define(tool, profile, loosely=True, shape=Shape(words, most))
+    assert size_of(definition.value) <= most
+    assert faults(profile, definition.value) == []
+    return definition
+
+
+LARGE = {
+    "long words": tool_of({f"a{n}": TEXT for n in range(20)}, required=["a1"]),
+    "many values": tool_of({"x": {"type": "string", "enum": VALUES * 9}}),
+    "many arguments": tool_of(dict.fromkeys(NAMES, text()), required=NAMES[1500:1510]),
+    "many required arguments": tool_of(dict.fromkeys(NAMES, text()), required=NAMES),
+    "long names": tool_of({f"{'n' * 60}{n:04}": text() for n in range(500)}),
+    "depth": tool_of({f"a{n}": NESTED for n in range(30)}),
+    "equal parts": tool_of({f"a{n}": ADDRESS for n in range(200)}),
+    "many alternatives": tool_of({"x": {"oneOf": [
+        object_of({f"m{n}": text(), "kind": {"const": n}}, required=["kind"]) for n in range(300)
+    ]}}, required=["x"]),
+    "a large default": tool_of({"x": text(default="d" * 50_000), "y": NESTED}),
+    "a tree": tool_of({"x": {"$ref": "#/$defs/Tree"}, **{f"a{n}": NESTED for n in range(30)}},
+                      Tree=TREE),
+    "a long description": tool_of({"x": text()}, description="Words. " * 9_000),
+    "letters beyond ASCII": tool_of({f"a{n}": text(description="ж" * 200) for n in range(40)}),
+    "maps": tool_of({f"a{n}": {"type": "object", "additionalProperties": NESTED}
+                     for n in range(60)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["full", "short", "tight"])
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("tool", LARGE.values(), ids=LARGE)
+def test_every_definition_fits_and_takes_what_the_tool_takes(tool, profile, words):
+    for most in (16_384, 4_000, 2_048):
+        definition = shown(tool, profile, most, words)
+
+        assert lost(tool, definition, profile, values(tool.input_schema, 3)) == []
+
+
+def lost(tool, definition, profile, inputs):
+    """Return inputs that a tool takes, but not as its definition has them written."""
+    fits = Checker(tool.input_schema).fits
+    strict = definition.value.get("function", {}).get("strict") is True
+    schema = schema_of(profile, definition.value)
+    expression = Expression(schema, subset=strict or profile == "gemini", null_for_absent=strict)
+    found = []
+    for value in filter(fits, inputs):
+        try:
+            restored = definition.restore(expression.of(value))
+        except InexpressibleError:
+            found.append(value)
+        else:
+            found += [] if fits(restored) else [(value, restored)]
+    return found
+
+
+@pytest.mark.parametrize("profile", ["openai", "gemini", "anthropic", "mcp", "openai_strict"])
+def test_arguments_without_room_are_named_and_may_be_given(profile):
+    tool = LARGE["many arguments"]
+
+    definition = shown(tool, profile)
+
+    schema = schema_of(profile, definition.value)
+    assert 50 < len(schema["properties"]) < 2_000
+    assert "more arguments may be given" in schema["description"]
+    assert {*NAMES[1500:1510]} <= schema["properties"].keys()
+    wanted = dict.fromkeys([*NAMES[1500:1510], NAMES[1999]], "a")
+    assert lost(tool, definition, profile, [wanted]) == []
+
+
+def test_steps_are_taken_in_order_and_no_more_than_needed():
+    tool = tool_of({"x": text(title="X of a tool", examples=["e" * 2_000], description=WORDS)})
+    whole = tool.input_schema["properties"]["x"]
+
+    sizes = [size_of(define(tool, "openai", loosely=True, shape=Shape("full", 0)).value)]
+    unnamed, short, shorter = (
+        schema_of("openai", shown(tool, most=most, words="full").value)["properties"]["x"]
+        for most in (sizes[0] - 1, 2_048, 2_048)
+    )
+
+    assert unnamed == {"type": "string", "description": whole["description"]}
+    assert short == shorter == unnamed
+
+
+def test_equal_parts_are_shared_before_words_go():
+    members = {f"a{n}": {**ADDRESS, "description": "Where it is, with `town`."} for n in range(60)}
+    schema = object_of(members)
+
+    found = fitted(schema, size_of(schema) // 2)
+
+    (name,) = found["$defs"]
+    assert set(map(json.dumps, found["properties"].values())) == {f'{{"$ref": "#/$defs/{name}"}}'}
+    assert found["$defs"][name] == members["a1"]
+    assert "$ref" not in json.dumps(fitted(schema, size_of(schema) // 2, sharing=False))
+
+
+def test_an_enumeration_without_room_is_said_in_words():
+    (member,) = fitted(object_of({"x": text(enum=VALUES, description="Which")}), 700)[
+        "properties"
+    ].values()
+
+    assert member["type"] == "string"
+    assert member["description"].startswith('Which. One of 400 values: "value-0", "value-1", ')
+    assert "enum" not in member
+
+
+def test_what_a_cut_takes_away_is_named():
+    member = {**NESTED, "properties": {**NESTED["properties"], "note": TEXT}}
+    found = fitted(object_of({f"a{n}": member for n in range(40)}), 3_600, sharing=False)
+
+    assert found["properties"]["a39"] == {
+        "type": "object",
+        "description": "Members: deep (required), note.",
+    }
+
+
+def test_what_a_union_loses_is_named():
+    branches = [{"title": f"Kind {n}", **object_of({f"m{n}": TEXT})} for n in range(3)]
+
+    found = fitted(object_of({"x": {"oneOf": branches}}), 200)
+
+    assert found["properties"]["x"] == {
+        "type": "object",
+        "description": "One of: object, object, object.",
+    }
+
+
+def test_a_cut_leaves_no_part_stricter():
+    refused = {"not": object_of({"deep": NESTED}, required=["deep"])}
+    tool = tool_of({f"a{n}": {**NESTED, **refused} for n in range(40)})
+
+    definition = shown(tool, most=3_000)
+
+    assert "not" not in json.dumps(schema_of("openai", definition.value)["properties"])
+
+
+def test_the_strict_mode_gives_way_to_the_budget_and_says_so():
+    tool = tool_of({f"a{n}": object_of({f"m{n}{k}": text() for k in range(9)}) for n in range(20)})
+
+    definition = shown(tool, "openai_strict", 4_000)
+
+    assert definition.value["function"]["strict"] is False
+    assert "bytes; 4000 are allowed" in definition.notes[0]
+
+
+async def test_a_call_with_the_profile_of_a_definition_that_gave_way_keeps_null():
+    maybe = {"type": ["string", "null"]}
+    members = {f"a{n}": object_of({f"m{n}{k}": maybe for k in range(20)}) for n in range(40)}
+    schema = object_of(members)
+    paths = {"/x": {"post": {"requestBody": {"content": {"application/json": {"schema": schema}}}}}}
+    toolset = load_tools(
+        document(paths), settings=Settings(base_url="http://a.example", dry_run=True)
+    )
+    (tool,) = toolset
+    (defined,) = toolset.definitions("openai_strict")
+    assert defined["function"]["strict"] is False
+
+    result = await toolset.call(tool.name, {"a1": {"m11": None}})
+
+    assert "null" in str(result)
+
+
+def test_calls_are_checked_against_the_full_schema():
+    paths = {"/x": {"get": {"parameters": [
+        {"name": "q", "in": "query", "schema": {"type": "string", "enum": VALUES}}
+    ]}}}  # fmt: skip
+    toolset = load_tools(document(paths), settings=Settings(definition_bytes=2_048))
+    (defined,), (tool,) = toolset.definitions("openai"), toolset
+
+    assert "enum" not in defined["function"]["parameters"]["properties"]["q"]
+    assert tool.input_schema["properties"]["q"]["enum"] == VALUES
+
+
+@pytest.mark.parametrize("count", [-1, 1, 2_047])
+def test_a_budget_is_none_or_large_enough(count):
+    with pytest.raises(SettingsError, match="0 for no limit, or 2048 at least"):
+        Settings(definition_bytes=count)
+
+
+def test_without_a_budget_and_with_full_words_the_schema_is_the_tools_own():
+    tool = LARGE["depth"]
+    tool.settings = SimpleNamespace(definitions="full", definition_bytes=0)
+
+    definition = define(tool, "openai", loosely=True)
+
+    del tool.settings
+    assert schema_of("openai", definition.value) is tool.input_schema
+
+
+def test_definitions_are_made_once_and_their_dicts_are_the_callers():
+    toolset = load_tools(document({"/x": {"get": {"summary": "Get x."}}}))
+    (one,) = toolset.definitions("openai")
+    one["function"]["name"] = one["type"] = "changed"
+
+    (two,) = toolset.definitions("openai")
+
+    assert (two["type"], two["function"]["name"]) == ("function", "get_x")
+
+
+@pytest.mark.long
+@pytest.mark.untraced
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(pairs(), st.integers(2_048, 4_000), st.sampled_from(PROFILES), st.integers(1, 30))
+def test_any_schema_fits_any_budget_and_takes_what_it_took(pair, most, profile, times):
+    own = {key: value for key, value in pair[0].items() if key != "$defs"}
+    members = {f"x{n}": {**own, "description": WORDS} for n in range(times)}
+    tool = tool_of(members, **pair[0]["$defs"])
+    checker = Checker(tool.input_schema)
+    assume(not checker.notes)
+    try:
+        whole = define(tool, profile, loosely=True, shape=Shape("full", 0))
+        definition = define(tool, profile, loosely=True, shape=Shape("short", most))
+        inputs = values(tool.input_schema, 2)
+    except (CannotExpress, ImpossibleError):
+        assume(False)
+    assert size_of(definition.value) <= most
+    kept = [value for value in inputs if lost(tool, whole, profile, [value]) == []]
+    assert lost(tool, definition, profile, kept) == []
