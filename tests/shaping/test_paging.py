@@ -571,3 +571,17 @@ async def test_a_generated_package_pages_as_the_loaded_tools(tmp_path, server):
     assert len(one.output) == 15
     assert (one, one.header_note) == (other, other.header_note)
     assert one.metadata == other.metadata
+
+
+async def test_items_are_shaped_but_none_is_left_out(server):
+    async with with_settings(server, drop=("name",), max_items=3) as toolset:
+        assert len((await toolset.call("get_numbers", {})).output) == 4  # and how many are left out
+        for name, fields in (("get_numbers", None), ("get_offsets", "total")):
+            pages = toolset.pages(name, context=Context(fields=fields))
+            assert await read(pages) == [{"id": item["id"]} for item in ITEMS]
+
+
+async def test_the_line_about_more_is_told_of_parts_of_an_answer_too(tools):
+    result = await tools.call("get_offsets", {}, context=Context(fields="total"))
+
+    assert (result.output, result.header_note) == (23, "More: call again with offset=10")
