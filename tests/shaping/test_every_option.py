@@ -1,0 +1,227 @@
+"""Every option of a configuration means the same loaded, generated, over MCP and in LangChain."""
+
+import json
+from typing import NamedTuple
+
+import httpx
+import pytest
+from packages import imported
+
+from openapi_tools import generate_package, load_tools
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+pytest.importorskip("langchain_core", reason="langchain-core is not installed")
+
+from langchain_core.messages import ToolMessage
+from mcp import Client
+
+from openapi_tools.contracts.langchain import to_structured_tools
+from openapi_tools.contracts.mcp import create_server
+
+TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
+ITEM = {
+    "type": "object",
+    "properties": {"id": NUMBER, "name": TEXT, "url": TEXT, "note": {"type": ["string", "null"]}},
+}
+LIST = {
+    "operationId": "listItems",
+    "summary": "List items.",
+    "parameters": [
+        {"name": "q", "in": "query", "required": True, "schema": TEXT},
+        {"name": "page", "in": "query", "schema": {"type": "integer", "minimum": 1}},
+        {"name": "limit", "in": "query", "schema": {"type": "integer", "maximum": 100}},
+    ],
+    "responses": {
+        "200": {
+            "description": "Found.",
+            "content": {"application/json": {"schema": {"type": "array", "items": ITEM}}},
+        }
+    },
+}
+ADD = {
+    "operationId": "addItem",
+    "summary": "Add an item.",
+    "requestBody": {"required": True, "content": {
+        "application/json": {"schema": {
+            "type": "object", "required": ["name"], "properties": {"name": TEXT, "size": NUMBER}}},
+        "application/x-www-form-urlencoded": {"schema": {
+            "type": "object", "required": ["name"], "properties": {"name": TEXT}}},
+    }},
+    "responses": {"201": {"description": "Made."}},
+}  # fmt: skip
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Items", "version": "1"},
+    "servers": [{"url": "https://items.example.com"}],
+    "paths": {"/items": {"get": LIST, "post": ADD}},
+}
+ITEMS = [{"id": n, "name": f"n{n}", "url": f"/items/{n}", "note": None} for n in range(1, 6)]
+
+
+class Row(NamedTuple):
+    """What a configuration says, a call, and what comes of it.
+
+    `target` is the request's, `body` its content; `answer` the output, None for any; `shown` are
+    members of the tool as a model sees it.
+    """
+
+    config: dict
+    name: str
+    arguments: dict
+    target: str
+    body: str = ""
+    answer: object = None
+    shown: dict = {}  # noqa: RUF012 -- read only
+
+
+def about(tool="list_items", **members):
+    return {"tools": {tool: members}}
+
+
+QUERY = {"q": "x"}
+ROWS = {
+    "name": Row(about(name="find"), "find", QUERY, "/items?q=x"),
+    "prefix": Row({"prefix": "my_"}, "my_list_items", QUERY, "/items?q=x"),
+    "description": Row(
+        about(description="Look."), "list_items", QUERY, "/items?q=x",
+        shown={"description": "Look."},
+    ),
+    "hide": Row(about(hide=["page"]), "list_items", QUERY, "/items?q=x", shown={"gone": "page"}),
+    "fixed": Row(
+        about(fixed={"limit": 7}), "list_items", QUERY, "/items?q=x&limit=7",
+        shown={"gone": "limit"},
+    ),
+    "defaults": Row(about(defaults={"q": "all"}), "list_items", {}, "/items?q=all"),
+    "an argument's name": Row(
+        about(arguments={"q": {"name": "words"}}), "list_items", {"words": "x"}, "/items?q=x",
+        shown={"gone": "q"},
+    ),
+    "an argument's description": Row(
+        about(arguments={"q": {"description": "Words."}}), "list_items", QUERY, "/items?q=x",
+        shown={"words": ("q", "Words.")},
+    ),
+    "media_type": Row(
+        about("add_item", media_type="application/x-www-form-urlencoded"), "add_item",
+        {"name": "a b"}, "/items", body="name=a+b",
+    ),
+    "fixed in a body": Row(
+        about("add_item", fixed={"size": 3}), "add_item", {"name": "a"}, "/items",
+        body='{"name":"a","size":3}',
+    ),
+    "read_only": Row(
+        about("add_item", read_only=True), "add_item", {"name": "a"}, "/items", body='{"name":"a"}',
+        shown={"read_only": True},
+    ),
+    "destructive": Row(about(destructive=True), "list_items", QUERY, "/items?q=x"),
+    "idempotent": Row(
+        about("add_item", idempotent=True), "add_item", {"name": "a"}, "/items", body='{"name":"a"}'
+    ),
+    "timeout": Row(about(timeout=12.5), "list_items", QUERY, "/items?q=x"),
+    "wait": Row(about(wait=2.0), "list_items", QUERY, "/items?q=x"),
+    "drop": Row(
+        about(answer={"drop": ["url", "n*"]}), "list_items", QUERY, "/items?q=x",
+        answer=[{"id": item["id"]} for item in ITEMS],
+    ),
+    "answers": Row(
+        {"answers": {"drop": ["url"], "nulls": False}}, "list_items", QUERY, "/items?q=x",
+        answer=[{"id": item["id"], "name": item["name"]} for item in ITEMS],
+    ),
+    "fields": Row(
+        about(answer={"fields": "[].{n: name}"}), "list_items", QUERY, "/items?q=x",
+        answer=[{"n": item["name"]} for item in ITEMS],
+    ),
+    "pages": Row(
+        about(pages={"style": "page", "argument": "page", "size": "limit"}), "list_items",
+        {**QUERY, "page": 2}, "/items?q=x&page=2",
+    ),
+    "select": Row({"select": {"names": ["list_*"]}}, "list_items", QUERY, "/items?q=x"),
+}  # fmt: skip
+
+
+def serving():
+    """Return a client whose answers are items, and the list of its requests."""
+    sent = []
+
+    def answer(request):
+        sent.append(request)
+        return httpx.Response(200, json=ITEMS)
+
+    return httpx.AsyncClient(transport=httpx.MockTransport(answer)), sent
+
+
+def shown_by(tool):
+    return {"description": tool.description, "schema": tool.input_schema, "hints": tool.annotations}
+
+
+async def called(toolset, row):
+    """Return what a tool says, and the text of its answer."""
+    return shown_by(toolset[row.name]), str(await toolset[row.name].execute(row.arguments))
+
+
+async def over_mcp(toolset, row):
+    async with Client(create_server(toolset)) as client:
+        (tool,) = [t for t in (await client.list_tools()).tools if t.name == row.name]
+        result = await client.call_tool(row.name, row.arguments)
+    hints = tool.annotations.model_dump(by_alias=True, exclude_none=True)
+    shown = {"description": tool.description, "schema": tool.input_schema, "hints": hints}
+    return shown, "\n\n".join(part.text for part in result.content)
+
+
+async def in_langchain(toolset, row):
+    (tool,) = [tool for tool in to_structured_tools(toolset) if tool.name == row.name]
+    call = {"type": "tool_call", "id": "1", "name": row.name, "args": row.arguments}
+    message = await tool.ainvoke(call)
+    assert isinstance(message, ToolMessage)
+    shown = {"description": tool.description, "schema": tool.args_schema, "hints": None}
+    return shown, message.content
+
+
+SURFACES = {"loaded": called, "generated": called, "MCP": over_mcp, "LangChain": in_langchain}
+
+
+async def outcome(surface, row, folder, document=DOCUMENT):
+    """Return what is shown, the request and the answer of one call through a surface."""
+    client, sent = serving()
+    if surface == "generated":
+        generate_package(document, folder, name="optional", config=row.config)
+        with imported(folder, "optional_tools") as package:
+            shown, text = await called(package.load(client=client), row)
+    else:
+        toolset = load_tools(document, config=row.config, client=client)
+        shown, text = await SURFACES[surface](toolset, row)
+    (request,) = sent
+    return shown, (request.method, request.url.raw_path.decode(), request.content.decode()), text
+
+
+@pytest.mark.parametrize("option", ROWS)
+@pytest.mark.parametrize("surface", SURFACES)
+async def test_an_option_means_the_same_everywhere(surface, option, tmp_path):
+    row = ROWS[option]
+
+    shown, request, text = await outcome(surface, row, tmp_path / "out")
+    expected = await outcome("loaded", row, tmp_path / "out")
+
+    assert request[1:] == (row.target, row.body)
+    assert (request, text) == expected[1:]
+    assert shown["description"] == expected[0]["description"]
+    assert shown["schema"]["properties"] == expected[0]["schema"]["properties"]
+    assert shown["hints"] in (None, expected[0]["hints"])
+    if row.answer is not None:
+        assert json.loads(text.partition("\n\n")[0]) == row.answer
+
+
+@pytest.mark.parametrize("option", [option for option, row in ROWS.items() if row.shown])
+def test_an_option_changes_what_a_model_sees(option):
+    row = ROWS[option]
+    tool = load_tools(DOCUMENT, config=row.config)[row.name]
+
+    properties = tool.input_schema["properties"]
+    if "description" in row.shown:
+        assert tool.description == row.shown["description"]
+    if "gone" in row.shown:
+        assert row.shown["gone"] not in properties
+    if "words" in row.shown:
+        name, words = row.shown["words"]
+        assert properties[name]["description"] == words
+    if "read_only" in row.shown:
+        assert tool.annotations["readOnlyHint"] is row.shown["read_only"]
