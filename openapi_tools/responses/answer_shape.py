@@ -18,6 +18,7 @@ from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import close_names, kind_of
 from openapi_tools.redaction import excerpt
+from openapi_tools.responses.server_json import PARTLY
 from openapi_tools.shaping.config_tables import ToolAnswers
 from openapi_tools.shaping.documented_fields import compare
 from openapi_tools.shaping.tool_shape import over_answer
@@ -65,13 +66,17 @@ class Shaper:
     max_chars: int = 0
     chooses: bool = False
 
-    def apply(self, content: Content, metadata: dict[str, Any]) -> str:
-        """Make the value of a content smaller, in place, and return what could not be done."""
+    def apply(self, content: Content, metadata: dict[str, Any], *, cut: str = "") -> str:
+        """Make the value of a content smaller, in place, and return what could not be done.
+
+        `cut`: why the end of the answer is missing; empty where it is whole.
+        """
         if not content.is_data:
             asked = bool(self.fields) and content.value is not None
             return "fields chooses parts of JSON, and the answer is not JSON" if asked else ""
         facts: dict[str, Any] = {"fields": self.fields} if self.fields else {}
-        failure = ""
+        partly = self.fields and (cut or PARTLY in content.notes)
+        failure = "fields saw only the beginning of the answer" if partly else ""
         try:
             if self.fields:
                 content.value = chosen(self.fields, content.value)
@@ -116,9 +121,10 @@ class Shapes:
             given["fields"] = fields
         try:
             made = shaper_of(self._settings, self._tool.operation.answer, given)
-            if made.fields and made.fields not in self._fitting:
-                await asyncio.to_thread(self._check, made.fields)
-                self._fitting = [*self._fitting[-_KNOWN:], made.fields]
+            wanted = given.get("fields")
+            if wanted and wanted not in self._fitting:
+                await asyncio.to_thread(self._check, wanted)
+                self._fitting = [*self._fitting[-_KNOWN:], wanted]
         except SettingsError as error:
             raise InputError(error.reason) from None
         return made

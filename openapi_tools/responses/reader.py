@@ -127,7 +127,7 @@ def read_answer(
         metadata["file"] = content.file
     note = _header_note(headers, after.read(content.value, headers) if after is not None else "")
     if shaper is not None:
-        note = "; ".join(filter(None, (shaper.apply(content, metadata), note)))
+        note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=answer.cut), note)))
     output = _output(content, answer, metadata, (operation, settings, shaper))
     return ToolResult.ok(output, metadata, header_note=note)
 
