@@ -378,36 +378,6 @@ async def test_the_context_of_a_call_reaches_an_answer_through_langchain():
     assert message.content == "[0,1,2]"
 
 
-def paged(**settings):
-    """Return a toolset whose list has three pages of two items."""
-
-    def answer(request):
-        page = int(request.url.params.get("page", "1"))
-        items = [{"id": 2 * page + n, "a_url": "x", "none": None} for n in range(2)]
-        return httpx.Response(200, json={"items": items if page <= 3 else [], "total_pages": 3})
-
-    page = {"name": "page", "in": "query", "schema": {"type": "integer"}}
-    size = {"name": "per_page", "in": "query", "schema": {"type": "integer"}}
-    root = document({"/x": {"get": operation(operationId="read", parameters=[page, size])}})
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    chosen = Settings(base_url="http://answers.test", **settings)
-    return load_tools(root, client=client, settings=chosen)
-
-
-async def test_items_of_pages_lose_members_and_come_all():
-    toolset = paged(drop="*_url", nulls=False, max_items=1)
-    tool = toolset["read"]
-    tool._operation = replace(tool.operation, answer=AnswerShape(fields="items[].id"))
-
-    items = [item async for item in toolset.pages("read", {})]
-    result = await toolset.call("read", {})
-
-    assert items == [{"id": number} for number in range(2, 8)]
-    assert result.output[0] == 2
-    assert "page for the next ones" in result.output[-1]
-    assert result.header_note == "More: call again with page=2"
-
-
 async def test_parts_of_a_beginning_are_told_to_be_that():
     toolset = toolset_of([1] * 300_000, max_output_chars=1000)
 

@@ -64,12 +64,11 @@ def test_an_expression_that_fits_the_documented_answer_is_accepted(expression):
     check_fields(expression, LIST)
 
 
-@pytest.mark.parametrize("expression", FITTING)
-def test_without_a_documented_answer_only_the_syntax_counts(expression):
-    check_fields(expression, None)
-    check_fields(expression, {})
+@pytest.mark.parametrize("schema", [None, {}])
+def test_without_a_documented_answer_only_the_syntax_counts(schema):
+    check_fields("any.member[].of.all", schema)
     with pytest.raises(SettingsError, match="ends too early"):
-        check_fields(f"{expression}.", None)
+        check_fields("any.", schema)
 
 
 @pytest.mark.parametrize(
