@@ -33,11 +33,10 @@ _ACCESS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A sentence about who may call an operation: no argument changes that."""
-_MORE = re.compile(
-    r"(?i:\b(?:see|more|further|refer|visit|check|information|details|oauth|tokens?|scopes?|"
-    r"permissions?|authenticated|authorized|owners?)\b)|\[!"
-)
-"""Signs of sentences that may go."""
+_PAGES = ("see", "more", "read", "refer", "visit", "check")
+_CALLERS = ("oauth", "token", "scope", "permission", "authenticated", "authorized", "owner")
+_MORE = (*_CALLERS, *_PAGES, "[!")
+"""Signs, in lower case, of sentences that may go; looking for them is fast."""
 _LINES = re.compile(r"(?:\n(?:Returns|Fails): .*)+\Z")
 _ALERT = re.compile(r"\s*>?\s*\[!\w+\]\s*")
 _TELLING = re.compile(
@@ -92,7 +91,7 @@ def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
         telling: After the first sentence, keep those that speak of values, as is right for a
             member; else all but those that say who may call, as is right for a tool.
     """
-    if len(text) <= whole or not (telling or len(text) > most or _MORE.search(text)):
+    if len(text) <= whole or not (telling or len(text) > most or _has(text, _MORE)):
         return text
     pieces = _END.split(text)
     kept, between = "", ""
@@ -110,16 +109,23 @@ def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
 
 def brief_tool(text: str, wording: Wording) -> str:
     """Return the description of a tool in a wording; lines about answers and errors stay."""
-    said = _LINES.search(text)
+    said = _LINES.search(text) if "\nReturns: " in text or "\nFails: " in text else None
     lines = said[0] if said else ""
     body = text.removesuffix(lines)
     return brief(body, wording.whole, wording.tool, telling=False) + lines
 
 
 def _is_needed(sentence: str, *, telling: bool) -> bool:
-    if _ELSEWHERE.match(sentence):
+    if _has(sentence, _PAGES) and _ELSEWHERE.match(sentence):
         return False
-    return _TELLING.search(sentence) is not None if telling else not _ACCESS.match(sentence)
+    if telling:
+        return _TELLING.search(sentence) is not None
+    return not (_has(sentence, _CALLERS) and _ACCESS.match(sentence))
+
+
+def _has(text: str, words: tuple[str, ...]) -> bool:
+    lower = text.lower()
+    return any(word in lower for word in words)
 
 
 def repeats(text: str, name: str) -> bool:
