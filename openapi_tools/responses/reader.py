@@ -174,16 +174,16 @@ def _content(
     keep: Keep | None = None,
 ) -> Content:
     settings, most = limits
-    disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
-    if answer.file is not None and keep is not None:
-        return as_file(keep, answer.file, disposition, essence(media_type) or _OCTETS)
-    if answer.method == "HEAD" or not answer.content:
+    if answer.file is None and (answer.method == "HEAD" or not answer.content):
         return Content(None)
-    if media_type == "application/json":
+    if answer.file is None and media_type == "application/json":
         try:
             return Content(*read_json(answer.content, values=_values(settings)), is_data=True)
         except ValueError:
             pass  # read below, which describes the error
+    disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
+    if answer.file is not None and keep is not None:
+        return as_file(keep, answer.file, disposition, essence(media_type) or _OCTETS)
     body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
     shape = Shape(
         room=_room(most),

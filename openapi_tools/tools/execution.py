@@ -173,9 +173,7 @@ class Execution:
         result, reader = await to_end((result, prepared.after), ask, wait)
         if reader.work.state == shaping.long_work.FAILED:
             words = words_of(reader.reason, _WORDS)
-            message = f"{self._about} was accepted, but its work failed" + f": {words}" * bool(
-                words
-            )
+            message = f"{self._about} was accepted, but its work failed{words and f': {words}'}"
             facts = {"status": result.metadata.get("status"), "body": result.output}
             return ToolResult.failed("http", message, metadata=result.metadata, facts=facts)
         if reader.goes_on:
@@ -185,21 +183,23 @@ class Execution:
     def _after(self, prepared: PreparedCall, answer: Answer) -> Any:
         """Return the reader of what follows an answer: pages or long work; None for neither."""
         own, headers, reads = prepared.own, answer.headers, self._reads
-        added = [name for name, _ in prepared.grant.auth.query]
-        url, server = without_pairs(answer.request.url, added), self._bounds.server
         is_given = own.wait is not None or self._operation.wait is not None
         is_waited = is_given and reads and not own.is_page and self._operation.paging is None
         begins = not reads and any(name.lower() in _WORK for name, _ in headers.raw)
-        if own.is_poll or is_waited or begins or answer.status == _ACCEPTED:
+        is_work = own.is_poll or is_waited or begins or answer.status == _ACCEPTED
+        is_list = own.is_page or self._operation.paging is not None or (reads and "link" in headers)
+        if not (is_work or is_list):
+            return None
+        added = [name for name, _ in prepared.grant.auth.query]
+        url, server = without_pairs(answer.request.url, added), self._bounds.server
+        if is_work:
             work: Any = {"polled": own.is_poll, "loosely": is_waited, "pause": retry_after(headers)}
             reader = shaping.long_work.WorkReader
             return reader(answer.status, url, server, ask=self._asker, **work)
-        if own.is_page or self._operation.paging is not None or (reads and "link" in headers):
-            found: Any = {"arguments": prepared.arguments, "url": url, "server": server}
-            found |= {"hidden": added, "linked": own.linked, "followed": bool(own.address)}
-            properties = self._tool.input_schema.get("properties", {})
-            return shaping.paging.PageReader(self._operation, properties, **found)
-        return None
+        found: Any = {"arguments": prepared.arguments, "url": url, "server": server}
+        found |= {"hidden": added, "linked": own.linked, "followed": bool(own.address)}
+        properties = self._tool.input_schema.get("properties", {})
+        return shaping.paging.PageReader(self._operation, properties, **found)
 
     def _waits(self, prepared: PreparedCall) -> float | None:
         """Return the seconds that the call or the tool says to wait for long work."""
