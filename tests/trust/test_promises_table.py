@@ -28,6 +28,7 @@ BEYOND = (
     "an overlay that changes a caller's dict, or shared YAML nodes elsewhere",
     "an overlay of a server that asks for the API's credentials",
     "a cached document of another overlay",
+    "a JMESPath that doubles values or texts, or is long or deep",
     "a next page, or the state of work, at another host, port, scheme or path",
     "pages that never end, repeat themselves or are empty; sentences in a cursor",
     "a job to resume that was made up",
