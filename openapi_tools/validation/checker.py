@@ -1,27 +1,40 @@
-"""Validates arguments against an input schema, and describes their faults.
+"""Validates arguments against the part of an input schema that can be checked.
 
-jsonschema-rs judges. Where that might take too long, costly keywords are left out; where even the
-rest might, the arguments count as fitting: the API checks its input too.
+jsonschema-rs judges. Published documents hold keywords that no validator takes: regular expressions
+of another dialect, unknown types, limits of the wrong type. Those are left out, each with a note.
+Where a verdict might take too long, costly keywords are left out, too; where even the rest might,
+the arguments count as fitting: the API checks its input too. Nothing is looked up outside a schema.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
-from openapi_tools.json_values import pointer
-from openapi_tools.validation.engine import SMALL_TEXT, SMALL_VALUES, Size, looks, size_of
-from openapi_tools.validation.input_schema import prepare
+from openapi_tools.json_values import (
+    ASSERTIONS,
+    ONE_SCHEMA,
+    SCHEMA_LISTS,
+    SCHEMA_MAPS,
+    pointer,
+    pointer_token,
+    resolve,
+)
+from openapi_tools.validation import engine
+from openapi_tools.validation.engine import Judge, Size, groups, size_of
 from openapi_tools.validation.messages import Flaw, read_flaws, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from types import UnionType
 
-    from openapi_tools.validation.engine import Judge, Node
+    from openapi_tools.validation.engine import Node, Schema
 
 _TOLD = 5
-_SMALL = Size(2 * SMALL_VALUES + 1, SMALL_TEXT, 0, [1] * 101)
+_SMALL = Size(2 * engine.SMALL_VALUES + 1, engine.SMALL_TEXT, 0, [1] * 101)
 """The most that a small input has: names count as values, and 100 levels may be below it."""
 _MOST_ERRORS = 5_000
 """Errors that may be made at once; each takes some microseconds."""
@@ -34,6 +47,28 @@ _NAMES = 50.0
 _LARGEST = 150_000
 """Values of an argument that may be copied into one error."""
 _MEMBERS = 100
+
+_COMPILED = ASSERTIONS | {"maxContains", "minContains"}
+_SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
+    (SCHEMA_LISTS, list),
+    (SCHEMA_MAPS, dict),
+    (ONE_SCHEMA, dict | bool),
+)
+_COSTLY = frozenset(
+    {"anyOf", "contains", "dependentRequired", "dependentSchemas", "if", "multipleOf", "not"}
+    | {"oneOf", "pattern", "patternProperties", "unevaluatedItems", "unevaluatedProperties"}
+    | {"uniqueItems"}
+)
+"""Keywords that may take long for a large value."""
+_DEEPEST = 200
+"""Nesting of JSON values inside a schema; jsonschema-rs gives up at 250."""
+_MOST_SCHEMAS = 20_000
+"""The most schemas inside a schema; shared ones count once for each use."""
+_POINTER = 200
+_PATTERNS = 4_000_000
+"""Bytes of all compiled patterns of a schema; compiling that many takes some 40 ms."""
+_COUNTED = re.compile(r"\{\d")
+"""A part of a pattern that the engine refuses for its size, after a long time."""
 
 
 class Checker:
@@ -129,7 +164,7 @@ class Checker:
         if key not in self._errors:
             own = {name: self._known[name]} if name in self._known else {}
             node = {**self._schema, "properties": own}
-            self._errors[key] = looks(node, self._schema, _errors_of, depth + 1)
+            self._errors[key] = engine.looks(node, self._schema, _errors_of, depth + 1)
         return self._errors[key]
 
     def _flaws_of_large(self, name: str, value: Any) -> Iterator[Flaw]:
@@ -168,3 +203,190 @@ def _explained(flaws: list[Flaw]) -> InputError:
     if len(shown) > _TOLD:
         others.append("There is more.")
     return InputError("\n".join([first, *others]), pointer=place)
+
+
+def prepare(schema: Node, *, cheap: bool = False) -> Judge:
+    """Return the part of a schema that can be checked, with its validator.
+
+    If it has to be cheap, keywords that may take long for a large value are left out, too.
+
+    Spec: JSON Schema 2020-12, Core and Validation; `format` is an annotation here.
+    """
+    for usable in (None, _is_usable):
+        copy = _Copy(schema, usable, cheap)
+        try:
+            validator = engine.compile_schema(copy.schema)
+        except engine.UNUSABLE as error:
+            reason = str(error).partition("\n")[0]
+        else:
+            return Judge(copy.schema, validator, tuple(copy.notes))
+    note = f"the schema cannot be checked as a whole ({reason:.100})"
+    return Judge(copy.schema, None, (*copy.notes, note))
+
+
+def _is_usable(keyword: str, value: object) -> bool:
+    try:
+        engine.compile_schema({keyword: value})
+    except engine.UNUSABLE:
+        return False
+    return True
+
+
+def _is_costly(keyword: str, value: Any) -> bool:
+    if keyword in ("enum", "const"):
+        literals = value if isinstance(value, list) else [value]
+        return any(isinstance(literal, list | dict) for literal in literals)
+    return keyword in _COSTLY
+
+
+@dataclass(slots=True)
+class _Copy:
+    """The part of a schema that is checked; `usable` tells whether a keyword can be compiled."""
+
+    original: Node
+    usable: Callable[[str, object], bool] | None
+    cheap: bool
+    schema: Node = field(init=False)
+    notes: list[str] = field(default_factory=list)
+    _references: list[tuple[Node, str]] = field(default_factory=list)
+    _left_out: list[tuple[Node, str]] = field(default_factory=list)
+    _here: tuple[Node, str] = field(default_factory=lambda: ({}, ""))
+    _count: int = 0
+    _pattern_room: int = _PATTERNS
+
+    def __post_init__(self) -> None:
+        copied = self._schema(self.original, "", 0)
+        self.schema = copied if isinstance(copied, dict) else {}
+        for node, place in self._references:
+            if not isinstance(resolve(self.schema, node["$ref"]), dict | bool):
+                self._here = (node, "$ref")
+                self._leave_out(place, "leads to nothing in the schema")
+                del node["$ref"]
+        if self._left_out:
+            _weaken(self.schema, self._left_out)
+
+    def _leave_out(self, place: str, reason: str) -> None:
+        self.notes.append(f"{place[:_POINTER]}: {reason}; not checked")
+        self._left_out.append(self._here)
+
+    def _schema(self, node: object, place: str, depth: int) -> Schema:
+        if isinstance(node, bool):
+            return node
+        if not isinstance(node, dict):
+            self._leave_out(place, "is not a schema")
+            return True
+        self._count += 1
+        if depth > _DEEPEST or self._count > _MOST_SCHEMAS:
+            if self._count <= _MOST_SCHEMAS + 1:
+                self._leave_out(place, "is nested too deep, or the schema is too large")
+            else:
+                self._left_out.append(self._here)
+            return True
+        outer = self._here
+        copied: Node = {}
+        for keyword, value in node.items():
+            self._here = (copied, keyword)
+            for part in self._keyword(keyword, value, f"{place}/{keyword}", depth + 1):
+                copied[keyword] = part
+        self._here = outer
+        if "$ref" in copied:
+            self._references.append((copied, f"{place}/$ref"))
+        return copied
+
+    def _keyword(self, keyword: str, value: Any, place: str, depth: int) -> Iterator[Any]:
+        """Give the copy of a keyword's value, or nothing when the keyword is left out."""
+        if fault := self._fault(keyword, value):
+            self._leave_out(place, fault)
+        elif keyword in ONE_SCHEMA:
+            yield self._schema(value, place, depth)
+        elif keyword in SCHEMA_LISTS:
+            yield [self._schema(v, f"{place}/{i}", depth + 1) for i, v in enumerate(value)]
+        elif keyword in SCHEMA_MAPS:
+            yield dict(self._members(keyword, value, place, depth + 1))
+        elif keyword in _COMPILED or keyword == "$ref":
+            yield value
+
+    def _fault(self, keyword: str, value: Any) -> str:
+        """Return why a keyword is left out; empty when it is not."""
+        shape = next((shape for words, shape in _SHAPES if keyword in words), None)
+        if shape is not None and not (isinstance(value, shape) and value != []):
+            return "holds no schema where there should be some"
+        if keyword == "$ref" and not (isinstance(value, str) and f"{value}/".startswith("#/")):
+            return "leads out of the schema"
+        if keyword == "$dynamicRef":
+            return "is not followed"
+        if self.cheap and _is_costly(keyword, value):
+            return "may take long"
+        return "" if self._is_usable(keyword, value) else "has a value that cannot be checked"
+
+    def _is_usable(self, keyword: str, value: Any) -> bool:
+        if keyword == "pattern" and isinstance(value, str):
+            return self._has_room_for(value)
+        return keyword not in _COMPILED or self.usable is None or self.usable(keyword, value)
+
+    def _has_room_for(self, pattern: str) -> bool:
+        """Tell whether a pattern can be compiled beside those before it."""
+        if self._pattern_room <= 0:
+            return False
+        size = engine.pattern_size(pattern)
+        self._pattern_room -= size or (engine.LARGEST_PATTERN if _COUNTED.search(pattern) else 0)
+        return size > 0
+
+    def _members(
+        self, keyword: str, value: dict[Any, Any], place: str, depth: int
+    ) -> Iterator[tuple[str, Schema]]:
+        for name, member in value.items():
+            inner = place + pointer_token(name)
+            if not isinstance(name, str):
+                self._leave_out(inner, "has a name that is not a string")
+            elif keyword == "patternProperties" and not self._has_room_for(name):
+                self._leave_out(inner, "has a name that cannot be checked")
+            else:
+                yield name, self._schema(member, inner, depth)
+
+
+def _weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
+    """Remove the keywords that would refuse more values now that other parts are missing."""
+    # `left_out` has the schemas that miss a part, each with the keyword of that part.
+    for node, keyword in left_out:
+        if keyword in ("properties", "patternProperties"):
+            _drop(node, "additionalProperties", "unevaluatedProperties")
+        if keyword == "prefixItems":
+            _drop(node, "items", "unevaluatedItems")
+    nodes, parents = [root], {id(root): list[int]()}
+    for node in nodes:  # which grows
+        for child in (child for _, group in groups(node, root) for child in group):
+            if id(child) not in parents:
+                nodes.append(child)
+                parents[id(child)] = []
+            parents[id(child)].append(id(node))
+    weak = {id(node) for node, _ in left_out}
+    reached = list(weak)
+    for one in reached:
+        above = set(parents.get(one, ())) - weak
+        weak |= above
+        reached += above
+    for node in nodes:
+        _weaken_one(node, root, weak)
+
+
+def _drop(node: Node, *keywords: str) -> None:
+    for keyword in keywords:
+        node.pop(keyword, None)
+
+
+def _weaken_one(node: Node, root: Node, weak: set[int]) -> None:
+    def is_weak(*keywords: str) -> bool:
+        parts = {keyword: node[keyword] for keyword in keywords if keyword in node}
+        return any(id(child) in weak for _, group in groups(parts, root) for child in group)
+
+    if is_weak("oneOf"):
+        node["allOf"] = [*node.get("allOf", ()), {"anyOf": node.pop("oneOf")}]
+    if is_weak("not"):
+        _drop(node, "not")
+    if is_weak("if"):
+        _drop(node, "if", "then", "else")
+    if is_weak("contains"):
+        _drop(node, "maxContains")
+    if is_weak("$ref", "allOf", "anyOf", "if", "then", "else", "dependentSchemas"):
+        _drop(node, "unevaluatedItems", "unevaluatedProperties")

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from openapi_tools.errors import InputError
-from openapi_tools.validation.checker import Checker
-from openapi_tools.validation.input_schema import prepare
+from openapi_tools.validation.checker import Checker, prepare
 
 _BEYOND = ('"$anchor"', '"$dynamicAnchor"', '"$id"', '"$vocabulary"')
 """What an input schema never has: names that only a document of several schemas needs."""
