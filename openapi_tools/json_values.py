@@ -31,6 +31,8 @@ SCHEMA_MAPS = frozenset(
     {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
 )
 UNIONS = ("anyOf", "oneOf")
+DEFINITIONS = "#/$defs/"
+"""The beginning of a reference to one of `$defs`."""
 HOLDING = ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS
 """Keywords that hold schemas."""
 IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
@@ -200,17 +202,31 @@ def without(node: dict[str, Any], keywords: Collection[str]) -> dict[str, Any]:
     return {key: value for key, value in node.items() if key not in keywords}
 
 
-def references(node: Any) -> set[str]:
-    """Return the references of a schema and of all schemas in it."""
+def definitions_in(node: Any) -> set[str]:
+    """Return the names of definitions in a schema; those in values too, which does no harm."""
     found: set[str] = set()
-
-    def look(part: dict[str, Any]) -> dict[str, Any]:
-        if isinstance(part.get("$ref"), str):
-            found.add(part["$ref"])
-        return part
-
-    everywhere(node, look)
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            if isinstance(part.get("$ref"), str):
+                found.add(unescape(part["$ref"].removeprefix(DEFINITIONS)))
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
     return found
+
+
+def reached(node: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the definitions that a schema refers to, directly or not, in their order."""
+    found: set[str] = set()
+    waiting = definitions_in(node)
+    while waiting:
+        name = waiting.pop()
+        if name in definitions and name not in found:
+            found.add(name)
+            waiting |= definitions_in(definitions[name])
+    return {name: part for name, part in definitions.items() if name in found}
 
 
 def size_of(value: Any) -> int:

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import UNIONS, holds, resolve
+from openapi_tools.json_values import DEFINITIONS, UNIONS, definitions_in, holds, resolve
 from openapi_tools.providers.simple_forms import (
-    DEFINITIONS,
     IN_PLACE,
     WORDS,
     ById,
@@ -277,28 +276,12 @@ class Fitting:
     def _reached(self, schema: Form) -> dict[str, Any]:
         """Return the definitions that a schema leads to; a document has hundreds of others."""
         reached: dict[str, Any] = {}
-        waiting = list(_references(schema))
+        waiting = list(definitions_in(schema))
         while waiting:
             name = waiting.pop()
             if name not in reached and name in self._definitions:
                 reached[name] = self._definitions[name]
                 if name not in self._leads_to:
-                    self._leads_to[name] = _references(reached[name])
+                    self._leads_to[name] = definitions_in(reached[name])
                 waiting += self._leads_to[name]
         return reached
-
-
-def _references(node: Any) -> set[str]:
-    """Return the names of the definitions that a schema refers to."""
-    found: set[str] = set()
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, list):
-            waiting += part
-        elif isinstance(part, dict):
-            reference = part.get("$ref")
-            if isinstance(reference, str):
-                found.add(reference.removeprefix(DEFINITIONS))
-            waiting += part.values()
-    return found

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import UNIONS, pointer_token, unequal
+from openapi_tools.json_values import DEFINITIONS, UNIONS, pointer_token, unequal
 from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import (
     ANYTHING,
@@ -28,7 +28,6 @@ from openapi_tools.providers.containers import (
 )
 from openapi_tools.providers.dialects import HARD, loosened
 from openapi_tools.providers.simple_forms import (
-    DEFINITIONS,
     WORDS,
     CannotExpress,
     is_anything,

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _Found = TypeVar("_Found")
 
-DEFINITIONS = "#/$defs/"
 WORDS = frozenset(
     {"title", "description", "default", "examples", "example", "deprecated", "readOnly"}
     | {"writeOnly", "format", "contentEncoding", "contentMediaType", "contentSchema", "$comment"}

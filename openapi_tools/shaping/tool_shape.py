@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.json_values import reached
 from openapi_tools.options import DefaultSettings, close_names
 from openapi_tools.shaping.paging import paging_faults
 from openapi_tools.visible_text import MAX_LENGTH, RESERVED_ARGUMENTS
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(rf"[a-zA-Z_][a-zA-Z0-9_-]{{0,{MAX_LENGTH - 1}}}")
 _ARGUMENT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
-_DEFINITIONS = "#/$defs/"
 MAX_WORDS = DefaultSettings.description_chars
 
 
@@ -134,7 +134,7 @@ def shaped_schema(schema: Schema, shape: Shape) -> Schema:
     required = [shape.renamed(n) for n in schema.get("required", ()) if n not in optional]
     kept = {key: part for key, part in schema.items() if key not in ("required", "$defs")}
     made = {**kept, "properties": properties, **({"required": required} if required else {})}
-    definitions = _reached(properties, schema.get("$defs", {}))
+    definitions = reached(properties, schema.get("$defs", {}))
     return {**made, "$defs": definitions} if definitions else made
 
 
@@ -144,32 +144,6 @@ def _said(part: Any, name: str, shape: Shape) -> Any:
     more = {"description": words} if words else {}
     more |= {"default": shape.defaults[name]} if name in shape.defaults else {}
     return {**(part if isinstance(part, dict) else {}), **more} if more else part
-
-
-def _reached(node: Any, definitions: Schema) -> Schema:
-    """Return the definitions that a schema refers to, directly or not, in their order."""
-    found: set[str] = set()
-    waiting = list(_references(node))
-    while waiting:
-        name = waiting.pop()
-        if name in definitions and name not in found:
-            found.add(name)
-            waiting += _references(definitions[name])
-    return {name: part for name, part in definitions.items() if name in found}
-
-
-def _references(node: Any) -> Iterator[str]:
-    """Yield the names of definitions in a schema; those in values too, which does no harm."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            target = part.get("$ref")
-            if isinstance(target, str) and target.startswith(_DEFINITIONS):
-                yield target[len(_DEFINITIONS) :].replace("~1", "/").replace("~0", "~")
-            waiting += part.values()
-        elif isinstance(part, list):
-            waiting += part
 
 
 def shaped_operation(operation: Operation, shape: Shape) -> Operation:

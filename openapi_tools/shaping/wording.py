@@ -5,16 +5,10 @@ Only keywords that refuse nothing are changed here, so a schema accepts what it 
 
 from __future__ import annotations
 
-import json
 import re
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from openapi_tools.json_values import UNIONS, resolve, unequal
 from openapi_tools.visible_text import cut
-
-if TYPE_CHECKING:
-    Schema = dict[str, Any]
 
 _END = re.compile(r"(\n\s*\n|\n(?=\s*(?:[-*+>•]|\d+[.)])\s)|(?<=[.!?])\s+(?=[^a-z\s]))")
 _ELSEWHERE = re.compile(
@@ -61,10 +55,6 @@ _IMPLIED = {
 """Words that say nothing more where a member's name has another one."""
 UNREAD = ("examples", "example", "$comment")
 """Keywords that models do without."""
-_FIRST_VALUES = 12
-_LONGEST_SHOWN = 40
-_LONGEST_LIST = 300
-_LONGEST_KEPT = 120
 _REPEATED = 80
 """Characters of a description that may be a repetition of a name."""
 
@@ -138,88 +128,3 @@ def repeats(text: str, name: str) -> bool:
 
 def _words(text: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(_HUMP.sub(" ", text))}
-
-
-def words_for(node: Schema, root: Schema) -> Schema:
-    """Return a schema's type and a description that names its members or alternatives."""
-    target = target_of(node, root)
-    kinds = types_of(node, root)
-    kept = typed(kinds)
-    text = node.get("description") or target.get("description")
-    if isinstance(text, str):
-        kept["description"] = brief(text, 0, _LONGEST_KEPT)
-    said = _named_in(target, root)
-    return with_words(kept, said) if said else kept
-
-
-def target_of(node: Any, root: Schema) -> Schema:
-    """Return a schema, or the one that its reference leads to."""
-    for _ in range(16):
-        reference = node.get("$ref") if isinstance(node, dict) else None
-        if not isinstance(reference, str):
-            break
-        node = resolve(root, reference)
-    return node if isinstance(node, dict) else {}
-
-
-def types_of(node: Any, root: Schema, depth: int = 3) -> list[str]:
-    """Return the types that a schema allows, as far as it names them; none where any may fit."""
-    target = target_of(node, root)
-    kinds = target.get("type", [])
-    if kinds or depth == 0:
-        return list(kinds) if isinstance(kinds, list) else [kinds]
-    for union in UNIONS:
-        told = [types_of(part, root, depth - 1) for part in target.get(union, ())]
-        if told and all(told):
-            return unequal(kind for kinds in told for kind in kinds)
-    told = [types_of(part, root, depth - 1) for part in target.get("allOf", ())]
-    return next((kinds for kinds in told if kinds), [])
-
-
-def typed(kinds: list[str]) -> Schema:
-    """Return a schema of some types; of none, one that accepts anything."""
-    return {"type": kinds[0] if len(kinds) == 1 else kinds} if kinds else {}
-
-
-def _named_in(node: Schema, root: Schema) -> str:
-    """Return a sentence that names the members or the alternatives of a schema."""
-    items = node.get("items")
-    if isinstance(items, dict) and "properties" not in node:
-        said = _named_in(target_of(items, root), root)
-        return f"Items: {said[:1].lower()}{said[1:]}" if said else ""
-    members = node.get("properties")
-    if isinstance(members, dict) and members:
-        required = node.get("required", ())
-        names = sorted(members, key=lambda name: name not in required)
-        listed = ", ".join(f"{name} (required)" if name in required else name for name in names)
-        return cut(f"Members: {listed}", _LONGEST_KEPT) + "."
-    for union in UNIONS:
-        titles = [_title(part, root) for part in node.get(union, ())]
-        if any(titles):
-            return cut(f"One of: {', '.join(filter(None, titles))}", _LONGEST_KEPT) + "."
-    return ""
-
-
-def _title(node: Any, root: Schema) -> str:
-    """Return a name for an alternative."""
-    if not isinstance(node, dict):
-        return ""
-    reference = node.get("$ref")
-    named = reference.rpartition("/")[2] if isinstance(reference, str) else node.get("title")
-    return str(named or next(iter(types_of(node, root)), ""))
-
-
-def first_of(values: list[Any]) -> str:
-    """Return the count of values and the first of them in words."""
-    first = (cut(json.dumps(value, ensure_ascii=False), _LONGEST_SHOWN) for value in values)
-    shown = ", ".join(islice(first, _FIRST_VALUES))
-    return cut(f"One of {len(values)} values: {shown}, …", _LONGEST_LIST)
-
-
-def with_words(node: Schema, said: str) -> Schema:
-    """Return a schema whose description has one more sentence."""
-    text = node.get("description")
-    before = text.rstrip() if isinstance(text, str) else ""
-    if before and not before.endswith((".", "!", "?", "…")):
-        before += "."
-    return {**node, "description": f"{before} {said}".lstrip()}

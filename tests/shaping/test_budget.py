@@ -15,8 +15,8 @@ from schema_pairs import pairs
 
 from openapi_tools import Settings, SettingsError, load_tools
 from openapi_tools.json_values import size_of
+from openapi_tools.providers.budget import fitted
 from openapi_tools.providers.definitions import PROFILES, CannotExpress, Shape, define
-from openapi_tools.shaping.budget import fitted
 from openapi_tools.validation.checker import Checker
 
 SHUT = {"additionalProperties": False}

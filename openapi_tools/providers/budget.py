@@ -12,36 +12,32 @@ from __future__ import annotations
 import json
 from collections import Counter
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import (
+    DEFINITIONS,
     HOLDING,
     IN_PLACE,
     ONE_SCHEMA,
+    UNIONS,
+    definitions_in,
     everywhere,
+    reached,
     rebuilt,
-    references,
+    resolve,
     size_of,
+    unequal,
     without,
 )
-from openapi_tools.shaping.wording import (
-    UNREAD,
-    brief,
-    first_of,
-    target_of,
-    typed,
-    types_of,
-    with_words,
-    words_for,
-)
+from openapi_tools.shaping.wording import UNREAD, brief
+from openapi_tools.visible_text import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     Schema = dict[str, Any]
     Step = Callable[[Schema], Schema]
-
-DEFINITIONS = "#/$defs/"
 
 _MOST_VALUES = 24
 _VALUES = ("default", "const", "pattern")
@@ -60,6 +56,10 @@ _BELOW = HOLDING - IN_PLACE - {"$defs", "definitions"}
 """Keywords that hold the schemas of members and items."""
 _SIMPLE = ("type", "description", "enum", "format", "default")
 _SMALL = 600
+_FIRST_VALUES = 12
+_LONGEST_SHOWN = 40
+_LONGEST_LIST = 300
+_LONGEST_KEPT = 120
 _FRAME = 150
 """Bytes of an object without members and words."""
 
@@ -69,7 +69,7 @@ def reworded(schema: Schema, room: int) -> Schema:
 
     It accepts the same; keywords are only moved to `$defs`.
     """
-    return _after(schema, room, [unnamed, shared, *_WORDS])
+    return _after(schema, room, [_unnamed, _shared, *_WORDS])
 
 
 def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
@@ -80,11 +80,11 @@ def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
         room: Bytes that `size_of` may find; below about 150 the least is returned.
         sharing: Whether equal parts may become one of `$defs`.
     """
-    steps: list[Step] = [unnamed, *([shared] if sharing else []), *_WORDS]
+    steps: list[Step] = [_unnamed, *([_shared] if sharing else []), *_WORDS]
     found = _after(schema, room, steps)
     if size_of(found) <= room:
         return found
-    found = _after(loosened(found), room, [partial(everywhere, edit=_values_in_words)])
+    found = _after(everywhere(found, _loose), room, [partial(everywhere, edit=_values_in_words)])
     for depth in range(_DEEPEST, 0, -1):
         if size_of(found) > room:
             found = _cut_below(found, depth, room)
@@ -103,13 +103,7 @@ def _after(schema: Schema, room: int, steps: list[Step]) -> Schema:
     return schema
 
 
-def unnamed(schema: Schema) -> Schema:
-    """Return a schema without examples, titles and comments."""
-    changed: Schema = everywhere(schema, lambda node: without(node, [*UNREAD, "title"]))
-    return changed
-
-
-def shared(schema: Schema) -> Schema:
+def _shared(schema: Schema) -> Schema:
     """Return a schema whose equal parts are one of `$defs` each, where that saves bytes."""
     texts: dict[int, str] = {}
     counts = _counted(schema, texts)
@@ -119,9 +113,11 @@ def shared(schema: Schema) -> Schema:
 
     def change(node: Any, _name: str = "") -> Any:
         text = texts.get(id(node), "")
-        count = counts.get(text, 0)
-        name = known.get(text) or _free(f"shared_{len(added) + 1}", own)
-        if len(text) < _LEAST_SHARED or (text not in known and not _saves(text, count, name)):
+        count, name = counts.get(text, 0), known.get(text) or f"shared_{len(added) + 1}"
+        while text not in known and name in own:
+            name += "_"
+        saved = (count - 1) * len(text) - count * (len(name) + 20) - len(name) - 8
+        if len(text) < _LEAST_SHARED or (text not in known and saved <= 0):
             return rebuilt(node, change)
         if text not in known:
             known[text] = name
@@ -129,22 +125,11 @@ def shared(schema: Schema) -> Schema:
             added[name] = rebuilt(node, change)
         return {"$ref": DEFINITIONS + name}
 
-    whole = {key: value for key, value in schema.items() if key != "$defs"}
-    new = rebuilt(whole, change)
+    new = rebuilt(without(schema, ["$defs"]), change)
     definitions = {name: rebuilt(node, change) for name, node in own.items()}
     merged = {**new, "$defs": {**definitions, **added}} if definitions or added else new
-    return merged if size_of(merged) < size_of(schema) and _leads(merged) else schema
-
-
-def _saves(text: str, count: int, name: str) -> bool:
-    reference = len(name) + 20
-    return (count - 1) * len(text) > count * reference + len(name) + 8
-
-
-def _free(name: str, taken: Schema) -> str:
-    while name in taken:
-        name += "_"
-    return name
+    leads = definitions_in(merged) <= merged.get("$defs", {}).keys()  # to definitions, not into one
+    return merged if leads and size_of(merged) < size_of(schema) else schema
 
 
 def _counted(schema: Schema, texts: dict[int, str]) -> Counter[str]:
@@ -166,12 +151,6 @@ def _counted(schema: Schema, texts: dict[int, str]) -> Counter[str]:
     return counts
 
 
-def _leads(schema: Schema) -> bool:
-    """Tell whether each reference leads to a definition, not into one."""
-    names = {DEFINITIONS + name for name in schema.get("$defs", {})}
-    return references(schema) <= names
-
-
 def _worded(schema: Schema, most: int, *, below: bool) -> Schema:
     """Return a schema with descriptions of `most` characters at most, in `$defs` or outside."""
     inside = {"$defs": schema["$defs"]} if "$defs" in schema else {}
@@ -188,22 +167,15 @@ def _cut(node: Schema, most: int) -> Schema:
     return {**node, "description": brief(text, 0, most)} if most else without(node, ["description"])
 
 
+_unnamed: Step = partial(everywhere, edit=lambda node: without(node, [*UNREAD, "title"]))
 _WORDS: list[Step] = [
-    partial(_worded, most=300, below=False),
-    partial(_worded, most=120, below=False),
-    partial(_worded, most=300, below=True),
-    partial(_worded, most=120, below=True),
-    partial(_worded, most=0, below=True),
+    partial(_worded, most=most, below=below)
+    for below, most in ((False, 300), (False, 120), (True, 300), (True, 120), (True, 0))
 ]
 
 
-def loosened(schema: Schema) -> Schema:
-    """Return a schema in which a looser part makes the whole no stricter."""
-    changed: Schema = everywhere(schema, _loose)
-    return changed
-
-
 def _loose(node: Schema) -> Schema:
+    """Return a schema in which a looser part makes the whole no stricter."""
     new = without(node, _NARROWING)
     if "oneOf" not in new:
         return new
@@ -212,40 +184,28 @@ def _loose(node: Schema) -> Schema:
     return {**without(new, ["oneOf"]), **more}
 
 
-def _valuesin_words(node: Schema) -> Schema:
-    """Return a schema whose long enumeration is named in words, without other long values."""
-    long = [key for key in _VALUES if key in node and size_of(node[key]) > _LONGEST_VALUE]
-    values = node.get("enum")
-    if isinstance(values, list) and (len(values) > _MOST_VALUES or size_of(values) > _LARGEST):
-        return with_words(without(node, ["enum", *long]), first_of(values))
-    return without(node, long)
-
-
 def _values_in_words(node: Schema) -> Schema:
     """Return a schema whose long enumeration is named in words, without other long values."""
     long = [key for key in _VALUES if key in node and size_of(node[key]) > _LONGEST_VALUE]
     values = node.get("enum")
     if isinstance(values, list) and (len(values) > _MOST_VALUES or size_of(values) > _LARGEST):
-        return with_words(without(node, ["enum", *long]), first_of(values))
+        return _with_words(without(node, ["enum", *long]), _first_of(values))
     return without(node, long)
 
 
 def _cut_below(schema: Schema, depth: int, room: int) -> Schema:
     """Return a schema that has words for schemas at a depth, the largest first."""
     schema = everywhere(schema, dict)  # so that no two schemas are one object
-    found = sorted(_at_depth(schema, depth), key=partial(_weight, schema), reverse=True)
-    count = 1
+    found, count = _at_depth(schema, depth), 1
+    found.sort(
+        key=lambda n: size_of(n) + size_of(_target_of(n, schema)) * ("$ref" in n), reverse=True
+    )
     while found:
-        chosen = {id(node) for node in found[:count]}
-        small = pruned(_without_parts(schema, chosen))
+        small = _pruned(_without_parts(schema, {id(node) for node in found[:count]}))
         if size_of(small) <= room or count >= len(found):
             return small
         count *= 2
     return schema
-
-
-def _weight(root: Schema, node: Schema) -> int:
-    return size_of(node) + (size_of(target_of(node, root)) if "$ref" in node else 0)
 
 
 def _at_depth(schema: Schema, depth: int) -> list[Schema]:
@@ -266,43 +226,31 @@ def _in_place(root: Schema, node: Any, seen: set[int]) -> Iterator[Schema]:
         if isinstance(part, dict) and id(part) not in seen:
             seen.add(id(part))
             yield part
-            waiting += [target_of(part, root)] if "$ref" in part else []
+            waiting += [_target_of(part, root)] if "$ref" in part else []
             waiting += _parts(part, IN_PLACE)
 
 
 def _parts(node: Schema, keywords: frozenset[str]) -> list[Schema]:
     """Return the schemas right in a schema that some keywords hold."""
-    found: list[Any] = []
-    for key in node.keys() & keywords:
-        value = node[key]
-        found += (
-            [value] if key in ONE_SCHEMA else value if isinstance(value, list) else value.values()
-        )
-    return [part for part in found if isinstance(part, dict)]
+    held = [(key in ONE_SCHEMA, node[key]) for key in node if key in keywords]
+    found = [[v] if one else v if isinstance(v, list) else v.values() for one, v in held]
+    return [part for parts in found for part in parts if isinstance(part, dict)]
 
 
 def _without_parts(schema: Schema, chosen: set[int]) -> Schema:
     """Return a schema in which the chosen ones are said in words."""
 
     def change(node: Any, _name: str = "") -> Any:
-        return words_for(node, schema) if id(node) in chosen else rebuilt(node, change)
+        return _words_for(node, schema) if id(node) in chosen else rebuilt(node, change)
 
     changed: Schema = rebuilt(schema, change)
     return changed
 
 
-def pruned(schema: Schema) -> Schema:
+def _pruned(schema: Schema) -> Schema:
     """Return a schema without definitions that nothing refers to; lost references accept all."""
-    definitions = schema.get("$defs", {})
-    reached: dict[str, Any] = {}
-    waiting = references(without(schema, ["$defs"]))
-    while waiting:
-        name = waiting.pop().removeprefix(DEFINITIONS)
-        if name in definitions and name not in reached:
-            reached[name] = definitions[name]
-            waiting |= references(reached[name])
-    kept = {name: node for name, node in definitions.items() if name in reached}
     rest = without(schema, ["$defs"])
+    kept = reached(rest, schema.get("$defs", {}))
     return {**rest, "$defs": kept} if kept else rest
 
 
@@ -318,15 +266,13 @@ def _simple(schema: Schema, most: int) -> Schema:
     def change(node: Any) -> Any:
         if not isinstance(node, dict):
             return {} if node is True else node
-        kinds = types_of(node, schema)
-        simple = {key: node[key] for key in _SIMPLE if key in node}
-        simple = {key: value for key, value in simple.items() if size_of(value) <= _SMALL}
-        return _cut({**typed(kinds), **simple}, most)
+        simple = {k: node[k] for k in _SIMPLE if k in node and size_of(node[k]) <= _SMALL}
+        return _cut({**_typed(node, schema), **simple}, most)
 
     members = {name: change(node) for name, node in schema.get("properties", {}).items()}
-    is_closed = schema.get("additionalProperties") is False
-    rest = without(schema, ("$defs", "additionalProperties"))
-    return {**rest, "properties": members, **({"additionalProperties": False} if is_closed else {})}
+    is_open = schema.get("additionalProperties") is not False
+    gone = ("$defs", "additionalProperties") if is_open else ("$defs",)
+    return {**without(schema, gone), "properties": members}
 
 
 def _fewer(schema: Schema, room: int) -> Schema:
@@ -335,17 +281,17 @@ def _fewer(schema: Schema, room: int) -> Schema:
     words = min(_NAMES, room // 4)
     left = room - words - _FRAME
     kept: Schema = {}
-    for name in sorted(members, key=lambda name: name not in required):
+    names = sorted(members, key=lambda name: name not in required)
+    for name in names:
         for node in (members[name], _bare(members[name])):
             cost = size_of({name: node}) + (size_of(name) + 2 if name in required else 0)
             if cost <= left:
                 kept[name] = node
                 left -= cost
                 break
-    rest = sorted((name for name in members if name not in kept), key=lambda n: n not in required)
     return {
         "type": "object",
-        "description": _restin_words(rest, required, words),
+        "description": _rest_in_words([n for n in names if n not in kept], required, words),
         "properties": {name: kept[name] for name in members if name in kept},
         "required": [name for name in required if name in kept],
         "additionalProperties": True,
@@ -356,7 +302,7 @@ def _bare(node: Any) -> Any:
     return without(node, ["description", "default", "enum"]) if isinstance(node, dict) else node
 
 
-def _restin_words(names: list[str], required: Collection[str], most: int) -> str:
+def _rest_in_words(names: list[str], required: Collection[str], most: int) -> str:
     """Return a sentence with the count and the names of members, as far as they fit."""
     said = f"{len(names)} more arguments may be given, as far as they fit here: "
     left = most - size_of(said)
@@ -369,3 +315,86 @@ def _restin_words(names: list[str], required: Collection[str], most: int) -> str
             break
         listed.append(word)
     return said + ", ".join(listed)
+
+
+def _words_for(node: Schema, root: Schema) -> Schema:
+    """Return a schema's type and a description that names its members or alternatives."""
+    target, kept = _target_of(node, root), _typed(node, root)
+    text = node.get("description") or target.get("description")
+    if isinstance(text, str):
+        kept["description"] = brief(text, 0, _LONGEST_KEPT)
+    said = _named_in(target, root)
+    return _with_words(kept, said) if said else kept
+
+
+def _target_of(node: Any, root: Schema) -> Schema:
+    """Return a schema, or the one that its reference leads to."""
+    for _ in range(16):
+        reference = node.get("$ref") if isinstance(node, dict) else None
+        if not isinstance(reference, str):
+            break
+        node = resolve(root, reference)
+    return node if isinstance(node, dict) else {}
+
+
+def _types_of(node: Any, root: Schema, depth: int = 3) -> list[str]:
+    """Return the types that a schema allows, as far as it names them; none where any may fit."""
+    target = _target_of(node, root)
+    kinds = target.get("type", [])
+    if kinds or depth == 0:
+        return list(kinds) if isinstance(kinds, list) else [kinds]
+    for union in UNIONS:
+        told = [_types_of(part, root, depth - 1) for part in target.get(union, ())]
+        if told and all(told):
+            return unequal(kind for kinds in told for kind in kinds)
+    told = [_types_of(part, root, depth - 1) for part in target.get("allOf", ())]
+    return next((kinds for kinds in told if kinds), [])
+
+
+def _typed(node: Any, root: Schema) -> Schema:
+    """Return a schema of another's types; of none, one that accepts anything."""
+    kinds = _types_of(node, root)
+    return {"type": kinds[0] if len(kinds) == 1 else kinds} if kinds else {}
+
+
+def _named_in(node: Schema, root: Schema) -> str:
+    """Return a sentence that names the members or the alternatives of a schema."""
+    items = node.get("items")
+    if isinstance(items, dict) and "properties" not in node:
+        said = _named_in(_target_of(items, root), root)
+        return f"Items: {said[:1].lower()}{said[1:]}" if said else ""
+    members = node.get("properties")
+    if isinstance(members, dict) and members:
+        required = node.get("required", ())
+        names = sorted(members, key=lambda name: name not in required)
+        listed = ", ".join(f"{name} (required)" if name in required else name for name in names)
+        return cut(f"Members: {listed}", _LONGEST_KEPT) + "."
+    for union in UNIONS:
+        titles = [_title(part, root) for part in node.get(union, ())]
+        if any(titles):
+            return cut(f"One of: {', '.join(filter(None, titles))}", _LONGEST_KEPT) + "."
+    return ""
+
+
+def _title(node: Any, root: Schema) -> str:
+    """Return a name for an alternative."""
+    if not isinstance(node, dict):
+        return ""
+    named = str(node.get("$ref", "")).rpartition("/")[2] or node.get("title")
+    return str(named or next(iter(_types_of(node, root)), ""))
+
+
+def _first_of(values: list[Any]) -> str:
+    """Return the count of values and the first of them in words."""
+    first = (cut(json.dumps(value, ensure_ascii=False), _LONGEST_SHOWN) for value in values)
+    shown = ", ".join(islice(first, _FIRST_VALUES))
+    return cut(f"One of {len(values)} values: {shown}, …", _LONGEST_LIST)
+
+
+def _with_words(node: Schema, said: str) -> Schema:
+    """Return a schema whose description has one more sentence."""
+    text = node.get("description")
+    before = text.rstrip() if isinstance(text, str) else ""
+    if before and not before.endswith((".", "!", "?", "…")):
+        before += "."
+    return {**node, "description": f"{before} {said}".lstrip()}
