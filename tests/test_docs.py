@@ -12,13 +12,20 @@ import pytest
 from packages import SPECS
 
 import openapi_tools
-from openapi_tools import OperationTool, ToolResult, Toolset, testing
+from openapi_tools import OperationTool, Settings, ToolResult, Toolset, testing
 from openapi_tools.cli import commands, imported
 from openapi_tools.errors import ERROR_TYPES
+from openapi_tools.shaping.config_tables import TABLES, Configuration, ToolTable
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 REFERENCE = ROOT / "docs" / "python.md"
+SHAPING = ROOT / "docs" / "shaping.md"
+SHAPED = {
+    *("wait", "max_output_chars", "max_items", "drop", "nulls", "definitions", "definition_bytes"),
+    *("download_dir", "files", "max_file_bytes"),
+}
+"""Settings of shaping that are not built into generated packages."""
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), ROOT / "specs" / "README.md"]
 PYTHON = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -168,6 +175,37 @@ def test_the_table_of_settings_has_every_setting_with_its_default(ran):
     told = ran(sys.executable, "-c", code)
 
     assert {row[0]: ast.literal_eval(row[1]) for row in rows} == ast.literal_eval(told.stdout)
+
+
+def keys_of(table):
+    """Yield the keys of a table of the configuration as the page writes them."""
+    for name in table.model_fields:
+        if name in ("tools", "settings", "credentials", "exclude") or name not in TABLES:
+            yield name
+        else:
+            before = f"{name}.ARG" if name == "arguments" else name
+            yield from (f"{before}.{key}" for key in keys_of(TABLES[name]))
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        *((2, key) for key in keys_of(Configuration)),
+        *((3, key) for key in keys_of(ToolTable)),
+        *((1, name) for name in sorted(SHAPED | Settings.SHAPING)),
+    ],
+)
+def test_every_option_of_shaping_is_in_its_table(column, name):
+    below = SHAPING.read_text().split("\n## All options\n", 1)[1]
+    table = re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)[0].splitlines()[2:]
+    rows = [row.strip("|").split("|") for row in table]
+    wanted = {name, f"settings.{name}"}
+    whole_tables = {"tools", "settings", "answers"}  # their members are in the rows
+
+    assert {len(row) for row in rows} == {6}
+    assert name in whole_tables or any(
+        wanted & set(re.findall(r"`([^`]+)`", row[column])) for row in rows
+    )
 
 
 def members():

@@ -297,8 +297,8 @@ def _table(costs: list[_Costs], totals: dict[str, dict[str, int]], how: str) -> 
     base = totals["naive"]
     for way, total in totals.items():
         shares = [f"{total[key] / base[key]:.0%}" if base[key] else "-" for key in base]
-        counts = f"{total['bytes']:>12,} bytes {total['tokens']:>10,} tokens"
-        yield f"{way:6}{counts}  {shares[0]:>4} {shares[1]:>4}  {_MEANINGS[way]}"
+        size, tokens = f"{total['bytes']:>12,} bytes", f"{total['tokens']:>10,} tokens"
+        yield f"{way:6}{size} {shares[0]:>4} {tokens} {shares[1]:>4}  {_MEANINGS[way]}"
     yield f"Tokens are {how}, in JSON without blanks; bytes are those of json.dumps."
 
 
