@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
 from openapi_tools.media_types import is_form, is_multipart
 from openapi_tools.media_types import parameter as media_parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     import httpx
 
@@ -41,6 +41,7 @@ _TOTAL = re.compile(
     rf"|{_PAGING}(?:page|items?|records?|results?)count"
 )
 _LONGEST_NAME = 40
+_MEMBERS_READ = 200
 LONGEST_MEMBER = 60
 _OTHER = re.compile(r"[^a-z0-9]")
 
@@ -272,3 +273,12 @@ def header_label(name: str) -> str:
 def folded(name: str) -> str:
     """Return the letters and digits of a name in lower case; empty for a long name."""
     return _OTHER.sub("", name.lower()) if len(name) <= LONGEST_MEMBER else ""
+
+
+def members_in(value: Any, containers: Collection[str], depth: int) -> Iterator[tuple[str, Any]]:
+    """Yield the members of an answer by folded name, the outermost first, down some containers."""
+    members = list(value.items())[:_MEMBERS_READ] if isinstance(value, dict) else []
+    yield from ((folded(name), member) for name, member in members)
+    for name, member in members:
+        if depth and isinstance(member, dict) and folded(name) in containers:
+            yield from members_in(member, containers, depth - 1)

@@ -78,16 +78,12 @@ class ToolTable(_Table):
     def shape(self, prefix: str) -> Shape:
         """Return the table as a shape, with the prefix before a new name."""
         kinds = (self.media_type,) if isinstance(self.media_type, str) else self.media_type
+        same = ("description", "hide", "fixed", "defaults", "timeout", "wait")
         return Shape(
+            **{name: getattr(self, name) for name in same},
             name=prefix + self.name if self.name else "",
-            description=self.description,
-            hide=self.hide,
-            fixed=self.fixed,
-            defaults=self.defaults,
             arguments={n: Argument(a.name, a.description) for n, a in self.arguments.items()},
             hints=self._hints(),
-            timeout=self.timeout,
-            wait=self.wait,
             media_types=kinds,
             answer=None if self.answer is None else AnswerShape(**self.answer.model_dump()),
             paging=None if self.pages is None else Paging(**self.pages.model_dump()),
@@ -113,20 +109,7 @@ class SelectTable(_Table):
 
 
 class Configuration(_Table):
-    """What a configuration file says.
-
-    Attributes:
-        source: The document: a URL, or a path relative to the file.
-        overlays: Overlays of the document, as `source`.
-        prefix: As of `Settings`.
-        base_url: As of `Settings`; `${NAME}` is taken from the environment.
-        read_only: Only operations that change nothing.
-        select: Which operations become tools.
-        credentials: By scheme name, each with `${NAME}` of an environment variable.
-        settings: Members of `Settings`.
-        answers: How the answers of every tool are made smaller.
-        tools: By a tool's name, its operationId, `METHOD /path` or a pattern of names.
-    """
+    """What a configuration file says; docs/shaping.md describes each key."""
 
     source: str = ""
     overlays: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -63,9 +64,6 @@ class ConfigFile:
         """Raise SettingsError with the file, the line and the keys of a fault."""
         raise SettingsError(_placed(self._name, self._lines, place, reason))
 
-    def _source(self) -> str | Path | None:
-        return self._address(self.data.source) if self.data.source else None
-
     def _address(self, text: str) -> str | Path:
         return text if "://" in text else self.folder / text
 
@@ -77,12 +75,12 @@ class ConfigFile:
         Raises:
             SettingsError: The file's settings are wrong.
         """
-        set_here = getattr(settings, "model_fields_set", ())
-        given = {name: getattr(settings, name) for name in set_here}
+        given = {n: getattr(settings, n) for n in getattr(settings, "model_fields_set", ())}
         members = self._settings() | given
         if given.get("files") is not None:  # another store than the file's folder
             members["download_dir"] = given.get("download_dir")
-        source = self._source() if source is None else source
+        if source is None and self.data.source:
+            source = self._address(self.data.source)
         own = {n: value for n, value in self.data.credentials.items() if not _unset(value)}
         if self.data.overlays and isinstance(overlays, list | tuple):
             overlays = [*map(self._address, self.data.overlays), *overlays]
@@ -90,12 +88,10 @@ class ConfigFile:
 
     def remarks(self, credentials: Mapping[str, Any]) -> list[str]:
         """Return a warning for each credential of the file that is neither set nor given."""
-        own = self.data.credentials.items()
-        missing = {n: _unset(value) for n, value in own if n not in credentials}
         return [
-            f"{self._name}: credentials.{name}: {names[0]} is not set; calls go without it."
-            for name, names in missing.items()
-            if names
+            f"{self._name}: credentials.{name}: {missing[0]} is not set; calls go without it."
+            for name, value in self.data.credentials.items()
+            if name not in credentials and (missing := _unset(value))
         ]
 
     def _settings(self) -> dict[str, Any]:
@@ -151,10 +147,12 @@ class ConfigFile:
             named = self._named(key, table, listed)
             partial = _is_pattern(key) and shape.has_arguments
             if partial:
-                parts = {n: part for tool in named for n, part in _properties(tool).items()}
+                parts = {
+                    n: part for tool in named for n, part in tool.own_schema()["properties"].items()
+                }
                 self.check(faults(shape, {"properties": parts}), place)
             for tool in named:
-                own = shape.limited(_properties(tool)) if partial else shape
+                own = shape.limited(tool.own_schema()["properties"]) if partial else shape
                 above = found.get(tool.name, (Shape(), place))[0]
                 found[tool.name] = (own.over(above), place)
         return self._with_answers(found, listed)
@@ -166,9 +164,8 @@ class ConfigFile:
             return found
         usual = Shape(answer=AnswerShape(**self.data.answers.model_dump()))
         for tool in tools:
-            known = found.get(tool.name)
-            place = ("answers",) if known is None else known[1]
-            found[tool.name] = (usual if known is None else known[0].over(usual), place)
+            known, place = found.get(tool.name, (Shape(), ("answers",)))
+            found[tool.name] = known.over(usual), place
         return found
 
     def _named(self, key: str, table: ToolTable, tools: list[Any]) -> list[Any]:
@@ -180,10 +177,9 @@ class ConfigFile:
             found = [t for t in tools if fnmatchcase(t.name.removeprefix(prefix), key)]
             found = found or [t for t in tools if fnmatchcase(t.name, key)]
         else:
-            found = [t for t in tools if key in (t.name, t.name.removeprefix(prefix))][:1]
-            found = (
-                found or [t for t in tools if key in (t.operation_id, f"{t.method} {t.path}")][:1]
-            )
+            named = (t for t in tools if key in (t.name, t.name.removeprefix(prefix)))
+            others = (t for t in tools if key in (t.operation_id, f"{t.method} {t.path}"))
+            found = list(islice(chain(named, others), 1))
         if not found:
             names = [tool.name.removeprefix(prefix) for tool in tools]
             self.fail(("tools", key), f"the document has no such tool{close_names(key, names)}")
@@ -205,11 +201,6 @@ def _is_pattern(key: str) -> bool:
     return " " not in key and _GLOB.search(key) is not None
 
 
-def _properties(tool: Any) -> dict[str, Any]:
-    found: dict[str, Any] = tool.own_schema()["properties"]
-    return found
-
-
 Lines = dict[tuple[str, ...], int]
 """Line numbers of keys in a file, from 1."""
 
@@ -224,11 +215,10 @@ def read_configuration(given: str | os.PathLike[str] | Mapping[str, Any]) -> Con
         return ConfigFile(_checked(dict(given), "config", {}), "config", Path.cwd(), {})
     path = Path(given)
     text = _read(path)
-    data, lines = _parsed(text, str(path)), key_lines(text)
+    data, lines = _parsed(text, path), key_lines(text)
     if path.name == "pyproject.toml":
-        data = _project(data, str(path))
-        depth = len(_PROJECT)
-        lines = {k[depth:]: n for k, n in lines.items() if k[:depth] == _PROJECT}
+        data = _project(data, path)
+        lines = {keys[2:]: number for keys, number in lines.items() if keys[:2] == _PROJECT}
         data.pop("generate", None)
     return ConfigFile(_checked(data, str(path), lines), str(path), path.parent, lines)
 
@@ -246,22 +236,21 @@ def _read(path: Path) -> str:
         raise SettingsError(f"{path}: this is not UTF-8 text.") from None
 
 
-def _parsed(text: str, name: str) -> dict[str, Any]:
+def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         line = re.search(r"at line (\d+)", str(error))
-        place = f"{name}:{line[1]}" if line else name
+        place = f"{path}:{line[1]}" if line else path
         raise SettingsError(f"{place}: this is not TOML: {error!s:.200}.") from None
 
 
-def _project(data: dict[str, Any], name: str) -> dict[str, Any]:
-    node: Any = data
+def _project(node: Any, path: Path) -> dict[str, Any]:
     for key in _PROJECT:
         node = node.get(key) if isinstance(node, dict) else None
     if not isinstance(node, dict):
-        raise SettingsError(f"{name}: the file has no table [{'.'.join(_PROJECT)}].")
-    return dict(node)
+        raise SettingsError(f"{path}: the file has no table [{'.'.join(_PROJECT)}].")
+    return node
 
 
 def _checked(data: dict[str, Any], name: str, lines: Lines) -> Configuration:
@@ -283,8 +272,8 @@ def _reason(fault: Any, place: tuple[str, ...]) -> str:
 
 def _placed(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str:
     """Return a message with the file, the line of the nearest key, and the keys."""
-    known = (lines.get(place[:end]) for end in range(len(place), 0, -1))
-    line = next((number for number in known if number), 0)
+    known = (lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines)
+    line = next(known, 0)
     keys = ".".join(key if re.fullmatch(r"[\w-]+", key) else json.dumps(key) for key in place)
     return f"{name}{f':{line}' if line else ''}: {f'{keys}: ' if keys else ''}{reason}"
 
@@ -301,16 +290,10 @@ def key_lines(text: str) -> Lines:
                 found.setdefault(table, number)
             elif pair := _PAIR.match(line):
                 found.setdefault((*table, *_keys(pair["keys"])), number)
-        quotes = _open_quotes(line, quotes)
+        for mark in re.findall(r"\"\"\"|'''", line):  # of a text of several lines
+            quotes = "" if mark == quotes else quotes or mark
     return found
 
 
 def _keys(text: str) -> tuple[str, ...]:
     return tuple(key.strip("\"'") for key in _KEY.findall(text))
-
-
-def _open_quotes(line: str, quotes: str) -> str:
-    """Return the quotes of a text of several lines that is open after a line; empty for none."""
-    for mark in re.findall(r"\"\"\"|'''", line):
-        quotes = "" if mark == quotes else quotes or mark
-    return quotes

@@ -46,13 +46,13 @@ class _Shape:
         return self.is_open or (self.takes("object") and not self.members)
 
 
+@dataclass(slots=True)
 class _Walk:
     """Applies one expression to the schema of an answer."""
 
-    def __init__(self, expression: str, root: dict[str, Any]) -> None:
-        self._expression = expression
-        self._root = root
-        self._left = _MOST
+    _expression: str
+    _root: dict[str, Any]
+    _left: int = _MOST
 
     def result(self, node: dict[str, Any], schema: Any) -> Any:  # noqa: C901, PLR0911, PLR0912 -- one case for each type of node
         """Return the schema of the values that a node gives for those of a schema."""
@@ -79,15 +79,13 @@ class _Walk:
                 return _list_of(self.result(inner[1], item))
             case "value_projection":
                 shape = self._shape(self.result(inner[0], schema))
-                values = (
-                    _OPEN if shape.is_vague() else _any_of(map(_any_of, shape.members.values()))
-                )
-                return _list_of(self.result(inner[1], values))
+                values = [_OPEN] if shape.is_vague() else map(_any_of, shape.members.values())
+                return _list_of(self.result(inner[1], _any_of(values)))
             case "function_expression":
                 return self._function(node["value"], inner, schema)
-        if node["type"] == "multi_select_dict":
-            members = {each["value"]: self.result(each["children"][0], schema) for each in inner}
-            return {"properties": members}
+            case "multi_select_dict":
+                made = {each["value"]: self.result(each["children"][0], schema) for each in inner}
+                return {"properties": made}
         found = _any_of([self.result(each, schema) for each in inner])
         if node["type"] == "multi_select_list":
             return _list_of(found)
@@ -111,10 +109,9 @@ class _Walk:
         if shape.members:
             raise self._fault(f"there is no member {name!r:.60}", shape.members)
         if shape.takes("array"):
-            inner = self._shape(_any_of(shape.items or [_OPEN]))
-            if name in inner.members:
-                raise self._fault(f"{name!r:.60} is asked of a list; write [].{name}")
-            raise self._fault(f"{name!r:.60} is asked of a list", inner.members)
+            inner = self._shape(_any_of(shape.items or [_OPEN])).members
+            hint = f"; write [].{name}" if name in inner else ""
+            raise self._fault(f"{name!r:.60} is asked of a list{hint}", () if hint else inner)
         raise self._fault(f"{name!r:.60} is asked of a value without members")
 
     def _items(self, schema: Any) -> Any:
@@ -128,9 +125,8 @@ class _Walk:
         """Return the schema of a list whose items that are lists give their own items."""
         item = self._items(schema)
         shape = self._shape(item)
-        is_list = shape.kinds is not None and "array" in shape.kinds
         own = [] if shape.kinds == frozenset({"array"}) else [item]
-        return _list_of(_any_of([*own, *(shape.items if is_list else ())]))
+        return _list_of(_any_of([*own, *(shape.items if "array" in (shape.kinds or ()) else ())]))
 
     def _shape(self, schema: Any, seen: tuple[str, ...] = ()) -> _Shape:
         """Return the shape of a schema, with its references and alternatives followed."""
@@ -146,8 +142,8 @@ class _Walk:
             parts.append(self._shape(target, (*seen, reference)))
         parts += [self._shape(part, seen) for part in schema.get("allOf", ())]
         for union in ("anyOf", "oneOf"):
-            if schema.get(union):
-                parts.append(_either([self._shape(part, seen) for part in schema[union]]))
+            if branches := schema.get(union):
+                parts.append(_either([self._shape(part, seen) for part in branches]))
         return _both(parts)
 
     def _fault(self, reason: str, names: Iterable[str] = ()) -> SettingsError:

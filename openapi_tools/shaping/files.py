@@ -77,7 +77,7 @@ class FolderStore:
             shutil.copyfileobj(content, draft, _STEP)
             return self.adopt(draft, filename, media_type)
         finally:
-            discard(draft)
+            _discard(draft)
 
     def open(self, handle: str) -> BinaryIO:
         """Return a kept file, open for reading.
@@ -123,7 +123,7 @@ def _draft(store: FileStore) -> BinaryIO:
     return cast("BinaryIO", tempfile.TemporaryFile())
 
 
-def discard(draft: BinaryIO) -> None:
+def _discard(draft: BinaryIO) -> None:
     """Close a draft, which removes it."""
     with suppress(OSError):
         draft.close()
@@ -252,7 +252,7 @@ class Download:
         """Remove the draft."""
         self._is_over = True
         if self._draft is not None:
-            discard(self._draft)
+            _discard(self._draft)
 
     def _belongs_in_file(self) -> bool:
         """Whether the body is bytes, by its media type or its beginning."""

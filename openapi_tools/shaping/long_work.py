@@ -7,10 +7,11 @@ Spec: RFC 9110, sections 15.3.3 (202) and 10.2.2 (`Location`); `Operation-Locati
 from __future__ import annotations
 
 import json
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.http_rules import InvalidUrlError, folded, inner_url
+from openapi_tools.http_rules import InvalidUrlError, folded, inner_url, members_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -53,36 +54,34 @@ class Work(NamedTuple):
         return bool(self.state)
 
 
+_NONE = Work()
+
+
+@dataclass(eq=False, slots=True)
 class WorkReader:
     """Finds long work in an answer; `work` is false where none begins.
 
-    Args:
+    Attributes:
         status: Of the answer.
         url: Of its request, without what credentials add.
         server: Address below which the work's addresses have to be.
+        ask: Returns the tool that asks for an address, and its arguments.
         polled: The request asked for the state of work, so that any other answer is its end.
         loosely: The answer to a read may be the state of work, too.
-        ask: Returns the tool that asks for an address, and its arguments.
         pause: Seconds that the API asks to wait.
     """
 
-    def __init__(
-        self,
-        status: int,
-        url: httpx.URL,
-        server: str,
-        *,
-        polled: bool = False,
-        loosely: bool = False,
-        ask: Callable[[str], tuple[str, dict[str, Any]] | None],
-        pause: float | None = None,
-    ) -> None:
-        self._status, self._url, self._server = status, url, server
-        self._polled, self._loosely, self._ask = polled, loosely, ask
-        self.pause = pause
-        self.value: Any = None
-        self.work = Work()
-        self.asker: tuple[str, dict[str, Any]] | None = None
+    status: int
+    url: httpx.URL
+    server: str
+    _: KW_ONLY
+    ask: Callable[[str], tuple[str, dict[str, Any]] | None]
+    polled: bool = False
+    loosely: bool = False
+    pause: float | None = None
+    value: Any = None
+    work: Work = _NONE
+    asker: tuple[str, dict[str, Any]] | None = None
 
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
         """Note the work after an answer, and return how to ask for it in one line."""
@@ -90,7 +89,7 @@ class WorkReader:
         self._find(value, headers)
         if not self.goes_on:
             return ""
-        self.asker = self._ask(self.work.url) if self.work.url else None
+        self.asker = self.ask(self.work.url) if self.work.url else None
         return _line_of(self.work, self.asker, self.pause)
 
     @property
@@ -119,26 +118,26 @@ class WorkReader:
     def _find(self, value: Any, headers: Mapping[str, str]) -> None:
         told = headers.get("operation-location") or headers.get("azure-asyncoperation") or ""
         location, state = headers.get("location", ""), state_of(value)
-        found = dict(islice(_members_of(value), _MEMBERS))
-        goes_on = self._status == _ACCEPTED or state == RUNNING
-        if not self._polled:
+        found = dict(_texts_of(value))
+        goes_on = self.status == _ACCEPTED or state == RUNNING
+        if not self.polled:
             place = told or location or next((found[n] for n in _PLACES if n in found), "")
-            begins = self._status == _ACCEPTED or (told and state not in (DONE, FAILED))
-            begins = begins or (self._status == _CREATED and location and state == RUNNING)
+            begins = self.status == _ACCEPTED or (told and state not in (DONE, FAILED))
+            begins = begins or (self.status == _CREATED and location and state == RUNNING)
             if begins and place:
                 self.work = self._at(RUNNING, place)
-            elif self._loosely and state == RUNNING:
-                self.work = Work(RUNNING, str(self._url))
+            elif self.loosely and state == RUNNING:
+                self.work = Work(RUNNING, str(self.url))
         elif goes_on and state not in (DONE, FAILED):
-            place = told or (location if self._status == _ACCEPTED else "")
-            self.work = self._at(RUNNING, place or str(self._url))
+            place = told or (location if self.status == _ACCEPTED else "")
+            self.work = self._at(RUNNING, place or str(self.url))
         else:
             place = next((found[name] for name in _RESULTS if name in found), location)
             self.work = self._at(state or DONE, place) if place else Work(state or DONE)
 
     def _at(self, state: str, place: Any) -> Work:
         try:
-            return Work(state, str(inner_url(str(place), self._url, self._server)))
+            return Work(state, str(inner_url(str(place), self.url, self.server)))
         except InvalidUrlError as error:
             return Work(state, outside=str(error))
 
@@ -149,18 +148,15 @@ def state_of(value: Any) -> str:
         return ""
     if isinstance(value.get("done"), bool):
         return RUNNING if not value["done"] else FAILED if value.get("error") else DONE
-    words = [folded(word) for name, word in _members_of(value) if name in _STATES]
+    words = [folded(word) for name, word in _texts_of(value) if name in _STATES]
     known = next((word for word in words if word), "")
     return RUNNING if known in _RUNNING else FAILED if known in _FAILED else DONE if known else ""
 
 
-def _members_of(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the texts that may tell about work, by folded name."""
-    members = list(value.items())[:_MEMBERS] if isinstance(value, dict) else []
-    yield from ((folded(name), member) for name, member in members if isinstance(member, str))
-    for name, member in members:
-        if not depth and folded(name) in _INNER:
-            yield from _members_of(member, depth + 1)
+def _texts_of(value: Any) -> Iterator[tuple[str, str]]:
+    """Return the texts that may tell about work, by folded name."""
+    found = (pair for pair in members_in(value, _INNER, 1) if isinstance(pair[1], str))
+    return islice(found, _MEMBERS)
 
 
 def _line_of(work: Work, asker: tuple[str, Mapping[str, Any]] | None, after: float | None) -> str:

@@ -6,6 +6,7 @@ Spec: RFC 8288, section 3, for `Link`.
 from __future__ import annotations
 
 import json
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote
@@ -25,6 +26,7 @@ from openapi_tools.http_rules import (
     inner_url,
     is_safe,
     linked,
+    members_in,
     without_pairs,
 )
 from openapi_tools.json_values import holds, kinds_of
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
 CERTAIN, LIKELY, POSSIBLE = 3, 2, 1
 _PLACES = ("first", "last", "prev", "previous")
-_MEMBERS = 200
 _SHOWN = 1000
 _MOST = 10**18
 """Larger numbers are neither pages nor cursors; Python refuses to write the largest."""
@@ -109,21 +110,22 @@ def items_of(value: Any, paging: Paging | None) -> list[Any] | None:
 
 
 def _list_in(value: Any, depth: int = 0) -> list[Any] | None:
-    if isinstance(value, list) or not isinstance(value, dict):
+    if not isinstance(value, dict):
         return value if isinstance(value, list) else None
     lists = {folded(name): member for name, member in value.items() if isinstance(member, list)}
-    known = next((lists[name] for name in LISTS if name in lists), None)
-    if known is not None or len(lists) == 1:
-        return known if known is not None else next(iter(lists.values()))
+    known = [lists[name] for name in LISTS if name in lists]
+    if known or lists or depth:
+        return known[0] if known else next(iter(lists.values())) if len(lists) == 1 else None
     inner = (value.get(name) for name in ("data", "result", "response", "_embedded"))
     found = (_list_in(member, depth + 1) for member in inner if isinstance(member, dict))
-    return None if lists or depth else next((each for each in found if each is not None), None)
+    return next((each for each in found if each is not None), None)
 
 
+@dataclass(eq=False, slots=True)
 class PageReader:
     """Finds the next page in an answer; `step` is None after the last one.
 
-    Args:
+    Attributes:
         operation: That was called.
         properties: Of the tool's input schema, by argument.
         arguments: Of the call.
@@ -134,31 +136,27 @@ class PageReader:
         followed: The address was asked for, so that arguments cannot say the next one.
     """
 
-    def __init__(
-        self,
-        operation: Operation,
-        properties: Mapping[str, Any],
-        *,
-        arguments: Mapping[str, Any],
-        url: httpx.URL,
-        server: str,
-        hidden: Collection[str] = (),
-        linked: bool = False,
-        followed: bool = False,
-    ) -> None:
-        self._operation = operation
-        self._paging = operation.paging
-        self._properties, self._arguments = properties, arguments
-        self._url, self._server, self._hidden = url, server, hidden
-        self._linked, self._followed = linked, followed
-        self._value: Any = None
-        self._members: dict[str, Any] = {}
-        self.step: Step | None = None
+    operation: Operation
+    properties: Mapping[str, Any]
+    _: KW_ONLY
+    arguments: Mapping[str, Any]
+    url: httpx.URL
+    server: str
+    hidden: Collection[str] = ()
+    linked: bool = False
+    followed: bool = False
+    step: Step | None = None
+    _value: Any = None
+    _members: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def _paging(self) -> Paging | None:
+        return self.operation.paging
 
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
         """Note the step after an answer, and return it in words for a model; empty for none."""
         self._value, self._members = value, {}
-        for name, member in _members_of(value):
+        for name, member in members_in(value, CONTAINERS, 2):
             self._members.setdefault(name, member)
         self.step = step = self._found(headers)
         # The note has the address in a header.
@@ -177,7 +175,7 @@ class PageReader:
         given = self._given(headers, has_more=bool(flags))
         if given is not None:
             return self._given_step(given)
-        is_counted = self._is_silent() and not self._linked
+        is_counted = self._is_silent() and not self.linked
         step = self._counted(headers) if is_counted else None
         if flags:
             return Step() if step is None else step._replace(sure=CERTAIN)
@@ -216,29 +214,29 @@ class PageReader:
 
     def _with(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
         """Return the step to a value of an argument; None where the tool does not take it."""
-        if argument not in self._properties:
+        if argument not in self.properties:
             return None
-        taken = fitted(value, self._properties[argument])
+        taken = fitted(value, self.properties[argument])
         return None if taken is None else Step({argument: taken}, sure=sure)
 
     def _address(self, target: str) -> Step:
         """Return the step to an address, by arguments where these say the same."""
-        if not is_safe(self._operation.method):  # an address would be asked by GET
+        if not is_safe(self.operation.method):  # an address would be asked by GET
             return Step()
         try:
-            url = without_pairs(inner_url(target, self._url, self._server), self._hidden)
+            url = without_pairs(inner_url(target, self.url, self.server), self.hidden)
         except InvalidUrlError as error:
             return Step(outside=str(error))
-        changes = None if self._followed else self._changes(url)
+        changes = None if self.followed else self._changes(url)
         return Step(changes or {}, str(url), linked=True)
 
     def _changes(self, url: httpx.URL) -> dict[str, Any] | None:
         """Return the arguments in which an address differs; None where they cannot say it."""
-        sent, asked = (parse_qs(u.query.decode(), keep_blank_values=True) for u in (self._url, url))
+        sent, asked = (parse_qs(u.query.decode(), keep_blank_values=True) for u in (self.url, url))
         taken = {
             p.name: p.argument
-            for p in self._operation.parameters
-            if p.location == "query" and not p.media_type and p.argument in self._properties
+            for p in self.operation.parameters
+            if p.location == "query" and not p.media_type and p.argument in self.properties
         }
         changes = {}
         for name in {**sent, **asked}:
@@ -247,13 +245,13 @@ class PageReader:
             values = asked.get(name, [])
             if name not in taken or len(values) != 1:
                 return None
-            schema = self._properties[taken[name]]
+            schema = self.properties[taken[name]]
             value = fitted(values[0], schema)
             if value is None:
                 return None
             if name in sent or value != schema.get("default"):
                 changes[taken[name]] = value
-        paths = {unquote(each.raw_path.partition(b"?")[0].decode()) for each in (self._url, url)}
+        paths = {unquote(each.raw_path.partition(b"?")[0].decode()) for each in (self.url, url)}
         own = self._paging.argument if self._paging is not None else ""
         return changes if len(paths) == 1 or own in changes else None
 
@@ -288,7 +286,7 @@ class PageReader:
         if count >= size:
             return LIKELY
         # Servers lower what they find too much, to a round number.
-        schema = self._properties.get(argument, {})
+        schema = self.properties.get(argument, {})
         is_bounded = "maximum" in schema or schema.get("default") == size
         return 0 if is_bounded or all(count % each for each in _ROUND) else POSSIBLE
 
@@ -296,7 +294,7 @@ class PageReader:
         """Return the step to a greater size, which gives the first items again."""
         assert self._paging is not None  # noqa: S101 -- checked by the caller
         argument = self._paging.argument
-        size, schema = self._number(argument), self._properties.get(argument, {})
+        size, schema = self._number(argument), self.properties.get(argument, {})
         sure = self._likely(count, size, argument)
         if not sure or (size is not None and count < size):
             return Step(sure=sure) if sure else None
@@ -308,13 +306,13 @@ class PageReader:
         """Return the number of this page or of its first item, and that of the first one."""
         assert self._paging is not None  # noqa: S101 -- checked by the caller
         name, style = self._paging.argument, self._paging.style
-        schema = self._properties.get(name, {})
+        schema = self.properties.get(name, {})
         echoed = _whole(self._members.get(folded(name)))
         declared = (_whole(schema.get(word)) for word in ("default", "minimum"))
         first = next((n for n in declared if n is not None), None)
         usual = 1 if style == "page" or folded(name) == "startindex" else 0
         base = first if first in (0, 1) else usual
-        given = _whole(self._arguments.get(name))
+        given = _whole(self.arguments.get(name))
         if given is not None:
             return given, base
         if echoed is not None:
@@ -323,8 +321,8 @@ class PageReader:
 
     def _number(self, name: str) -> int | None:
         """Return the value of an argument, or its default, as a whole number."""
-        default = self._properties.get(name, {}).get("default")
-        return _whole(self._arguments.get(name, default)) if name else None
+        default = self.properties.get(name, {}).get("default")
+        return _whole(self.arguments.get(name, default)) if name else None
 
     def _total(self, headers: Mapping[str, str]) -> tuple[int | None, int | None]:
         """Return the number of all items and of all pages, where the answer has them."""
@@ -380,12 +378,3 @@ def fitted(value: Any, schema: Any) -> Any:
     if not isinstance(value, str | int) or isinstance(value, bool):
         return None
     return str(value) if not kinds or "string" in kinds else None
-
-
-def _members_of(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield the members that may tell about pages, by folded name, the outermost first."""
-    members = list(value.items())[:_MEMBERS] if isinstance(value, dict) else []
-    yield from ((folded(name), member) for name, member in members)
-    for name, member in members:
-        if depth < 2 and isinstance(member, dict) and folded(name) in CONTAINERS:  # noqa: PLR2004
-            yield from _members_of(member, depth + 1)

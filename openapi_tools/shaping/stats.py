@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,19 +42,17 @@ def counter() -> tuple[str, Count]:
     for name, (file, digest) in ENCODINGS.items():
         try:
             if hashlib.sha256((kept / file).read_bytes()).hexdigest() == digest:
-                return f"counted with {name}", _counting(import_module("tiktoken"), name)
+                encode = import_module("tiktoken").get_encoding(name).encode_ordinary
+                return f"counted with {name}", partial(_counted, encode)
         except (ImportError, OSError, ValueError):
             continue
-    return "estimated", _estimate
+    return "estimated", lambda text: round(
+        len(text.encode("utf-8", "surrogatepass")) / _BYTES_OF_TOKEN
+    )
 
 
-def _counting(package: Any, name: str) -> Count:
-    encoding = package.get_encoding(name)
-    return lambda text: len(encoding.encode_ordinary(text))
-
-
-def _estimate(text: str) -> int:
-    return round(len(text.encode("utf-8", "surrogatepass")) / _BYTES_OF_TOKEN)
+def _counted(encode: Callable[[str], list[int]], text: str) -> int:
+    return len(encode(text))
 
 
 def cost(value: Any, count: Count) -> tuple[int, int]:

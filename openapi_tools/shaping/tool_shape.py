@@ -15,9 +15,9 @@ from openapi_tools.shaping.paging import paging_faults
 from openapi_tools.visible_text import MAX_LENGTH, RESERVED_ARGUMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from openapi_tools.model import AnswerShape, Operation, Paging, Parameter, RequestBody
+    from openapi_tools.model import AnswerShape, Operation, Paging, RequestBody
 
     Schema = dict[str, Any]
 
@@ -35,12 +35,7 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a user says about one argument.
-
-    Attributes:
-        name: Its new name; empty for its own.
-        description: Its new description; empty for its own.
-    """
+    """A new name and description of an argument; empty for its own."""
 
     name: str = ""
     description: str = ""
@@ -48,21 +43,9 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a user says about one tool.
+    """What a user says about one tool, as docs/shaping.md describes the keys of `[tools.NAME]`.
 
-    Attributes:
-        name: The tool's new name, prefix included; empty for its own.
-        description: The tool's new description; empty for its own.
-        hide: Arguments that the model does not see.
-        fixed: Values of arguments that the model does not see.
-        defaults: Values of arguments that a call does not give.
-        arguments: New names and descriptions of arguments.
-        hints: `read_only`, `idempotent` and `destructive`.
-        timeout: Seconds for a call.
-        wait: Seconds to wait for the end of long work.
-        media_types: The media types of its body.
-        answer: How its answers are made smaller.
-        paging: How the next page is asked for.
+    `name` includes the prefix; `hints` are `read_only`, `idempotent` and `destructive`.
     """
 
     name: str = ""
@@ -90,18 +73,15 @@ class Shape:
 
     def limited(self, known: Mapping[str, Any]) -> Shape:
         """Return the shape without arguments that a tool does not have."""
-        return replace(
-            self,
-            hide=tuple(name for name in self.hide if name in known),
-            fixed={name: value for name, value in self.fixed.items() if name in known},
-            defaults={name: value for name, value in self.defaults.items() if name in known},
-            arguments={name: said for name, said in self.arguments.items() if name in known},
-        )
+        kept: dict[str, Any] = {
+            key: {name: said for name, said in getattr(self, key).items() if name in known}
+            for key in ("fixed", "defaults", "arguments")
+        }
+        return replace(self, hide=tuple(name for name in self.hide if name in known), **kept)
 
     def renamed(self, argument: str) -> str:
         """Return an argument's new name, or its own."""
-        known = self.arguments.get(argument)
-        return (known.name if known else "") or argument
+        return self.arguments.get(argument, Argument()).name or argument
 
     def over(self, other: Shape) -> Shape:
         """Return both shapes as one; this one counts where both say something."""
@@ -149,13 +129,14 @@ def _said(part: Any, name: str, shape: Shape) -> Any:
 def shaped_operation(operation: Operation, shape: Shape) -> Operation:
     """Return an operation with what the user says about its calls and answers."""
     gone = frozenset(shape.hide) - shape.fixed.keys() - shape.defaults.keys()
+    defaults = {shape.renamed(name): value for name, value in shape.defaults.items()}
     paging = shape.paging or operation.paging
     return replace(
         operation,
-        parameters=tuple(_parameters(operation.parameters, shape, gone)),
+        parameters=_shown(operation.parameters, shape, gone),
         body=None if operation.body is None else _body(operation.body, shape, gone),
         fixed={**operation.fixed, **shape.fixed},
-        defaults={**operation.defaults, **_by_new_name(shape.defaults, shape)},
+        defaults={**operation.defaults, **defaults},
         hints={**operation.hints, **shape.hints},
         timeout=shape.timeout or operation.timeout,
         wait=operation.wait if shape.wait is None else shape.wait,
@@ -164,40 +145,24 @@ def shaped_operation(operation: Operation, shape: Shape) -> Operation:
     )
 
 
-def _by_new_name(values: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
-    return {shape.renamed(name): value for name, value in values.items()}
+def _shown(parts: tuple[Any, ...], shape: Shape, gone: Collection[str] = ()) -> tuple[Any, ...]:
+    """Return parts of a request under their arguments' new names, without those that are gone."""
+    kept = (part for part in parts if part.argument not in gone)
+    return tuple(replace(part, argument=shape.renamed(part.argument)) for part in kept)
 
 
-def _parameters(
-    parameters: Iterable[Parameter], shape: Shape, gone: frozenset[str]
-) -> Iterator[Parameter]:
-    for parameter in parameters:
-        if parameter.argument not in gone:
-            yield replace(parameter, argument=shape.renamed(parameter.argument))
-
-
-def _body(body: RequestBody, shape: Shape, gone: frozenset[str]) -> RequestBody | None:
+def _body(body: RequestBody, shape: Shape, gone: Collection[str]) -> RequestBody | None:
     if body.argument in gone:
         return None
-    properties = tuple(
-        replace(part, argument=shape.renamed(part.argument))
-        for part in body.properties
-        if part.argument not in gone
-    )
-    encodings = tuple(
-        replace(encoding, headers=tuple(_parameters(encoding.headers, shape, gone)))
-        for encoding in body.encodings
-    )
-    choices = tuple(
-        replace(other, argument=shape.renamed(other.argument)) for other in body.choices
-    )
     return replace(
         body,
         argument=shape.renamed(body.argument),
-        properties=properties,
-        encodings=encodings,
+        properties=_shown(body.properties, shape, gone),
+        encodings=tuple(
+            replace(part, headers=_shown(part.headers, shape, gone)) for part in body.encodings
+        ),
         choice=shape.renamed(body.choice),
-        choices=choices,
+        choices=_shown(body.choices, shape),
     )
 
 
@@ -220,9 +185,8 @@ def faults(shape: Shape, schema: Schema, most_words: int = MAX_WORDS) -> Iterato
     for key in ("hide", "fixed", "defaults", "arguments"):
         for name in getattr(shape, key):
             if name not in known:
-                yield Fault(
-                    (key, name), f"the tool has no argument {name!r:.80}{close_names(name, known)}"
-                )
+                reason = f"the tool has no argument {name!r:.80}{close_names(name, known)}"
+                yield Fault((key, name), reason)
     for name in shape.hide:
         if name in required and name not in shape.fixed and name not in shape.defaults:
             yield Fault(("hide", name), f"{name!r:.80} is required; give it a value in `fixed`.")
