@@ -123,7 +123,8 @@ def _close_quietly() -> None:
 def commands() -> None:
     """Look at an OpenAPI document as tools, and call them.
 
-    SPEC is a file, an http(s) URL, or - for standard input.
+    SPEC is a file, an http(s) URL, or - for standard input; or a configuration (.toml) that
+    names its document.
     """
 
 

@@ -37,6 +37,7 @@ _HOST = re.compile(r"(localhost|\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+(?=:))(:[0-9]{1
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _NAME = re.compile(r"\$?\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_NAMED = 20
 _QUOTES = "in single quotes, so that the shell leaves it alone"
 _FORMS = {
     "--credential": "'SCHEME=$NAME', or SCHEME=@FILE",
@@ -132,6 +133,23 @@ def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[st
         )
 
     return Select(tags=tags, methods=methods, where=matches)
+
+
+def why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...]) -> str:
+    """Return why a selection has no tool, with what the document has instead."""
+    known = {tag for tool in toolset for tag in tool.tags}
+    there = []
+    if tags:
+        there.append(f"the tags {_some(sorted(known))}" if known else "no tags")
+    if methods:
+        there.append(f"the methods {_some(sorted({tool.method for tool in toolset}))}")
+    has = " and ".join(there) or f"{len(toolset)} tools with other names and paths"
+    return f"no tool is selected; the document has {has}."
+
+
+def _some(names: list[str]) -> str:
+    more = f", … {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(f"{name:.60}" for name in names[:_NAMED]) + more
 
 
 def source_of(spec: str | None) -> str | Path | bytes | None:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
-_NAMED = 20
 _KILO = 1000
 _HEADS = ("Name", "Method", "Path", "Description")
 _FACTS = ("name", "method", "path", "description")
@@ -72,7 +71,7 @@ def list_tools(
     elif tools:
         say("\n".join("\t".join(_row(tool)) for tool in tools))  # each `say` flushes
     if not tools and len(toolset):
-        remark(_why_none(toolset, tags=tags, methods=methods))
+        remark(shared.why_none(toolset, tags=tags, methods=methods))
     count = len(toolset.skipped)
     is_useless = bool(count) and not len(toolset)
     if verbose or is_useless:
@@ -80,22 +79,6 @@ def list_tools(
     elif count:
         remark(f"{count} operation{'s' * (count > 1)} skipped; -v says why.")
     return 2 if is_useless else 0
-
-
-def _why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...]) -> str:
-    known = {tag for tool in toolset for tag in tool.tags}
-    there = []
-    if tags:
-        there.append(f"the tags {_some(sorted(known))}" if known else "no tags")
-    if methods:
-        there.append(f"the methods {_some(sorted({tool.method for tool in toolset}))}")
-    has = " and ".join(there) or f"{len(toolset)} tools with other names and paths"
-    return f"no tool is selected; the document has {has}."
-
-
-def _some(names: list[str]) -> str:
-    more = f", … {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(f"{name:.60}" for name in names[:_NAMED]) + more
 
 
 def table(rows: Iterable[tuple[str, ...]], *, width: int) -> str:

@@ -80,9 +80,10 @@ def _relative(spec: str, output: Path) -> str:
 
 
 def _server(toolset: Toolset) -> str:
-    """Return the URL of the document's first server; empty without one."""
+    """Return the URL of the document's first server; empty without an absolute one."""
     servers = next((tool.operation.servers for tool in toolset), ())
-    return servers[0].url if servers else ""
+    url = servers[0].url if servers else ""
+    return url if url.startswith(("http://", "https://")) else ""
 
 
 def configuration_text(

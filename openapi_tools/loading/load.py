@@ -146,6 +146,7 @@ def with_config(
     toolset: Toolset, file: ConfigFile, credentials: Mapping[str, Any] | None, *, selects: bool
 ) -> Toolset:
     """Return a document's tools as a configuration selects and shapes them, with its warnings."""
+    file.check_schemes(toolset.security_schemes)
     tools = shaped_tools(toolset, file, selects=selects)
     return toolset.with_tools(tools, file.remarks(credentials_of(credentials)))
 

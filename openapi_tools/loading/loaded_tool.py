@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +16,9 @@ from openapi_tools.loading.keyword_values import as_text
 from openapi_tools.loading.operations import OperationNode, has_operators
 from openapi_tools.loading.references import as_dict
 from openapi_tools.loading.usability import Usability, unreadable
+from openapi_tools.loading.versions import METHODS
 from openapi_tools.model import Skipped
+from openapi_tools.options import close_names
 from openapi_tools.shaping.answer_lines import AnswerLines
 from openapi_tools.shaping.tool_shape import faults, shaped_operation, shaped_schema
 from openapi_tools.tools.tool import OperationTool
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.loading.operations import Document
     from openapi_tools.model import Operation, SecurityScheme
+    from openapi_tools.shaping.config_tables import SelectTable
     from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.shaping.tool_shape import Shape
     from openapi_tools.tools.tool import Session
@@ -234,7 +238,10 @@ def shaped_tools(
     """
     listed = [tool for tool in tools if isinstance(tool, LoadedTool)]
     select = config.select() if selects else None
+    if select is not None:
+        _check_selection(listed, config.data.select, config, ("select",))
     shapes = config.shapes(listed)
+    places: dict[str, tuple[str, ...]] = {}
     made: dict[str, LoadedTool] = {}
     for tool in listed:
         shape, place = shapes.get(tool.name, (None, ()))
@@ -244,11 +251,43 @@ def shaped_tools(
         if select is not None and not select.takes(tool):
             continue
         if shaped.name in made:
+            place = place if place[:1] == ("tools",) else places[shaped.name]
             config.fail((*place, "name"), f"two tools would be called {shaped.name!r}.")
-        made[shaped.name] = shaped
+        made[shaped.name], places[shaped.name] = shaped, place
     if listed and not made:
-        config.fail(("select",), "no operation of the document is like that; nothing is left.")
+        config.fail(("select",), "no tool of the document has all of these; nothing is selected.")
     return list(made.values())
+
+
+def _check_selection(
+    tools: list[LoadedTool],
+    table: SelectTable | None,
+    config: ConfigFile,
+    place: tuple[str, ...],
+) -> None:
+    """Raise SettingsError for a tag, method, name or path of a selection that no tool has."""
+    if table is None:
+        return
+    known = {
+        "tags": {tag: tag for tool in tools for tag in tool.tags},
+        "methods": {name.lower(): name.upper() for name in (*METHODS, "query")}
+        | {tool.method.lower(): tool.method for tool in tools},
+        "names": {tool.name: tool.name for tool in tools},
+        "paths": {tool.path: tool.path for tool in tools},
+    }
+    prefix = config.data.prefix
+    for key, there in known.items():
+        for wanted in getattr(table, key):
+            patterns = (wanted.lower(),) if key == "methods" else (wanted, prefix + wanted)
+            if not any(text in patterns or _fits(text, key, patterns) for text in there):
+                shown = [name.removeprefix(prefix) for name in there.values()]
+                reason = f"no tool has the {key[:-1]} {wanted!r:.60}{close_names(wanted, shown)}"
+                config.fail((*place, key), reason)
+    _check_selection(tools, table.exclude, config, (*place, "exclude"))
+
+
+def _fits(text: str, key: str, patterns: tuple[str, ...]) -> bool:
+    return key in ("names", "paths") and any(fnmatchcase(text, each) for each in patterns)
 
 
 def _check_shape(

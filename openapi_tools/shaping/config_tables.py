@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from openapi_tools.media_types import is_media_type, is_wildcard
 from openapi_tools.model import AnswerShape, Paging
 from openapi_tools.options import VARIABLE
 from openapi_tools.settings import Settings
@@ -74,6 +75,15 @@ class ToolTable(_Table):
     media_type: str | tuple[str, ...] = ()
     answer: ToolAnswers | None = None
     pages: Pages | None = None
+
+    @field_validator("media_type")
+    @classmethod
+    def _check_media_type(cls, given: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        """Refuse media types in which no body can be sent."""
+        for kind in (given,) if isinstance(given, str) else given:
+            if not is_media_type(kind) or is_wildcard(kind):
+                raise ValueError(f"{kind!r:.60} is not a media type such as 'application/json'.")
+        return given
 
     def shape(self, prefix: str) -> Shape:
         """Return the table as a shape, with the prefix before a new name."""

@@ -34,6 +34,8 @@ from openapi_tools.shaping.tool_shape import Shape, faults
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pydantic import BaseModel
+
     from openapi_tools.shaping.tool_shape import Fault
 
 _PROJECT = ("tool", "openapi-tools")
@@ -43,6 +45,12 @@ _ONE = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PAIR = re.compile(rf"\s*(?P<keys>{_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
 _KEY = re.compile(_ONE)
 _PATHS = ("download_dir", "ref_root", "ca_file")
+_KINDS = {
+    "dict_type": "a table",
+    "model_type": "a table",
+    "string_type": "a text",
+    "tuple_type": "a list",
+}
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -86,6 +94,14 @@ class ConfigFile:
             overlays = [*map(self._address, self.data.overlays), *overlays]
         return source, Settings(**members), {**own, **credentials}, overlays
 
+    def check_schemes(self, schemes: Iterable[str]) -> None:
+        """Raise SettingsError for a credential of a scheme that the document does not have."""
+        known = list(schemes)
+        for name, value in self.data.credentials.items():
+            if name not in known and not isinstance(value, Mapping):
+                reason = f"the document has no security scheme {name!r:.80}"
+                self.fail(("credentials", name), f"{reason}{close_names(name, known)}")
+
     def remarks(self, credentials: Mapping[str, Any]) -> list[str]:
         """Return a warning for each credential of the file that is neither set nor given."""
         return [
@@ -104,7 +120,7 @@ class ConfigFile:
         if data.prefix:
             members["prefix"] = data.prefix
         if data.base_url:
-            members["base_url"] = from_environment(data.base_url, "base_url", secret=False)
+            members["base_url"] = self._base_url(data.base_url)
         try:
             Settings(**members)
         except SettingsError as error:
@@ -113,6 +129,12 @@ class ConfigFile:
             place = (name,) if name in data.model_fields_set else ("settings", name)
             self.fail(place, reason)
         return members
+
+    def _base_url(self, text: str) -> Any:
+        try:
+            return from_environment(text, "base_url", secret=False)
+        except SettingsError as error:
+            self.fail(("base_url",), error.reason.partition(": ")[2])
 
     def select(self) -> Select | None:
         """Return the selection; None when the file has none."""
@@ -265,9 +287,16 @@ def _checked(data: dict[str, Any], name: str, lines: Lines) -> Configuration:
 def _reason(fault: Any, place: tuple[str, ...]) -> str:
     if fault["type"] == "extra_forbidden":
         table = next((TABLES[key] for key in reversed(place[:-1]) if key in TABLES), Configuration)
-        return f"unknown key{close_names(place[-1], table.model_fields)}"
+        close = close_names(place[-1], table.model_fields)
+        return f"unknown key{f'; there are {_listed(table)}.' if close == '.' else close}"
+    if fault["type"] in _KINDS:
+        return f"this must be {_KINDS[fault['type']]}."
     text = str(fault["msg"]).removeprefix("Value error, ")
     return text if text.endswith(".") else f"{text[:1].lower()}{text[1:]}."
+
+
+def _listed(table: type[BaseModel]) -> str:
+    return ", ".join(table.model_fields)
 
 
 def _placed(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str:

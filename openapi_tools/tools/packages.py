@@ -310,5 +310,7 @@ def check_selected(toolset: Toolset, select: Select | None) -> Toolset:
         SettingsError: A selection leaves no tool, for instance by a slip in a name.
     """
     if select is not None and not len(toolset):
-        raise SettingsError("select: no operation of the document is like that; nothing is left.")
+        raise SettingsError(
+            "select: no tool of the document has all of these; nothing is selected."
+        )
     return toolset

@@ -54,6 +54,7 @@ def test_tools_stand_by_their_size_with_the_totals():
 def test_a_reader_sees_the_largest_and_what_all_cost():
     result = run("stats", SPECS / "discord.json", "--limit", 2, "--tag", "none")
     assert (result.exit_code, result.stdout.splitlines()[-2].split()[:2]) == (0, ["tight", "0"])
+    assert "no tool is selected; the document has no tags." in result.stderr
 
     lines = run("stats", SPECS / "discord.json", "--limit", 2).stdout.splitlines()
 

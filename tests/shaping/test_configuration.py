@@ -309,14 +309,14 @@ def test_pyproject_has_a_table_of_its_own(tmp_path):
 
 WRONG = [
     ('prefx = "a"', "2: prefx: unknown key; did you mean prefix?"),
-    ("prefix = 1", "2: prefix: input should be a valid string."),
+    ("prefix = 1", "2: prefix: this must be a text."),
     ("[tools.serch_shops]", "2: tools.serch_shops: the document has no such tool; did you mean"),
     ('[tools.search_shops]\n\nhide = ["nar"]', "4: tools.search_shops.hide.nar: the tool has no"),
     ('[tools.search_shops]\nhide = ["q"]', "3: tools.search_shops.hide.q: 'q' is required; give"),
     ('[tools.search_shops.fixed]\nlimit = "a"', "3: tools.search_shops.fixed.limit: expected an"),
     ("[tools.search_shops]\ndefaults.limit = 101", "3: tools.search_shops.defaults.limit: "),
     ("tools.search_shops.fixed.limt = 1", "2: tools.search_shops.fixed.limt: the tool has no"),
-    ('[tools.search_shops]\nname = "query_shops"', "two tools would be called 'query_shops'."),
+    ('[tools.search_shops]\nname = "query_shops"', "3: tools.search_shops.name: two tools"),
     ('[tools.search_shops]\nname = "a b"', "3: tools.search_shops.name: 'a b' does not match"),
     ('[tools."*"]\nname = "x"', '3: tools."*".name: one name cannot be given to several tools.'),
     ('[tools."nothing_*"]', '2: tools."nothing_*": the document has no such tool.'),
@@ -330,7 +330,18 @@ WRONG = [
     ("[settings]\ntimout = 1", "3: settings.timout: unknown setting; did you mean timeout?"),
     ("[settings]\ntimeout = -1", "3: settings.timeout: input should be greater than 0, not -1."),
     ('[select]\nname = ["a"]', "3: select.name: unknown key; did you mean names?"),
-    ('[select]\ntags = ["none"]', "2: select: no operation of the document is like that; nothing"),
+    ('[select]\ntags = ["order"]', "no tool has the tag 'order'; did you mean orders?"),
+    ('[select]\nmethods = ["FETCH"]', "3: select.methods: no tool has the method 'FETCH'"),
+    ('[select]\nnames = ["serch_shops"]', "no tool has the name 'serch_shops'; did you mean"),
+    ('[select]\npaths = ["/nowhere*"]', "3: select.paths: no tool has the path '/nowhere*'."),
+    ('[select.exclude]\nnames = ["delte_*"]', "3: select.exclude.names: no tool has the name"),
+    ('[select]\nmethods = ["trace"]', "2: select: no tool of the document has all of these;"),
+    ('[select]\ntags = "orders"', "3: select.tags: this must be a list."),
+    ("tools = 3", "2: tools: this must be a table."),
+    ("[answers]\nfield = 3", "3: answers.field: unknown key; there are drop, nulls, max_"),
+    ('base_url = "${SHAPING_TEST_UNSET}"', "2: base_url: the environment variable"),
+    ('[credentials]\nkye = "${SHAPING_TEST_UNSET}"', "no security scheme 'kye'; did you mean key?"),
+    ('[tools.search_shops]\nmedia_type = "json"', "media_type: 'json' is not a media type"),
     ('[credentials]\nkey = "sk-secret"', "2: credentials: 'key' names no environment variable;"),
     ("a = ", ": this is not TOML: "),
     ('x = """\nprefix = 1\n"""\n', "2: x: unknown key"),
@@ -418,6 +429,14 @@ def test_init_writes_a_file_whose_lines_all_count(spec, tmp_path, monkeypatch, c
         commands.main(["init", str(document)])
     assert again.value.code == 2
     assert "--force overwrites it" in capsys.readouterr().err
+
+
+def test_init_proposes_an_absolute_server_where_the_document_has_none(tmp_path):
+    (tmp_path / "api.json").write_text(json.dumps({**DOCUMENT, "servers": [{"url": "/v1"}]}))
+    with pytest.raises(SystemExit):
+        commands.main(["init", str(tmp_path / "api.json"), "--output", str(tmp_path / "a.toml")])
+
+    assert '# base_url = "https://localhost"\n' in (tmp_path / "a.toml").read_text()
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["serve"], ["lint"]])

@@ -329,7 +329,7 @@ NO_ADDRESS = [
         ({"select": {"tags": 5}}, "select: 'tags' must be a text or a list of texts, not 5"),
         ({"select": {"deprecated": "no"}}, "select: 'deprecated' must be true or false"),
         ({"select": ["x"]}, "select: must be a mapping by name, not list"),
-        ({"select": {"tags": "x"}}, "select: no operation of the document is like that"),
+        ({"select": {"tags": "x"}}, "select: no tool of the document has all of these"),
         ({"settings": {"check_answers": True}}, "check_answers needs the document"),
         ({"credentials": "secret"}, "credentials: must be a mapping by name, not str"),
         ({"credentials": {"key": "${PETS_UNSET}"}}, "'key': the environment variable PETS_UNSET"),
