@@ -24,7 +24,7 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 LEAST_BUDGET = 2_048
-"""Bytes that the smallest budget of a definition has."""
+"""The smallest budget of a definition, in bytes."""
 
 
 class DefaultSettings:
@@ -81,7 +81,7 @@ DEFAULT_SETTINGS: Any = DefaultSettings()
 
 
 class _Uncut:
-    """Settings for an answer that is not cut."""
+    """The settings of a call whose answer is not cut."""
 
     max_output_chars = 2**60
     max_items = 0
@@ -94,7 +94,7 @@ class _Uncut:
 
 
 def uncut(operation: Any, settings: Any) -> tuple[Any, Any]:
-    """Return an operation and settings that leave an answer as long as it is."""
+    """Return an operation and settings that do not cut an answer."""
     if operation.answer is not None:
         shape = replace(operation.answer, max_items=0, max_chars=0)
         operation = replace(operation, answer=shape)
@@ -135,7 +135,7 @@ def functions_of(given: Any, name: str) -> list[Any]:
 
 
 def close_names(name: object, known: Iterable[str], *, most: int = 3) -> str:
-    """Return the end of a sentence: the names that were perhaps meant, or a full stop."""
+    """Return the end of a message: the nearest names, or a full stop without any."""
     close = difflib.get_close_matches(str(name), list(known), n=most)
     return f"; did you mean {' or '.join(close)}?" if close else "."
 

@@ -66,7 +66,7 @@ class FileStore(Protocol):
         """Return a kept file, seekable, open for reading.
 
         Raises:
-            OSError: There is no such file.
+            OSError: The file does not exist.
         """
         ...
 

@@ -103,7 +103,7 @@ def load_tools(
         given = Given(source, settings, credentials, overlays)
         return _loaded(given, select, client, config, strict=strict)
     except OpenAPIToolsError as error:
-        # What a traceback of this frame would show.
+        # A traceback of this frame shows no secret.
         source, credentials, overlays, given = "", None, (), NOTHING_GIVEN
         raise bare(error)  # noqa: B904 -- the same one
 
@@ -164,7 +164,7 @@ NOTHING_GIVEN = Given("", None, None)
 
 
 def configured(config: Any, given: Given) -> tuple[ConfigFile | None, Given]:
-    """Return a configuration, None for none, and the options of the caller over its own.
+    """Return a configuration, or None, and the options of the caller merged over its own.
 
     Raises:
         SettingsError: As `read_configuration`; or neither names a source.

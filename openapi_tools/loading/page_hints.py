@@ -1,6 +1,6 @@
 """Recognises from a document how the next page of an operation's answer is asked for.
 
-The signs are names of arguments and of an answer's members; there is no list of APIs. An operation
+The signs are names of arguments and of an answer's members, not a list of APIs. An operation
 without plain signs has no paging.
 """
 
@@ -231,7 +231,7 @@ class _Recognition:
         )
 
     def _pageable(self) -> Paging | None:
-        """Read `x-ms-pageable`; a null `nextLinkName` says that one answer has all items."""
+        """Read `x-ms-pageable`; with a null `nextLinkName` one answer has all items."""
         given = self._known.pageable
         name = given.get("nextLinkName") if isinstance(given, dict) else None
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_MEMBER:

@@ -89,7 +89,7 @@ class Definition:
 
     @cached_property
     def restorer(self) -> Restorer | None:
-        """What restores arguments; None where they are those of the tool."""
+        """Restores arguments; None where they need no change."""
         if self._profile in _PLAIN or (self._profile == "anthropic" and not self._is_renamed()):
             return None
         from openapi_tools.providers.restore import Restorer
@@ -104,7 +104,7 @@ class Definition:
 
 
 class Shape(NamedTuple):
-    """What definitions may say.
+    """The limits of definitions.
 
     Attributes:
         words: A wording of `WORDINGS`, or `"full"`.
@@ -123,7 +123,7 @@ def restorer(tool: _Described, profile: str) -> Restorer | None:
     if profile:
         try:
             return define(tool, profile, loosely=True).restorer
-        except CannotExpress:  # so it has none
+        except CannotExpress:  # the tool has no definition
             profile = profile if profile == "gemini" else ""
     from openapi_tools.providers.restore import Restorer
 
@@ -178,7 +178,7 @@ def define(
 
 
 def shape_of(tool: object) -> Shape:
-    """Return what the settings of a tool say about its definition."""
+    """Return the limits that a tool's settings put on its definition."""
     settings = getattr(tool, "settings", DEFAULT_SETTINGS)
     return Shape(settings.definitions, settings.definition_bytes)
 

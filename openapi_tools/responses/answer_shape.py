@@ -38,7 +38,7 @@ _DEEPEST = 100
 _STEPS = 2_000_000
 """Nodes visited, items and texts made for one answer: a second or two, and some 100 MB."""
 _KNOWN = 100
-"""Expressions that a tool remembers to fit its documented answer."""
+"""Checked expressions that a tool remembers."""
 _TEXT = 16
 """Characters that count as one step."""
 _LARGEST = 1 << 1_000
@@ -67,7 +67,7 @@ class Shaper:
     chooses: bool = False
 
     def apply(self, content: Content, metadata: dict[str, Any], *, cut: str = "") -> str:
-        """Make the value of a content smaller, in place, and return what could not be done.
+        """Make the value of a content smaller, in place, and return a note about a failure.
 
         `cut`: why the end of the answer is missing; empty where it is whole.
         """
@@ -91,12 +91,12 @@ class Shaper:
         return failure
 
     def of_page(self, room: int) -> Shaper:
-        """Return what makes the items of a page smaller: each of them comes."""
+        """Return a shaper for the items of a page, which leaves no item out."""
         return replace(self, fields="", max_items=0, max_chars=room)
 
 
 class Shapes:
-    """What makes the answers of one tool smaller: `usual` where a call says nothing.
+    """Makes the answers of one tool smaller; `usual` is the shape of a call without its own.
 
     Raises:
         SettingsError: The tool's own shape is wrong.
@@ -109,7 +109,7 @@ class Shapes:
         self.usual = shaper_of(settings, tool.operation.answer)
 
     async def of_call(self, shape: Any, fields: Any) -> Shaper:
-        """Return what makes the answer of a call smaller.
+        """Return the shaper for the answer of a call.
 
         Raises:
             InputError: The call's shape is wrong, or `fields` does not fit the documented answer.
@@ -138,7 +138,7 @@ def shaper_of(
     own: AnswerShape | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Shaper:
-    """Return what shapes the answers of a tool.
+    """Return the shaper for the answers of a tool.
 
     Args:
         settings: For all tools.
@@ -175,7 +175,7 @@ def _checked(given: Mapping[str, Any]) -> AnswerShape:
     name = str(fault["loc"][0])
     if fault["type"] == "extra_forbidden":
         close = close_names(name, ToolAnswers.model_fields)
-        raise SettingsError(f"answer: there is no {name!r:.60}{close}")
+        raise SettingsError(f"answer: unknown key {name!r:.60}{close}")
     raise SettingsError(f"{name:.60}: {fault['msg'][:1].lower()}{fault['msg'][1:]}.")
 
 
@@ -192,7 +192,7 @@ class _Pruner:
         self.counts = {name: 0 for name, is_asked in asked.items() if is_asked}
 
     def prune(self, value: Any) -> Any:
-        """Return a value without what is left out; a list then says how much that is."""
+        """Return a value without dropped members and items; a cut list ends with their number."""
         if isinstance(value, dict):
             return {n: self.prune(v) for n, v in value.items() if self._is_kept(n, v)}
         if not isinstance(value, list):

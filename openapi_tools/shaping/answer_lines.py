@@ -29,7 +29,7 @@ ENOUGH: Final = 100
 _LINES = ("returns", "errors")
 _MEMBERS = 5
 _NEW = 2
-"""Words that a description of an answer has to add to what is told; one is enough for an error."""
+"""New words that the description of an answer must have; that of an error needs one."""
 _LOOKED_AT = 24
 """Members and branches of one schema that are looked at."""
 _DEEPEST = 4
@@ -87,7 +87,7 @@ class AnswerLines:
         self._schemas: dict[tuple[int, str], str] = {}
 
     def lines(self, method: str, operation: dict[str, Any], resource: Any, told: str) -> list[str]:
-        """Return the lines that say more than what is told already."""
+        """Return the lines that add words to the description `told`."""
         answers = operation.get("responses")
         found: list[str] = []
         if not isinstance(answers, dict) or not (self._returns or self._fails):
@@ -187,14 +187,14 @@ class AnswerLines:
                 waiting += [(branch, owner) for branch in branches[:room] if room > 0]
 
     def _failure(self, status: str, node: Any, told: str) -> str:
-        """Return the words of a documented error, empty if its status says as much."""
+        """Return the words of a documented error, empty if they only repeat its status."""
         # A component is shared: it says nothing about this operation.
         if node.__class__ is not dict or "$ref" in node or status in _OTHERS:
             return ""
         return cut(self._clause(node.get("description"), told, 1), _CLAUSE)
 
     def _clause(self, text: Any, told: str, new: int) -> str:
-        """Return an answer's description, empty if it says nothing that is not told."""
+        """Return an answer's description, empty if it adds nothing new."""
         if text.__class__ is not str:
             return ""
         known = self._clauses.get(text)

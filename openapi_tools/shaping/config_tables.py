@@ -107,7 +107,7 @@ class ToolTable(_Table):
 
 
 class SelectTable(_Table):
-    """Which operations become tools, by the document's names, as `Select` says it."""
+    """The operations that become tools, by the document's names, with members of `Select`."""
 
     tags: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class SelectTable(_Table):
 
 
 class Configuration(_Table):
-    """What a configuration file says; docs/shaping.md describes each key."""
+    """The root table of a configuration file; docs/shaping.md describes each key."""
 
     source: str = ""
     overlays: tuple[str, ...] = ()

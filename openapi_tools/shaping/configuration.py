@@ -58,7 +58,7 @@ class ConfigFile:
     """A configuration, and the places of its keys for messages.
 
     Attributes:
-        data: What it says.
+        data: Its tables.
         folder: The folder that its paths are relative to.
     """
 
@@ -152,18 +152,18 @@ class ConfigFile:
         return members | ({"exclude": self._members(table.exclude)} if table.exclude else {})
 
     def shapes(self, tools: Iterable[Any]) -> dict[str, tuple[Shape, tuple[str, ...]]]:
-        """Return the shape and the keys for each tool that the file says something about.
+        """Return the shape and the keys for each tool that the file names.
 
         Args:
             tools: Of the document, with `name`, `method`, `path`, `operation_id`, `own_schema()`.
 
         Raises:
-            SettingsError: A key that names no tool, or a pattern an argument that none has.
+            SettingsError: A key names no tool, or an argument that no tool of a pattern has.
         """
         listed = list(tools)
         found: dict[str, tuple[Shape, tuple[str, ...]]] = {}
         tables = self.data.tools.items()
-        # A table for one tool counts over one for a pattern.
+        # A table for one tool overrides one for a pattern.
         for key, table in sorted(tables, key=lambda pair: not _is_pattern(pair[0])):
             place, shape = ("tools", key), table.shape(self.data.prefix)
             named = self._named(key, table, listed)
@@ -308,7 +308,7 @@ def _placed(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str
 
 
 def key_lines(text: str) -> Lines:
-    """Return the line of each key of a TOML text, as far as keys stand at a line's beginning."""
+    """Return the line of each key of a TOML text, if the key begins its line."""
     found: Lines = {}
     table: tuple[str, ...] = ()
     quotes = ""

@@ -107,7 +107,7 @@ class _Walk:
         if shape.is_vague():
             return _OPEN
         if shape.members:
-            raise self._fault(f"there is no member {name!r:.60}", shape.members)
+            raise self._fault(f"it has no member {name!r:.60}", shape.members)
         if shape.takes("array"):
             inner = self._shape(_any_of(shape.items or [_OPEN])).members
             hint = f"; write [].{name}" if name in inner else ""

@@ -83,7 +83,7 @@ class FolderStore:
         """Return a kept file, open for reading.
 
         Raises:
-            OSError: There is no such file, or it is not a regular one.
+            OSError: The file does not exist, or is not a regular one.
         """
         if not _OWN.fullmatch(handle):
             raise FileNotFoundError(handle)

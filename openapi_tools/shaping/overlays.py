@@ -162,7 +162,7 @@ def apply_overlays(
 
 
 class _Run:
-    """A document that copies what is changed, and the action at work; `own` has copies by id."""
+    """Applies actions to a document and copies the values it changes; `own` has copies by id."""
 
     overlay: Overlay
     action: Action
@@ -237,7 +237,7 @@ class _Run:
         return self._at(found[0])
 
     def _check(self, kinds: set[str], value: Any) -> None:
-        """Refuse a value that does not go with what is selected."""
+        """Refuse a value of another kind than the selected ones."""
         names = " and ".join(f"{kind}s" for kind in sorted(kinds))
         if "primitive" in kinds and self.overlay.is_1_0:
             hint = "in Overlay 1.0 update the object around them; 1.1 can update them."

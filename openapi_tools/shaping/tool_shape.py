@@ -1,4 +1,4 @@
-"""What a user says about one tool, applied to the tool's schema and operation.
+"""The shape that a user gives one tool, applied to its schema and operation.
 
 Arguments are named as the document's tool has them, before they are renamed.
 """
@@ -43,7 +43,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a user says about one tool, as docs/shaping.md describes the keys of `[tools.NAME]`.
+    """The shape that a user gives one tool: the keys of `[tools.NAME]` in docs/shaping.md.
 
     `name` includes the prefix; `hints` are `read_only`, `idempotent` and `destructive`.
     """
@@ -68,7 +68,7 @@ class Shape:
 
     @property
     def has_arguments(self) -> bool:
-        """Whether it says anything about arguments."""
+        """Whether it changes arguments."""
         return bool(self.hide or self.fixed or self.defaults or self.arguments)
 
     def limited(self, known: Mapping[str, Any]) -> Shape:
@@ -84,7 +84,7 @@ class Shape:
         return self.arguments.get(argument, Argument()).name or argument
 
     def over(self, other: Shape) -> Shape:
-        """Return both shapes as one; this one counts where both say something."""
+        """Return both shapes as one; this one overrides the other."""
         merged: dict[str, Any] = {
             name: {**getattr(other, name), **getattr(self, name)}
             for name in ("fixed", "defaults", "arguments", "hints")
@@ -96,7 +96,7 @@ class Shape:
 
 
 def over_answer(answer: AnswerShape | None, other: AnswerShape | None) -> AnswerShape | None:
-    """Return both shapes of answers as one; the first counts where both say something."""
+    """Return both shapes of answers as one; the first overrides the other."""
     if answer is None or other is None:
         return answer or other
     unset = [item.name for item in fields(answer) if getattr(answer, item.name) is None]
@@ -127,7 +127,7 @@ def _said(part: Any, name: str, shape: Shape) -> Any:
 
 
 def shaped_operation(operation: Operation, shape: Shape) -> Operation:
-    """Return an operation with what the user says about its calls and answers."""
+    """Return an operation with the user's shape of its calls and answers."""
     gone = frozenset(shape.hide) - shape.fixed.keys() - shape.defaults.keys()
     defaults = {shape.renamed(name): value for name, value in shape.defaults.items()}
     paging = shape.paging or operation.paging

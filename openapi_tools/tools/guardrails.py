@@ -117,7 +117,7 @@ def require_approval(rule: Any = None) -> Approval:
 
 
 def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
-    """Return a rule about tools as a function; `SettingsError` for what is not a rule."""
+    """Return a rule about tools as a function; raise `SettingsError` for other values."""
     if rule is None:
         return lambda tool: not tool.read_only
     if isinstance(rule, bool):

@@ -98,7 +98,7 @@ class Session:
         """Return where an operation is called, and where credentials may go.
 
         Raises:
-            CallError: There is no usable server.
+            CallError: The operation has no usable server.
         """
         return OriginPolicy(
             server_url(operation, self.settings),

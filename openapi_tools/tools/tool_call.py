@@ -153,7 +153,7 @@ class Context:
 
 @dataclass(slots=True, eq=False)
 class PerCall:
-    """What one call has beside its arguments and its context.
+    """Options of one call beside its arguments and its context.
 
     The `address`, of a page or of long work, is asked in place of the operation's own. A page is
     not cut; it is `linked` if the one before it named its address. `after` is set by the call.
@@ -169,13 +169,13 @@ class PerCall:
 
 
 PLAIN = PerCall("")
-"""Of a call that has nothing beside its arguments and its context."""
+"""The options of a call with arguments and context only."""
 per_call: ContextVar[PerCall | None] = ContextVar("openapi_tools_per_call", default=None)
-"""Set around a call; the call takes it."""
+"""The options for the next call, which takes and unsets them."""
 
 
 def taken(tool: str) -> PerCall | None:
-    """Return what is set for the call of a tool, once."""
+    """Return the options set around the call of a tool, and unset them."""
     found = per_call.get()
     if found is None or found.tool != tool:
         return None

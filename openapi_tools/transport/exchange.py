@@ -100,7 +100,7 @@ class Exchange:
 
     Attributes:
         request: The request that was sent last, redirects followed; `response` its answer.
-        error: The reason, when there is no usable answer.
+        error: The reason, without a usable answer.
         begun: It has had its turn.
         unsent: It failed before anything of it left.
         stale: A connection kept from an earlier call was closed before an answer began.

@@ -154,7 +154,7 @@ async def test_a_call_counts_before_a_configured_tool(shaped):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ("[].nmae", "there is no member 'nmae'; did you mean name?"),
+        ("[].nmae", "it has no member 'nmae'; did you mean name?"),
         ("[].", "the JMESPath '[].' ends too early."),
     ],
 )

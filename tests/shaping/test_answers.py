@@ -233,7 +233,7 @@ async def test_the_context_of_another_library_may_use_these_names_for_other_thin
         ({"fields": "sort_by(@, a)"}, r"gives sort_by\(\) an expression with & where"),
         ({"fields": "[::0]"}, "has a slice with the step 0."),
         ({"answer": 7}, "answer: give an AnswerShape or a mapping, not int."),
-        ({"answer": {"field": "a"}}, "answer: there is no 'field'; did you mean fields?"),
+        ({"answer": {"field": "a"}}, "answer: unknown key 'field'; did you mean fields?"),
         ({"answer": {"drop": [""]}}, "drop: string should have at least 1 character."),
         ({"answer": {"max_items": -1}}, "max_items: input should be greater than or equal to 0."),
         ({"answer": {"max_chars": 5}}, "max_chars: input should be greater than or equal to 100."),
