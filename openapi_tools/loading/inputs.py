@@ -33,7 +33,7 @@ from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.versions import requirements, servers
-from openapi_tools.media_types import is_json
+from openapi_tools.media_types import essence, is_json, is_sequential
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 from openapi_tools.visible_text import (
@@ -185,21 +185,23 @@ class Inputs:
             return None
 
     def answer_schema(self, operation: OperationNode) -> dict[str, Any] | None:
-        """Return the schema of the first JSON answer of success; None where none can be read."""
-        schemas = self._document.answer_schemas
+        """Return the schema of JSON answers of success; None where one of them can be anything."""
+        schemas, found = self._document.answer_schemas, []
         try:
             for kind, node, resource in self._answer_types(operation):
+                if is_sequential(kind) or essence(kind) == "text/event-stream":
+                    return None  # a list of what its schema describes
                 if is_json(kind):
                     target = self._document.references.follow(node, resource)
-                    given = as_dict(target.node).get("schema")
-                    made = {"properties": {"answer": schemas.convert(given, target.resource)}}
-                    whole = complete({"type": "object", **made}, schemas.closure)
-                    answer: dict[str, Any] = whole["properties"]["answer"]
-                    shared = {"$defs": whole["$defs"]} if "$defs" in whole else {}
-                    return {**answer, **shared} if answer else None
+                    one = schemas.convert(as_dict(target.node).get("schema"), target.resource)
+                    found += [one] if one not in found else []
         except DocumentError:  # as in `_answers`
-            pass
-        return None
+            return None
+        if not found or not all(found):
+            return None
+        made = {"answer": found[0] if len(found) == 1 else {"anyOf": found}}
+        whole = complete({"type": "object", "properties": made}, schemas.closure)
+        return {**whole["properties"]["answer"], **{k: whole[k] for k in whole if k == "$defs"}}
 
     def _content(self, operation: OperationNode, kinds: tuple[str, ...]) -> Content | None:
         found = self._document.request_body(operation)

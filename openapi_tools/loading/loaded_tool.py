@@ -178,7 +178,7 @@ class LoadedTool(OperationTool):
 
     @property
     def answer_schema(self) -> dict[str, Any] | None:
-        """JSON Schema 2020-12 of the first JSON answer of success; None if that is unknown."""
+        """JSON Schema 2020-12 of JSON answers of success; None if one can be anything."""
         if self._answer_schema is None:
             with self._shared.turn:
                 found = self._shared.inputs.answer_schema(self._found())
@@ -296,12 +296,10 @@ def _check_shape(
     """Raise SettingsError for a shape that does not fit the tool."""
     schema = tool.own_schema()
     config.check(faults(shape, schema, tool.description_chars), place)
-    _ = tool.operation  # raises for a faulty document
-    if shape.answer is not None and shape.answer.fields:
-        try:
-            responses.answer_shape.check_fields(shape.answer.fields, tool.answer_schema)
-        except SettingsError as error:
-            config.fail((*place, "answer", "fields"), error.reason.removeprefix("fields: "))
+    # Reading the operation raises for a faulty document.
+    if tool.operation.body is None and shape.media_types and config.names_one(place):
+        config.fail((*place, "media_type"), "the tool has no body.")
+    _check_expressions(tool, shape, config, place)
     values = {("fixed", name): value for name, value in shape.fixed.items()}
     values |= {("defaults", name): value for name, value in shape.defaults.items()}
     if not values:
@@ -314,6 +312,24 @@ def _check_shape(
             checker.check({name: value})
         except InputError as error:
             config.fail((*place, key, name), str(error).removeprefix(f"/{name}: "))
+
+
+def _check_expressions(
+    tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
+) -> None:
+    """Raise SettingsError for JMESPath that is wrong, or chooses what no answer has."""
+    given: list[tuple[tuple[str, str], str, Any]] = []
+    if shape.answer is not None:
+        # At the end of long work another operation's answer may come.
+        known = tool.answer_schema if shape.answer.fields and not tool.operation.wait else None
+        given.append((("answer", "fields"), shape.answer.fields or "", known))
+    if shape.paging is not None:
+        given += [(("pages", k), getattr(shape.paging, k), None) for k in ("items", "next")]
+    for keys, expression, schema in given:
+        try:
+            responses.answer_shape.check_fields(expression, schema)
+        except SettingsError as error:
+            config.fail((*place, *keys), error.reason.removeprefix("fields: "))
 
 
 def describe(operation: OperationNode, limit: int, lines: AnswerLines) -> str:

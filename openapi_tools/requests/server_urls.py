@@ -176,11 +176,11 @@ def _arguments_at(tool: Any, path: str, url: httpx.URL) -> dict[str, Any] | None
     query = parse_qs(url.query.decode("ascii"), keep_blank_values=True)
     wanted = {("path", name): value for name, value in zip(names, values, strict=True)}
     wanted |= {("query", n): v[0] if len(v) == 1 else "" for n, v in query.items()}
-    arguments = {}
+    arguments: dict[str, Any] = {}
     for parameter in tool.operation.parameters:
-        value = wanted.pop((parameter.location, parameter.name), None)
-        if value is not None and parameter.argument in properties:
-            arguments[parameter.argument] = shaping.paging.fitted(
-                value, properties[parameter.argument]
-            )
+        name, value = parameter.argument, wanted.pop((parameter.location, parameter.name), None)
+        if value is not None and name in properties:
+            arguments[name] = shaping.paging.fitted(value, properties[name])
+        elif value is not None and str(tool.operation.fixed.get(name, value)) != value:
+            return None  # it would ask for another address
     return None if wanted or None in arguments.values() else arguments

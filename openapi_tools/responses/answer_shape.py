@@ -80,6 +80,7 @@ class Shaper:
         try:
             if self.fields:
                 content.value = chosen(self.fields, content.value)
+                failure = failure or "fields chooses nothing here" * (content.value is None)
         except ValueError as error:
             failure = f"fields could not be applied, all of the answer is shown: {error}"
         if self.drop or not self.nulls or self.max_items:
@@ -108,8 +109,8 @@ class Shapes:
         self._fitting: list[str] = []
         self.usual = shaper_of(settings, tool.operation.answer)
 
-    async def of_call(self, shape: Any, fields: Any) -> Shaper:
-        """Return the shaper for the answer of a call.
+    async def of_call(self, shape: Any, fields: Any, *, is_known: bool = True) -> Shaper:
+        """Return the shaper for the answer of a call; `is_known` if that is the documented one.
 
         Raises:
             InputError: The call's shape is wrong, or `fields` does not fit the documented answer.
@@ -122,7 +123,7 @@ class Shapes:
         try:
             made = shaper_of(self._settings, self._tool.operation.answer, given)
             wanted = given.get("fields")
-            if wanted and wanted not in self._fitting:
+            if is_known and wanted and wanted not in self._fitting:
                 await asyncio.to_thread(self._check, wanted)
                 self._fitting = [*self._fitting[-_KNOWN:], wanted]
         except SettingsError as error:

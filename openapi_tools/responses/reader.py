@@ -128,6 +128,8 @@ def read_answer(
     note = _header_note(headers, after.read(content.value, headers) if after is not None else "")
     if shaper is not None:
         note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=answer.cut), note)))
+        if redactor and shaper.fields:  # which may have joined pieces of a secret
+            content.value = redactor.data(content.value)
     output = _output(content, answer, metadata, (operation, settings, shaper))
     return ToolResult.ok(output, metadata, header_note=note)
 

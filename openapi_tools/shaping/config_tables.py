@@ -5,10 +5,11 @@ Everything in them is plain data: nothing is a template, and nothing is executed
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from openapi_tools.media_types import is_media_type, is_wildcard
 from openapi_tools.model import AnswerShape, Paging
@@ -18,6 +19,19 @@ from openapi_tools.shaping.tool_shape import Argument, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def _written(value: Any) -> Any:
+    """Return a value that JSON can say: no date, no infinite number."""
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"JSON has no such value ({error!s:.100}).") from None
+    return value
+
+
+_Value = Annotated[Any, AfterValidator(_written)]
+_Seconds = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class _Table(BaseModel):
@@ -64,14 +78,14 @@ class ToolTable(_Table):
     name: str = ""
     description: str = ""
     hide: tuple[str, ...] = ()
-    fixed: dict[str, Any] = Field(default_factory=dict)
-    defaults: dict[str, Any] = Field(default_factory=dict)
+    fixed: dict[str, _Value] = Field(default_factory=dict)
+    defaults: dict[str, _Value] = Field(default_factory=dict)
     arguments: dict[str, ArgumentTable] = Field(default_factory=dict)
     read_only: bool | None = None
     destructive: bool | None = None
     idempotent: bool | None = None
-    timeout: float | None = Field(default=None, gt=0)
-    wait: float | None = Field(default=None, ge=0)
+    timeout: _Seconds | None = Field(default=None, gt=0)
+    wait: _Seconds | None = Field(default=None, ge=0)
     media_type: str | tuple[str, ...] = ()
     answer: ToolAnswers | None = None
     pages: Pages | None = None

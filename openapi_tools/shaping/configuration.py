@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _PROJECT = ("tool", "openapi-tools")
 _MOST_BYTES = 1_000_000
+_MOST_KEYS = 8
 _HEADER = re.compile(r"\s*\[{1,2}\s*(?P<keys>[^\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
 _ONE = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PAIR = re.compile(rf"\s*(?P<keys>{_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
@@ -207,6 +208,10 @@ class ConfigFile:
             self.fail(("tools", key), f"the document has no such tool{close_names(key, names)}")
         return found
 
+    def names_one(self, place: tuple[str, ...]) -> bool:
+        """Tell whether the table at a place is for one tool, not for a pattern of names."""
+        return not _is_pattern(place[-1])
+
     def check(self, faults: Iterable[Fault], place: tuple[str, ...]) -> None:
         """Raise SettingsError for the first fault of a shape."""
         for fault in faults:
@@ -251,7 +256,7 @@ def _read(path: Path) -> str:
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise SettingsError(f"{path}: larger than {_MOST_BYTES} bytes.")
-        return data.decode()
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError:
@@ -280,7 +285,7 @@ def _checked(data: dict[str, Any], name: str, lines: Lines) -> Configuration:
         return Configuration.model_validate(data)
     except ValidationError as error:
         fault = error.errors()[0]
-    place = tuple(str(step) for step in fault["loc"])
+    place = tuple(str(step) for step in fault["loc"][:_MOST_KEYS])
     raise SettingsError(_placed(name, lines, place, _reason(fault, place)))
 
 

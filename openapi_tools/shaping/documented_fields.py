@@ -7,7 +7,7 @@ have is a mistake. Where the schema leaves members open, everything is accepted.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
@@ -22,6 +22,7 @@ _MOST = 2_000
 """Schemas that are looked at for one expression; beyond that everything is accepted."""
 _SHOWN = 12
 _OPEN: dict[str, Any] = {}
+_OTHERS = ("additionalProperties", "patternProperties", "unevaluatedProperties")
 
 
 def compare(expression: str, tree: dict[str, Any], schema: dict[str, Any]) -> None:
@@ -144,6 +145,10 @@ class _Walk:
         for union in ("anyOf", "oneOf"):
             if branches := schema.get(union):
                 parts.append(_either([self._shape(part, seen) for part in branches]))
+        depending = [schema[key] for key in ("then", "else") if key in schema]
+        for part in (*depending, *schema.get("dependentSchemas", {}).values()):
+            shape = self._shape(part, seen)
+            parts.append(replace(shape, kinds=None))  # it may apply, or not
         return _both(parts)
 
     def _fault(self, reason: str, names: Iterable[str] = ()) -> SettingsError:
@@ -164,7 +169,7 @@ def _own(schema: dict[str, Any]) -> _Shape:
     if kinds is None and not schema.keys().isdisjoint(("items", "prefixItems")):
         kinds = frozenset({"array"})
     properties = schema.get("properties") or {}
-    others = (schema.get("additionalProperties", False), schema.get("patternProperties", False))
+    others = (schema.get(keyword, False) for keyword in _OTHERS)
     items = [*schema.get("prefixItems", ()), *([schema["items"]] if "items" in schema else ())]
     return _Shape(
         frozenset({"object"}) if kinds is None and properties else kinds,

@@ -215,7 +215,8 @@ class PageReader:
     def _with(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
         """Return the step to a value of an argument; None where the tool does not take it."""
         if argument not in self.properties:
-            return None
+            is_hidden = self._paging is not None and not self._paging.argument
+            return Step(sure=sure) if is_hidden else None
         taken = fitted(value, self.properties[argument])
         return None if taken is None else Step({argument: taken}, sure=sure)
 
@@ -243,7 +244,7 @@ class PageReader:
             if sent.get(name) == asked.get(name):
                 continue
             values = asked.get(name, [])
-            if name not in taken or len(values) != 1:
+            if name not in taken or len(values) != 1 or "\ufffd" in values[0]:
                 return None
             schema = self.properties[taken[name]]
             value = fitted(values[0], schema)

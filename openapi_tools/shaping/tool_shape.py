@@ -167,11 +167,12 @@ def _body(body: RequestBody, shape: Shape, gone: Collection[str]) -> RequestBody
 
 
 def _paging(paging: Paging, shape: Shape) -> Paging | None:
-    """Return paging with the arguments' new names; None where its argument is hidden."""
-    if paging.argument in shape.hidden:
+    """Return paging with the arguments' new names, none for hidden ones; None for a fixed page."""
+    if paging.argument in shape.fixed:
         return None
-    size = "" if paging.size in shape.hidden else shape.renamed(paging.size)
-    return replace(paging, argument=shape.renamed(paging.argument), size=size)
+    names = {key: getattr(paging, key) for key in ("argument", "size")}
+    shown = {k: "" if n in shape.hidden else shape.renamed(n) for k, n in names.items()}
+    return replace(paging, **shown)
 
 
 def faults(shape: Shape, schema: Schema, most_words: int = MAX_WORDS) -> Iterator[Fault]:

@@ -127,7 +127,9 @@ class Execution:
             prepared = self._prepare(arguments, context, redactor)
             if own is not None or context is not None:
                 prepared.own, prepared.wait = own or PLAIN, wait_of(own, context)
-            prepared.shaper = self._shaper if context is None else await self._shaper_for(context)
+            prepared.shaper = self._shaper
+            if context is not None:
+                prepared.shaper = await self._shaper_for(context, self._waits(prepared))
             if settings.dry_run:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
@@ -211,7 +213,7 @@ class Execution:
         same = (t for t in toolset or () if self._session.bounds(t.operation).server == server)
         return asker_of(same, read_url(address), server)
 
-    async def _shaper_for(self, context: Any) -> Shaper | None:
+    async def _shaper_for(self, context: Any, wait: float | None) -> Shaper | None:
         """Return what makes the answer of a call smaller, if its context says something."""
         shape, fields = member_of(context, "answer"), member_of(context, "fields")
         if not isinstance(context, Context | Mapping):  # others may mean other things by it
@@ -221,7 +223,10 @@ class Execution:
             return self._shaper
         if self._shapes is None:
             self._shapes = responses.answer_shape.Shapes(self._tool, self._session.settings)
-        return await self._shapes.of_call(shape, fields)
+        usual = 0 if self._reads else self._session.settings.wait
+        # At the end of long work another operation's answer may come.
+        is_known = not (usual if wait is None else wait)
+        return await self._shapes.of_call(shape, fields, is_known=is_known)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request of a call, as `OperationTool.preview` does."""
