@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 _TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
+_UNSET = "is not set; calls go without it."
 _NOWHERE = "http://mock.invalid"
 _PATH = "/mcp"
 _OPEN = "warning: anyone who reaches this address can call the tools; it asks for no password."
@@ -76,6 +77,9 @@ def call(
         settings["client"] = _mock_client(loaded, base_url, problems)
     toolset = shared.load(shared.source_of(spec), **settings)
     loaded.append(toolset)
+    for warning in toolset.warnings:
+        if warning.endswith(_UNSET):
+            remark(f"warning: {for_shell(warning)}")
     found = shared.tool_of(toolset, tool)
     given = read_json_argument(json_input) if json_input is not None else {}
     given |= read_arguments(arguments, found.input_schema)

@@ -157,12 +157,16 @@ def source_of(spec: str | None) -> str | Path | bytes | None:
 
     Raises:
         SourceError: Standard input is closed, or a URL lacks its beginning.
-        click.UsageError: There is neither SPEC nor a configuration.
+        click.UsageError: There is neither SPEC nor a configuration, or SPEC is one beside another.
     """
     if spec is None:
         if given_config() is None:
             raise click.UsageError("give SPEC, or --config with a file that names its source.")
         return None
+    if spec.endswith(".toml") and given_config() is not None:
+        raise click.UsageError(
+            "SPEC is a configuration itself; leave out --config, or name a document."
+        )
     return read_stdin() if spec == "-" else _place_of(spec)
 
 

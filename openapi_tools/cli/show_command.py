@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.output import as_json, busy, clean, members, remark, say
-from openapi_tools.json_values import resolve
+from openapi_tools.json_values import resolve, text_of
 from openapi_tools.options import LEAST_BUDGET
 from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of
 from openapi_tools.providers.simple_forms import CannotExpress, Memory
@@ -68,6 +69,7 @@ def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
             {name: list(scopes) for name, scopes in alternative.items()}
             for alternative in operation.security
         ],
+        "shape": _shape(operation),
         "security_schemes": {
             name: _scheme(toolset, name)
             for alternative in operation.security
@@ -87,10 +89,25 @@ def _lines(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
     yield ""
     yield f"Servers: {', '.join(server.url for server in tool.operation.servers) or 'none'}"
     yield f"Security: {_security(tool, toolset)}"
+    for title, facts in _shape(tool.operation).items():
+        if facts:
+            told = (f"{name} {text_of(value)}" for name, value in facts.items())
+            yield f"{title.capitalize()}: {', '.join(told)}"
     yield from (f"Not checked here: {note}" for note in _unchecked(tool))
     yield ""
     yield "Input schema"
     yield as_json(tool.input_schema)
+
+
+def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
+    """Return the facts of a tool's shape that its schema does not have."""
+    answer, pages = (asdict(part) if part else {} for part in (operation.answer, operation.paging))
+    limits = members(operation, ("timeout", "wait"))
+    parts = {"fixed": operation.fixed, "limits": limits, "answers": answer, "pages": pages}
+    return {
+        name: {key: value for key, value in part.items() if name == "fixed" or value or value == 0}
+        for name, part in parts.items()
+    }
 
 
 def _arguments(tool: OperationTool) -> Iterator[str]:

@@ -168,7 +168,7 @@ class ConfigFile:
         for key, table in sorted(tables, key=lambda pair: not _is_pattern(pair[0])):
             place, shape = ("tools", key), table.shape(self.data.prefix)
             named = self._named(key, table, listed)
-            partial = _is_pattern(key) and shape.has_arguments
+            partial = _is_pattern(key) and (shape.has_arguments or shape.paging is not None)
             if partial:
                 parts = {
                     n: part for tool in named for n, part in tool.own_schema()["properties"].items()

@@ -92,7 +92,7 @@ def _is_1_0(node: dict[str, Any], name: str) -> bool:
     version, place = node.get("overlay"), "/overlay"
     if isinstance(version, str) and (match := _VERSION.fullmatch(version)):
         return match[1] == "0"
-    reason = f"{version!r:.60} is not a version 1.0.x or 1.1.x, as a text in quotes."
+    reason = f"{version!r:.60} is not a version 1.0.x or 1.1.x; write it in quotes."
     if "overlay" not in node:
         is_openapi = not node.keys().isdisjoint({"openapi", "swagger"})
         kind = "is an OpenAPI document, not an overlay" if is_openapi else "lacks 'overlay'"

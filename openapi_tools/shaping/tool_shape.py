@@ -72,12 +72,15 @@ class Shape:
         return bool(self.hide or self.fixed or self.defaults or self.arguments)
 
     def limited(self, known: Mapping[str, Any]) -> Shape:
-        """Return the shape without arguments that a tool does not have."""
+        """Return the shape without arguments that a tool does not have, and pages by them."""
+        pages = self.paging
+        has_pages = pages is not None and {pages.argument, pages.size} <= {"", *known}
         kept: dict[str, Any] = {
             key: {name: said for name, said in getattr(self, key).items() if name in known}
             for key in ("fixed", "defaults", "arguments")
         }
-        return replace(self, hide=tuple(name for name in self.hide if name in known), **kept)
+        hide = tuple(name for name in self.hide if name in known)
+        return replace(self, hide=hide, paging=pages if has_pages else None, **kept)
 
     def renamed(self, argument: str) -> str:
         """Return an argument's new name, or its own."""

@@ -474,6 +474,54 @@ def test_commands_take_a_configuration(arguments, tmp_path, capsys):
     assert capsys.readouterr().out == "find\tGET\t/shops\tSearch shops.\n"
 
 
+SHOWN = """
+source = "api.json"
+[credentials]
+key = "${SHAPING_TEST_UNSET}"
+[tools.search_shops]
+fixed = { q = "tea" }
+timeout = 5
+answer = { drop = ["*_url"], max_items = 0 }
+"""
+
+
+def test_show_and_call_tell_what_the_schema_does_not(tmp_path, capsys):
+    (tmp_path / "api.json").write_text(json.dumps(DOCUMENT))
+    path = tmp_path / "openapi-tools.toml"
+    path.write_text(SHOWN)
+    with pytest.raises(SystemExit):
+        commands.main(["show", str(path), "search_shops"])
+    shown = capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        commands.main(["call", str(path), "search_shops", "--dry-run"])
+    called = capsys.readouterr()
+
+    assert 'Fixed: q "tea"\nLimits: timeout 5.0\nAnswers: drop ["*_url"], max_items 0\n' in shown
+    assert "SHAPING_TEST_UNSET is not set; calls go without it." in called.err
+    assert "q=tea" in called.out
+
+
+def test_a_configuration_beside_another_is_wrong_usage(tmp_path, capsys):
+    path = tmp_path / "openapi-tools.toml"
+    path.write_text("")
+    with pytest.raises(SystemExit) as ended:
+        commands.main(["list", str(path), "--config", str(path)])
+
+    assert ended.value.code == 2
+    assert "SPEC is a configuration itself; leave out --config" in capsys.readouterr().err
+
+
+def test_pages_of_a_pattern_are_for_the_tools_with_their_arguments():
+    pages = {"style": "offset", "argument": "limit"}
+    toolset = loaded({"tools": {"*": {"pages": pages}}})
+    with pytest.raises(SettingsError, match=r"pages\.argument: the tool has no argument 'limt'"):
+        loaded({"tools": {"*": {"pages": {**pages, "argument": "limt"}}}})
+
+    paged = {tool.name: tool.operation.paging for tool in toolset}
+    assert paged.pop("search_shops").argument == "limit"
+    assert None in paged.values()
+
+
 def test_lint_looks_at_the_document_of_a_configuration(tmp_path, capsys):
     (tmp_path / "api.json").write_text(json.dumps(DOCUMENT))
     (tmp_path / "openapi-tools.toml").write_text('source = "api.json"\n')

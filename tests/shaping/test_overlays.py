@@ -273,7 +273,7 @@ def test_a_pattern_that_cannot_be_used_is_told():
     ("change", "pointer", "words"),
     [
         ({"overlay": None}, "/overlay", "None is not a version"),
-        ({"overlay": 1.0}, "/overlay", "as a text in quotes"),
+        ({"overlay": 1.0}, "/overlay", "1.0 is not a version 1.0.x or 1.1.x; write it in quotes."),
         ({"overlay": "1.1"}, "/overlay", "not a version 1.0.x or 1.1.x"),
         ({"overlay": "2.0.0"}, "/overlay", "'2.0.0' is not a version"),
         ({"info": []}, "/info", "is not an object"),
