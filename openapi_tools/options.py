@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from openapi_tools.errors import CredentialsError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
+_METHODS = ("GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY")
 _MEBIBYTE = 1024 * 1024
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -269,6 +270,32 @@ class Select:
     def takes_name(self, name: str) -> bool:
         """Tell whether a tool of this name may be selected."""
         return not self.names or _matches(name, self.names)
+
+
+def unknown_in(
+    selection: Any, tools: Sequence[_Tool], prefix: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Yield the members of a selection with a tag, method, name or path that no tool has.
+
+    Names may lack the prefix.
+
+    Yields:
+        The member's name and a message.
+    """
+    known: dict[str, Iterable[str]] = {
+        "tags": {tag for tool in tools for tag in tool.tags},
+        "methods": {*_METHODS, *(tool.method for tool in tools)},
+        "names": [tool.name for tool in tools],
+        "paths": [tool.path for tool in tools],
+    }
+    for key, there in known.items():
+        for wanted in getattr(selection, key):
+            text = wanted.upper() if key == "methods" else wanted
+            is_glob = key in ("names", "paths")
+            patterns = (text, prefix + text)
+            if not any(_matches(one, patterns) if is_glob else one == text for one in there):
+                shown = [one.removeprefix(prefix) for one in there]
+                yield key, f"no tool has the {key[:-1]} {text!r:.60}{close_names(text, shown)}"
 
 
 def _unfit(name: str, kind: str, given: object) -> SettingsError:

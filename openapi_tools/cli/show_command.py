@@ -261,10 +261,8 @@ def stats(
         costs = _costs(tools, profile, budget, toolset.document, count)
     totals = {way: summed(one.by_way[way] for one in costs) for way in _WAYS}
     if wants_json:
-        rows = [
-            {"name": one.name, **{way: summed([pair]) for way, pair in one.by_way.items()}}
-            for one in costs
-        ]
+        ways = ({way: summed([pair]) for way, pair in one.by_way.items()} for one in costs)
+        rows = [{"name": one.name, **by_way} for one, by_way in zip(costs, ways, strict=True)]
         say(as_json({"profile": profile, "tokens": how, "totals": totals, "tools": rows}))
         return
     for line in _table(costs[:limit], totals, how):

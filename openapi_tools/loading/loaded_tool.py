@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +15,8 @@ from openapi_tools.loading.keyword_values import as_text
 from openapi_tools.loading.operations import OperationNode, has_operators
 from openapi_tools.loading.references import as_dict
 from openapi_tools.loading.usability import Usability, unreadable
-from openapi_tools.loading.versions import METHODS
 from openapi_tools.model import Skipped
-from openapi_tools.options import close_names
+from openapi_tools.options import unknown_in
 from openapi_tools.shaping.answer_lines import AnswerLines
 from openapi_tools.shaping.tool_shape import faults, shaped_operation, shaped_schema
 from openapi_tools.tools.tool import OperationTool
@@ -260,34 +258,13 @@ def shaped_tools(
 
 
 def _check_selection(
-    tools: list[LoadedTool],
-    table: SelectTable | None,
-    config: ConfigFile,
-    place: tuple[str, ...],
+    tools: list[LoadedTool], table: SelectTable | None, config: ConfigFile, place: tuple[str, ...]
 ) -> None:
     """Raise SettingsError for a tag, method, name or path of a selection that no tool has."""
-    if table is None:
-        return
-    known = {
-        "tags": {tag: tag for tool in tools for tag in tool.tags},
-        "methods": {name.lower(): name.upper() for name in (*METHODS, "query")}
-        | {tool.method.lower(): tool.method for tool in tools},
-        "names": {tool.name: tool.name for tool in tools},
-        "paths": {tool.path: tool.path for tool in tools},
-    }
-    prefix = config.data.prefix
-    for key, there in known.items():
-        for wanted in getattr(table, key):
-            patterns = (wanted.lower(),) if key == "methods" else (wanted, prefix + wanted)
-            if not any(text in patterns or _fits(text, key, patterns) for text in there):
-                shown = [name.removeprefix(prefix) for name in there.values()]
-                reason = f"no tool has the {key[:-1]} {wanted!r:.60}{close_names(wanted, shown)}"
-                config.fail((*place, key), reason)
-    _check_selection(tools, table.exclude, config, (*place, "exclude"))
-
-
-def _fits(text: str, key: str, patterns: tuple[str, ...]) -> bool:
-    return key in ("names", "paths") and any(fnmatchcase(text, each) for each in patterns)
+    if table is not None:
+        for key, reason in unknown_in(table, tools, config.data.prefix):
+            config.fail((*place, key), reason)
+        _check_selection(tools, table.exclude, config, (*place, "exclude"))
 
 
 def _check_shape(

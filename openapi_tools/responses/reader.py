@@ -78,9 +78,7 @@ _ROOMY = 2000
 class FollowUp(Protocol):
     """Finds what follows an answer, and says it in one line; empty for nothing."""
 
-    def read(self, value: Any, headers: Mapping[str, str], /) -> str:
-        """Read an answer's value and headers."""
-        ...
+    def read(self, value: Any, headers: Mapping[str, str], /) -> str: ...  # noqa: D102 -- as above
 
 
 def read_answer(
