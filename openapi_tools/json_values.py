@@ -33,6 +33,8 @@ SCHEMA_MAPS = frozenset(
 UNIONS = ("anyOf", "oneOf")
 DEFINITIONS = "#/$defs/"
 """The beginning of a reference to one of `$defs`."""
+_LARGEST = 10**18
+"""Python refuses to write the largest numbers as text."""
 HOLDING = ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS
 """Keywords that hold schemas."""
 IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
@@ -110,6 +112,25 @@ def kinds_of(schema: Any) -> set[str]:
     for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
         found |= kinds_of(part)
     return found - {"null"}
+
+
+def whole(value: Any) -> int | None:
+    """Return a number, or a text of digits, as an integer; None for others and very large ones."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < len(str(_LARGEST)):
+        return int(value)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and abs(value) < _LARGEST else None
+
+
+def fitted(value: Any, schema: Any) -> Any:
+    """Return a value as the type that an argument takes; None where it does not fit."""
+    kinds = kinds_of(schema)
+    if kinds & {"integer", "number"}:
+        number = whole(value)
+        return number if number is not None or "string" not in kinds else str(value)
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return None
+    return str(value) if not kinds or "string" in kinds else None
 
 
 def unequal(values: Iterable[Any]) -> list[Any]:

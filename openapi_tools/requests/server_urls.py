@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from openapi_tools import shaping
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.http_rules import has_dot_segment
+from openapi_tools.json_values import fitted
 from openapi_tools.requests.encoding import PATH_LITERAL, keep_triples, shown
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _arguments_at(tool: Any, path: str, url: httpx.URL) -> dict[str, Any] | None
     for parameter in tool.operation.parameters:
         name, value = parameter.argument, wanted.pop((parameter.location, parameter.name), None)
         if value is not None and name in properties:
-            arguments[name] = shaping.paging.fitted(value, properties[name])
+            arguments[name] = fitted(value, properties[name])
         elif value is not None and str(tool.operation.fixed.get(name, value)) != value:
             return None  # it would ask for another address
     return None if wanted or None in arguments.values() else arguments

@@ -26,7 +26,6 @@ MAX_FAILS: Final = 200
 ENOUGH: Final = 100
 """Characters of a description that needs no line about what comes back."""
 
-_LINES = ("returns", "errors")
 _MEMBERS = 5
 _NEW = 2
 """New words that the description of an answer must have; that of an error needs one."""
@@ -73,16 +72,14 @@ _ENVELOPE |= {"message", "metadata", "ok", "result", "status", "success", "warni
 
 
 class AnswerLines:
-    """Makes the lines for the operations of one document.
+    """Makes the lines, `"returns"` and `"errors"`, for the operations of one document.
 
-    Args:
-        follow: Gives the node behind a reference, and the resource that it is in.
-        chosen: Of `"returns"` and `"errors"`.
+    `follow` gives the node behind a reference, and the resource that it is in.
     """
 
     def __init__(self, follow: Follow, chosen: Collection[str]) -> None:
         self._follow = follow
-        self._returns, self._fails = (line in chosen for line in _LINES)
+        self._returns, self._fails = "returns" in chosen, "errors" in chosen
         self._clauses: dict[str, tuple[str, set[str]]] = {}
         self._schemas: dict[tuple[int, str], str] = {}
 
@@ -198,9 +195,7 @@ class AnswerLines:
         if text.__class__ is not str:
             return ""
         known = self._clauses.get(text)
-        if known is None:
-            known = self._clauses[text] = _clause(text)
-        clause, words = known
+        clause, words = known or self._clauses.setdefault(text, _clause(text))
         if len(words) < new:
             return ""
         told = told.lower()

@@ -1,7 +1,4 @@
-"""The tables of a configuration file, checked by pydantic.
-
-Everything in them is plain data: nothing is a template, and nothing is executed.
-"""
+"""The tables of a configuration file, checked by pydantic."""
 
 from __future__ import annotations
 
@@ -166,15 +163,9 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(part)
 
 
-TABLES: dict[str, type[BaseModel]] = {
-    "answer": ToolAnswers,
-    "answers": Answers,
-    "arguments": ArgumentTable,
-    "exclude": SelectTable,
-    "pages": Pages,
-    "select": SelectTable,
-    "tools": ToolTable,
-}
+TABLES: dict[str, type[BaseModel]] = {"answer": ToolAnswers, "answers": Answers, "pages": Pages}
+TABLES |= {"arguments": ArgumentTable, "tools": ToolTable}
+TABLES |= dict.fromkeys(("exclude", "select"), SelectTable)
 """The tables inside the file, by their keys."""
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
@@ -22,13 +23,8 @@ from openapi_tools.errors import SettingsError
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import VARIABLE, Select, close_names, from_environment
 from openapi_tools.settings import Settings
-from openapi_tools.shaping.config_tables import (
-    TABLES,
-    Configuration,
-    SelectTable,
-    ToolTable,
-    texts_in,
-)
+from openapi_tools.shaping import config_tables
+from openapi_tools.shaping.config_tables import Configuration, SelectTable, ToolTable
 from openapi_tools.shaping.tool_shape import Shape, faults
 
 if TYPE_CHECKING:
@@ -37,6 +33,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from openapi_tools.shaping.tool_shape import Fault
+
+Lines = dict[tuple[str, ...], int]
+"""Line numbers of keys in a file, from 1."""
+Shapes = dict[str, tuple[Shape, tuple[str, ...]]]
+"""By a tool's name, with the keys of its table."""
 
 _PROJECT = ("tool", "openapi-tools")
 _MOST_BYTES = 1_000_000
@@ -55,23 +56,18 @@ _KINDS = {
 _GLOB = re.compile(r"[*?\[]")
 
 
+@dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A configuration, and the places of its keys for messages.
+    """A configuration, the folder that its paths are relative to, and places for messages."""
 
-    Attributes:
-        data: Its tables.
-        folder: The folder that its paths are relative to.
-    """
-
-    def __init__(self, data: Configuration, name: str, folder: Path, lines: Lines) -> None:
-        self.data = data
-        self.folder = folder
-        self._name = name
-        self._lines = lines
+    data: Configuration
+    name: str
+    folder: Path
+    _lines: Lines
 
     def fail(self, place: tuple[str, ...], reason: str) -> NoReturn:
         """Raise SettingsError with the file, the line and the keys of a fault."""
-        raise SettingsError(_placed(self._name, self._lines, place, reason))
+        raise SettingsError(_placed(self.name, self._lines, place, reason))
 
     def _address(self, text: str) -> str | Path:
         return text if "://" in text else self.folder / text
@@ -106,7 +102,7 @@ class ConfigFile:
     def remarks(self, credentials: Mapping[str, Any]) -> list[str]:
         """Return a warning for each credential of the file that is neither set nor given."""
         return [
-            f"{self._name}: credentials.{name}: {missing[0]} is not set; calls go without it."
+            f"{self.name}: credentials.{name}: {missing[0]} is not set; calls go without it."
             for name, value in self.data.credentials.items()
             if name not in credentials and (missing := _unset(value))
         ]
@@ -152,17 +148,14 @@ class ConfigFile:
             members["names"] = (*table.names, *(self.data.prefix + name for name in table.names))
         return members | ({"exclude": self._members(table.exclude)} if table.exclude else {})
 
-    def shapes(self, tools: Iterable[Any]) -> dict[str, tuple[Shape, tuple[str, ...]]]:
+    def shapes(self, tools: Iterable[Any]) -> Shapes:
         """Return the shape and the keys for each tool that the file names.
-
-        Args:
-            tools: Of the document, with `name`, `method`, `path`, `operation_id`, `own_schema()`.
 
         Raises:
             SettingsError: A key names no tool, or an argument that no tool of a pattern has.
         """
         listed = list(tools)
-        found: dict[str, tuple[Shape, tuple[str, ...]]] = {}
+        found: Shapes = {}
         tables = self.data.tools.items()
         # A table for one tool overrides one for a pattern.
         for key, table in sorted(tables, key=lambda pair: not _is_pattern(pair[0])):
@@ -180,9 +173,7 @@ class ConfigFile:
                 found[tool.name] = (own.over(above), place)
         return self._with_answers(found, listed)
 
-    def _with_answers(
-        self, found: dict[str, tuple[Shape, tuple[str, ...]]], tools: list[Any]
-    ) -> dict[str, tuple[Shape, tuple[str, ...]]]:
+    def _with_answers(self, found: Shapes, tools: list[Any]) -> Shapes:
         if self.data.answers is None:
             return found
         usual = Shape(answer=AnswerShape(**self.data.answers.model_dump()))
@@ -220,16 +211,12 @@ class ConfigFile:
 
 def _unset(value: Any) -> list[str]:
     """Return the environment variables that a credential names and that are not set."""
-    names = [name for text in texts_in(value) for name in VARIABLE.findall(text)]
+    names = [name for text in config_tables.texts_in(value) for name in VARIABLE.findall(text)]
     return [name for name in names if not os.environ.get(name)]
 
 
 def _is_pattern(key: str) -> bool:
     return " " not in key and _GLOB.search(key) is not None
-
-
-Lines = dict[tuple[str, ...], int]
-"""Line numbers of keys in a file, from 1."""
 
 
 def read_configuration(given: str | os.PathLike[str] | Mapping[str, Any]) -> ConfigFile:
@@ -291,7 +278,8 @@ def _checked(data: dict[str, Any], name: str, lines: Lines) -> Configuration:
 
 def _reason(fault: Any, place: tuple[str, ...]) -> str:
     if fault["type"] == "extra_forbidden":
-        table = next((TABLES[key] for key in reversed(place[:-1]) if key in TABLES), Configuration)
+        known = config_tables.TABLES
+        table = next((known[key] for key in reversed(place[:-1]) if key in known), Configuration)
         close = close_names(place[-1], table.model_fields)
         return f"unknown key{f'; there are {_listed(table)}.' if close == '.' else close}"
     if fault["type"] in _KINDS:

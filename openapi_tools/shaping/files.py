@@ -142,10 +142,9 @@ def _safe_name(name: str, media_type: str) -> tuple[str, str]:
 
 def store_of(settings: Settings) -> FileStore | None:
     """Return the store that the settings name, if any."""
-    if settings.files is not None or settings.download_dir is None:
-        store: FileStore | None = settings.files
-        return store
-    return FolderStore(settings.download_dir)
+    own: FileStore | None = settings.files
+    folder = settings.download_dir if own is None else None
+    return own if folder is None else FolderStore(folder)
 
 
 class Files(NamedTuple):
@@ -154,15 +153,11 @@ class Files(NamedTuple):
     store: FileStore
     settings: Settings
 
-    def downloads(self, redactor: Redactor) -> Callable[[int, Mapping[str, str]], Download | None]:
-        """Return a function of status and headers that begins a download where there may be one."""
-
-        def begin(status: int, headers: Mapping[str, str]) -> Download | None:
-            kind = headers.get("content-type", "")
-            may_be = 200 <= status < 300 and media_types.is_bytes(kind)  # noqa: PLR2004
-            return Download(self, redactor, kind) if may_be else None
-
-        return begin
+    def begin(self, redactor: Redactor, status: int, headers: Mapping[str, str]) -> Download | None:
+        """Return a download where an answer may be one."""
+        kind = headers.get("content-type", "")
+        may_be = 200 <= status < 300 and media_types.is_bytes(kind)  # noqa: PLR2004
+        return Download(self, redactor, kind) if may_be else None
 
     def keep(self, content: bytes | Download, filename: str, media_type: str) -> dict[str, Any]:
         """Keep an answer's content and return its `handle`; `file` is its path in a folder.

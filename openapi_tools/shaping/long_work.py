@@ -40,10 +40,7 @@ _ACCEPTED, _CREATED = 202, 201
 class Work(NamedTuple):
     """Long work after an answer; false where there is none.
 
-    Attributes:
-        state: `RUNNING`, `DONE` or `FAILED`; empty for no work.
-        url: Where to ask for its state, or for its result; empty where that is not known.
-        outside: Why the address that the answer names is not asked.
+    `url` is where to ask for its state or result; `outside` says why an address is not asked.
     """
 
     state: str = ""

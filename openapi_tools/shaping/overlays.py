@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from openapi_tools.errors import InvalidOverlay
@@ -18,7 +20,7 @@ from openapi_tools.json_paths import Queries, QueryError
 from openapi_tools.json_values import compact, pointer, same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jsonpath import JSONPath
 
@@ -35,6 +37,8 @@ _ROOT |= {"actions": (list, "an array")}
 _INFO: _Kinds = {"title": _TEXT, "version": _TEXT, "description": _TEXT}
 _ACTION: _Kinds = {"target": _TEXT, "description": _TEXT, "copy": _TEXT}
 _ACTION |= {"update": (object, "a value"), "remove": (bool, "a boolean")}
+_LATER: dict[str | int, str] = {"info": "description", "actions": "copy"}
+"""Members that are of Overlay 1.1 only, by the first key of their place."""
 _VERSION = re.compile(r"1\.([01])\.[0-9]+")
 _A = {"object": "an object", "array": "an array", "primitive": "a primitive value"}
 
@@ -72,20 +76,18 @@ def read_overlay(node: dict[str, Any], name: str, queries: Queries) -> Overlay:
     """
     found = Overlay(name, _is_1_0(node, name), node.get("extends", ""), ())
     _check(found, node, _ROOT, ("overlay", "info", "actions"))
-    later = {"description"} if found.is_1_0 else set()
-    _check(found, node["info"], _INFO, ("title", "version"), "info", later=later)
+    _check(found, node["info"], _INFO, ("title", "version"), "info")
     actions, seen = node["actions"], dict[bytes, int]()
     if not actions:
         raise found.error("is empty; an overlay has at least one action.", "actions")
     if len(actions) > MAX_ACTIONS:
         raise found.error(f"more than {MAX_ACTIONS:,} actions; split the overlay.", "actions")
-    later = {"copy"} if found.is_1_0 else set()
     for number, action in enumerate(actions):
-        _check(found, action, _ACTION, ("target",), "actions", number, later=later)
+        _check(found, action, _ACTION, ("target",), "actions", number)
         if (first := seen.setdefault(compact(action), number)) != number:
             raise found.error(f"equals action {first}; remove one.", "actions", number)
     made = tuple(_action(found, action, number, queries) for number, action in enumerate(actions))
-    return Overlay(name, found.is_1_0, found.extends, made)
+    return replace(found, actions=made)
 
 
 def _is_1_0(node: dict[str, Any], name: str) -> bool:
@@ -101,21 +103,16 @@ def _is_1_0(node: dict[str, Any], name: str) -> bool:
 
 
 def _check(
-    overlay: Overlay,
-    node: Any,
-    known: _Kinds,
-    needed: Sequence[str],
-    *place: str | int,
-    later: Iterable[str] = (),
+    overlay: Overlay, node: Any, known: _Kinds, needed: Sequence[str], *place: str | int
 ) -> None:
-    """Refuse missing, unknown and wrong members; `later` are those of Overlay 1.1."""
+    """Refuse missing, unknown and wrong members, and in Overlay 1.0 those of 1.1."""
     if not isinstance(node, dict):
         raise overlay.error("is not an object.", *place)
     for key in needed:
         if key not in node:
             raise overlay.error(f"lacks {key!r}.", *place)
     for key, value in node.items():
-        if key in later:
+        if overlay.is_1_0 and place and _LATER[place[0]] == key:
             raise overlay.error(f"{key!r} is of Overlay 1.1; this is 1.0.", *place, key)
         if key in known:
             kind, name = known[key]
@@ -295,10 +292,7 @@ class _Run:
             raise self.error(f"{reason}, at {spot} of the document.", self.action.kind, *inner)
 
     def _at(self, place: Place) -> Any:
-        node = self.root
-        for key in place:
-            node = node[key]
-        return node
+        return reduce(getitem, place, self.root)
 
     def _mine(self, place: Place) -> Any:
         """Return the object or array at a place, which may then be changed."""

@@ -13,23 +13,10 @@ from urllib.parse import parse_qs, unquote
 
 import jmespath
 
-from openapi_tools.http_rules import (
-    CONTAINERS,
-    FLAGS,
-    LISTS,
-    NEXT,
-    SAME,
-    TOTALS,
-    InvalidUrlError,
-    folded,
-    header_label,
-    inner_url,
-    is_safe,
-    linked,
-    members_in,
-    without_pairs,
-)
-from openapi_tools.json_values import holds, kinds_of
+from openapi_tools import http_rules
+from openapi_tools.http_rules import InvalidUrlError, folded, header_label, linked
+from openapi_tools.json_values import fitted, holds, whole
+from openapi_tools.model import Paging
 from openapi_tools.options import close_names
 
 if TYPE_CHECKING:
@@ -37,28 +24,23 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from openapi_tools.model import Operation, Paging
+    from openapi_tools.model import Operation
 
 CERTAIN, LIKELY, POSSIBLE = 3, 2, 1
 _PLACES = ("first", "last", "prev", "previous")
 _SHOWN = 1000
-_MOST = 10**18
-"""Larger numbers are neither pages nor cursors; Python refuses to write the largest."""
 _NOTHING = (None, False, "", "-1", "0", "false", "none", "null", -1, 0)
 _COUNTS = frozenset({"totalpages", "pagetotal", "pagecount", "lastpage", "numberofpages"})
 _ROUND = (10, 25)
+_NONE = Paging("")
 
 
 class Step(NamedTuple):
     """A way to the next page; without arguments and address there is more, and no way is known.
 
-    Attributes:
-        arguments: Those that change.
-        url: Its address, inside the API.
-        sure: `CERTAIN`, `LIKELY` after a full page, `POSSIBLE` where nothing says otherwise.
-        outside: Why the address that the answer names is not followed.
-        first: The number of the first page is not known; this may be the same page again.
-        linked: The answer names the address of the next page.
+    `arguments` are those that change, `url` is an address inside the API, and `linked` if the
+    answer names it; `outside` says why that is not followed. A page is `CERTAIN`, `LIKELY` after a
+    full one, or `POSSIBLE`; it may be the same one again where the `first` number is not known.
     """
 
     arguments: Mapping[str, Any] = {}
@@ -102,18 +84,15 @@ def paging_faults(paging: Paging, known: Collection[str]) -> Iterator[tuple[str,
 
 def items_of(value: Any, paging: Paging | None) -> list[Any] | None:
     """Return the items in an answer; None where it holds no plain list of them."""
-    if paging is not None and paging.items:
-        found = search(paging.items, value)
-        if isinstance(found, list):
-            return found
-    return _list_in(value)
+    found = search(paging.items, value) if paging is not None and paging.items else None
+    return found if isinstance(found, list) else _list_in(value)
 
 
 def _list_in(value: Any, depth: int = 0) -> list[Any] | None:
     if not isinstance(value, dict):
         return value if isinstance(value, list) else None
     lists = {folded(name): member for name, member in value.items() if isinstance(member, list)}
-    known = [lists[name] for name in LISTS if name in lists]
+    known = [lists[name] for name in http_rules.LISTS if name in lists]
     if known or lists or depth:
         return known[0] if known else next(iter(lists.values())) if len(lists) == 1 else None
     inner = (value.get(name) for name in ("data", "result", "response", "_embedded"))
@@ -150,14 +129,15 @@ class PageReader:
     _members: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def _paging(self) -> Paging | None:
-        return self.operation.paging
+    def _paging(self) -> Paging:
+        return self.operation.paging or _NONE
 
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
         """Note the step after an answer, and return it in words for a model; empty for none."""
-        self._value, self._members = value, {}
-        for name, member in members_in(value, CONTAINERS, 2):
-            self._members.setdefault(name, member)
+        self._value = value
+        self._members = dict(
+            reversed(list(http_rules.members_in(value, http_rules.CONTAINERS, 2)))
+        )  # the first count
         self.step = step = self._found(headers)
         # The note has the address in a header.
         is_told = step and step.url and not step.arguments and "link" in headers
@@ -169,48 +149,46 @@ class PageReader:
             return self._address(target)
         # A server that links its pages links all of them.
         is_last = links and any(linked(links, relation) for relation in _PLACES)
-        flags = [self._members[name] for name in FLAGS if name in self._members]
+        flags = [self._members[name] for name in http_rules.FLAGS if name in self._members]
         if is_last or any(holds(_NOTHING, flag) for flag in flags):
             return None
         given = self._given(headers, has_more=bool(flags))
         if given is not None:
             return self._given_step(given)
-        is_counted = self._is_silent() and not self.linked
-        step = self._counted(headers) if is_counted else None
-        if flags:
-            return Step() if step is None else step._replace(sure=CERTAIN)
-        return step
+        step = self._counted(headers) if self._is_silent() and not self.linked else None
+        return (step or Step())._replace(sure=CERTAIN) if flags else step
 
     def _given(self, headers: Mapping[str, str], *, has_more: bool) -> Any:
         """Return the next cursor, number or address that the answer names; None without one."""
         paging = self._paging
-        if paging is not None and paging.next:
+        if paging.next:
             # The last item's id is there on the last page, too.
             is_id = "[" in paging.next or folded(paging.next) == "lastid"
             found = [search(paging.next, self._value)] if has_more or not is_id else []
         else:
-            found = [v for name, v in self._members.items() if NEXT.fullmatch(name)]
-            own = folded(paging.argument) if paging and paging.style == "cursor" else ""
-            found += [self._members[own]] if own in SAME and own in self._members else []
+            found = [v for name, v in self._members.items() if http_rules.NEXT.fullmatch(name)]
+            own = folded(paging.argument) if paging.style == "cursor" else ""
+            found += [self._members[own]] if own in http_rules.SAME and own in self._members else []
         found += [value for name, value in headers.items() if _tells_next(name)]
         named = [each.get("href") if isinstance(each, dict) else each for each in found]
-        fit = (v for v in named if isinstance(v, str) or _whole(v) is not None)
+        fit = (v for v in named if isinstance(v, str) or whole(v) is not None)
         usable = (v for v in fit if not holds(_NOTHING, v))
         # Without paging only an address leads on.
-        return next((v for v in usable if paging is not None or _is_address(v)), None)
+        return next((v for v in usable if paging.style or _is_address(v)), None)
 
     def _is_silent(self) -> bool:
         """Whether the answer lacks the member for the next page, rather than leaving it empty."""
-        paging = self._paging
-        last = folded(paging.next.rpartition(".")[2]) if paging is not None else ""
-        return last not in self._members if last else not any(map(NEXT.fullmatch, self._members))
+        last = folded(self._paging.next.rpartition(".")[2])
+        return (
+            last not in self._members
+            if last
+            else not any(map(http_rules.NEXT.fullmatch, self._members))
+        )
 
     def _given_step(self, given: Any) -> Step | None:
-        paging = self._paging
-        is_link = paging is not None and paging.style == "link"
-        if is_link or _is_address(given):
+        if self._paging.style == "link" or _is_address(given):
             return self._address(str(given))
-        return self._with(paging.argument if paging is not None else "", given)
+        return self._with(self._paging.argument, given)
 
     def _with(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
         """Return the step to a value of an argument; None where the tool does not take it."""
@@ -222,10 +200,12 @@ class PageReader:
 
     def _address(self, target: str) -> Step:
         """Return the step to an address, by arguments where these say the same."""
-        if not is_safe(self.operation.method):  # an address would be asked by GET
+        if not http_rules.is_safe(self.operation.method):  # an address would be asked by GET
             return Step()
         try:
-            url = without_pairs(inner_url(target, self.url, self.server), self.hidden)
+            url = http_rules.without_pairs(
+                http_rules.inner_url(target, self.url, self.server), self.hidden
+            )
         except InvalidUrlError as error:
             return Step(outside=str(error))
         changes = None if self.followed else self._changes(url)
@@ -253,13 +233,12 @@ class PageReader:
             if name in sent or value != schema.get("default"):
                 changes[taken[name]] = value
         paths = {unquote(each.raw_path.partition(b"?")[0].decode()) for each in (self.url, url)}
-        own = self._paging.argument if self._paging is not None else ""
-        return changes if len(paths) == 1 or own in changes else None
+        return changes if len(paths) == 1 or self._paging.argument in changes else None
 
     def _counted(self, headers: Mapping[str, str]) -> Step | None:
         """Return the step after a number of items."""
         paging, items = self._paging, items_of(self._value, self._paging)
-        if paging is None or not items or paging.style not in ("page", "offset", "limit"):
+        if not items or paging.style not in ("page", "offset", "limit"):
             return None
         count, size = len(items), self._number(paging.size)
         if paging.style == "limit":
@@ -293,44 +272,40 @@ class PageReader:
 
     def _greater(self, count: int) -> Step | None:
         """Return the step to a greater size, which gives the first items again."""
-        assert self._paging is not None  # noqa: S101 -- checked by the caller
         argument = self._paging.argument
         size, schema = self._number(argument), self.properties.get(argument, {})
         sure = self._likely(count, size, argument)
         if not sure or (size is not None and count < size):
             return Step(sure=sure) if sure else None
-        most = schema.get("maximum", 2 * max(count, size or 0))
-        wanted = min(2 * max(count, size or 0), int(most))
+        double = 2 * max(count, size or 0)
+        wanted = min(double, int(schema.get("maximum", double)))
         return self._with(argument, wanted, sure) if wanted > count else Step(sure=POSSIBLE)
 
     def _start(self) -> tuple[int | None, int]:
         """Return the number of this page or of its first item, and that of the first one."""
-        assert self._paging is not None  # noqa: S101 -- checked by the caller
         name, style = self._paging.argument, self._paging.style
         schema = self.properties.get(name, {})
-        echoed = _whole(self._members.get(folded(name)))
-        declared = (_whole(schema.get(word)) for word in ("default", "minimum"))
+        echoed = whole(self._members.get(folded(name)))
+        declared = (whole(schema.get(word)) for word in ("default", "minimum"))
         first = next((n for n in declared if n is not None), None)
         usual = 1 if style == "page" or folded(name) == "startindex" else 0
         base = first if first in (0, 1) else usual
-        given = _whole(self.arguments.get(name))
-        if given is not None:
-            return given, base
-        if echoed is not None:
+        given = whole(self.arguments.get(name))
+        if given is None and echoed is not None:
             return echoed, min(echoed, base)
-        return (first if style == "page" else base), base
+        return (given if given is not None else first if style == "page" else base), base
 
     def _number(self, name: str) -> int | None:
         """Return the value of an argument, or its default, as a whole number."""
         default = self.properties.get(name, {}).get("default")
-        return _whole(self.arguments.get(name, default)) if name else None
+        return whole(self.arguments.get(name, default)) if name else None
 
     def _total(self, headers: Mapping[str, str]) -> tuple[int | None, int | None]:
         """Return the number of all items and of all pages, where the answer has them."""
         told = {folded(n): v for n, v in headers.items() if header_label(n) == "Total"}
         told = {name.removeprefix("x"): value for name, value in told.items()} | self._members
-        numbers = {name: n for name, v in told.items() if (n := _whole(v)) is not None}
-        total = next((n for name, n in numbers.items() if TOTALS.fullmatch(name)), None)
+        numbers = {name: n for name, v in told.items() if (n := whole(v)) is not None}
+        total = next((n for name, n in numbers.items() if http_rules.TOTALS.fullmatch(name)), None)
         return total, next((n for name, n in numbers.items() if name in _COUNTS), None)
 
 
@@ -361,21 +336,3 @@ def _tells_next(name: str) -> bool:
 
 def _is_address(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(("http://", "https://", "/", "?"))
-
-
-def _whole(value: Any) -> int | None:
-    if isinstance(value, str) and value.isdecimal() and len(value) < len(str(_MOST)):
-        return int(value)
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and abs(value) < _MOST else None
-
-
-def fitted(value: Any, schema: Any) -> Any:
-    """Return a value as the type that an argument takes; None where it does not fit."""
-    kinds = kinds_of(schema)
-    if kinds & {"integer", "number"}:
-        whole = _whole(value)
-        return whole if whole is not None or "string" not in kinds else str(value)
-    if not isinstance(value, str | int) or isinstance(value, bool):
-        return None
-    return str(value) if not kinds or "string" in kinds else None

@@ -74,12 +74,8 @@ WORDINGS = {"short": Wording(60, 300, 500), "tight": Wording(40, 120, 240)}
 def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
     """Return a text without sentences that tell nothing about a call, cut at the end of one.
 
-    Args:
-        text: Of a document.
-        whole: A text of so many characters stays.
-        most: Characters that stay at most.
-        telling: After the first sentence, keep those that speak of values, as is right for a
-            member; else all but those that say who may call, as is right for a tool.
+    A text of `whole` characters stays. After the first sentence, those that speak of values are
+    kept if it is `telling`, as for a member; else all but those about callers, as for a tool.
     """
     if len(text) <= whole or not (telling or len(text) > most or _has(text, _MORE)):
         return text

@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools import responses, shaping
@@ -332,7 +333,7 @@ class Execution:
             certificate=auth.certificate,
             repeatable=True if prepared.key else self._options.repeatable,
             learn=prepared.redactor.know if others else None,
-            download=files and files.downloads(prepared.redactor),
+            download=files and partial(files.begin, prepared.redactor),
         )
 
     async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
