@@ -319,6 +319,7 @@ class Pages:
         if step is not None and step.arguments:
             self._changes |= step.arguments
             step = step._replace(arguments=dict(self._changes))
+        self._step = step  # where to go on if it fails
         try:
             async with asyncio.timeout_at(end):
                 result, following = await self._call(step)
@@ -329,6 +330,7 @@ class Pages:
             reason = (result.error or {}).get("message", result.output)
             return self._stop("error", f"page {self.pages + 1} failed: {reason}")
         self._first = self._first or result
+        self._step = None
         if result.metadata.get("dry_run"):
             return self._stop("dry_run", "nothing was sent")
         return self._taken(step, result.output, following)

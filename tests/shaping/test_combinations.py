@@ -226,3 +226,18 @@ def test_a_configuration_may_begin_with_a_byte_order_mark(tmp_path):
     path.write_text('prefix = "my_"\n', encoding="utf-8-sig")
 
     assert "my_begin" in load_tools(document(PATHS), config=path)
+
+
+async def test_pages_that_fail_name_the_arguments_that_go_on():
+    def answer(request):
+        page = int(request.url.params.get("page", "1"))
+        items = [{"id": page}] if page < 3 else []
+        return httpx.Response(200 if items else 500, json={"items": items, "total": 9})
+
+    config = {"tools": {"list_things": {"arguments": {"page": {"name": "seite"}}}}}
+    pages = loaded(answer, config).pages("list_things", {"tenant": "blue", "size": 1})
+    items = [item async for item in pages]
+
+    assert items == [{"id": 1}, {"id": 2}]
+    assert pages.reason == "error"
+    assert pages.following == {"seite": 3}
