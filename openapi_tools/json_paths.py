@@ -273,7 +273,7 @@ class _Pattern(FilterFunction):
     def _compiled(self, pattern: str) -> tuple[Any, float]:
         """Return a validator and its steps for each character; None for a bad pattern."""
         self.queries.spend(_PER_PATTERN)
-        # Alone, too: `a)|(b` is wrong although its form is not.
+        # The pattern alone, too: in its form, `a)|(b` would be valid.
         plain = _DOT.sub(lambda found: r"[^\n\r]" if found[0] == "." else found[0], pattern)
         schema = {"allOf": [{"pattern": plain}, {"pattern": self.form.format(plain)}]}
         for size, price in _TIERS if len(pattern) <= MAX_LENGTH else ():

@@ -1,4 +1,4 @@
-"""Recognises from a document how the next page of an operation's answer is asked for.
+"""Recognises from a document how to ask for the next page of an operation's answer.
 
 The signs are names of arguments and of an answer's members, not a list of APIs. An operation
 without plain signs has no paging.
@@ -174,7 +174,7 @@ class _Candidate(NamedTuple):
 
 
 def recognise(operation: Operation, schemas: Mapping[str, Any], known: Documented) -> Paging | None:
-    """Return how an operation's pages are asked for; None without plain signs.
+    """Return how to ask for an operation's pages; None without plain signs.
 
     Args:
         operation: With its parameters and body.

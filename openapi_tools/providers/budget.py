@@ -50,7 +50,7 @@ _NARROWING = frozenset(
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "uniqueItems"}
     | {"unevaluatedItems", "unevaluatedProperties"}
 )
-"""Keywords that may refuse more where a schema in them, or beside them, accepts more."""
+"""Keywords that may refuse more values when a schema in or beside them accepts more."""
 _INNER = (HOLDING | {"$ref"}) - {"$defs"}
 _BELOW = HOLDING - IN_PLACE - {"$defs", "definitions"}
 """Keywords that hold the schemas of members and items."""
@@ -65,7 +65,7 @@ _FRAME = 150
 
 
 def reworded(schema: Schema, room: int) -> Schema:
-    """Return a schema with fewer words and shared parts, within a number of bytes if that does.
+    """Return a schema with fewer words and shared parts, within a number of bytes if possible.
 
     It accepts the same; keywords are only moved to `$defs`.
     """
@@ -73,7 +73,7 @@ def reworded(schema: Schema, room: int) -> Schema:
 
 
 def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
-    """Return a schema within a number of bytes that accepts all that the given one does.
+    """Return a schema within a number of bytes that accepts every value of the given one.
 
     Args:
         schema: An input schema: an object.
@@ -255,7 +255,7 @@ def _pruned(schema: Schema) -> Schema:
 
 
 def _plain_root(schema: Schema) -> Schema:
-    """Return the root as an object of declared members and nothing else."""
+    """Return the root as an object of declared members only."""
     kept = ("type", "properties", "required", "additionalProperties", "description", "$defs")
     return {key: schema[key] for key in kept if key in schema}
 

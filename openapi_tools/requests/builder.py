@@ -155,12 +155,12 @@ class RequestPlan:
         try:
             url = inner_url(address, read_url(f"{self._base}/"), self._base)
         except InvalidUrlError as error:
-            raise CallError("denied", f"the address is not asked: {error}.") from None
+            raise CallError("denied", f"the address is not requested: {error}.") from None
         path = url.raw_path[len(self._path) :].partition(b"?")[0].decode("ascii")
         others = without_pairs(url, [name for name, _ in auth.query]).query.decode("ascii")
         query = "&".join(filter(None, [others, *auth_query(auth)]))
         if has_override(query):
-            raise CallError("denied", "the address is not asked: '_method' may change the method.")
+            raise CallError("denied", "not requested, as '_method' may change the method.")
         headers = self._headers(_places(self._operation, arguments, self._settings), auth)
         url = self._url(path + (f"?{query}" if query else ""))
         request = httpx.Request("GET", url, headers=headers)

@@ -1,4 +1,4 @@
-"""The configuration file of an API: its source, the choice of tools, and how each is shaped.
+"""The configuration file of an API: its source, its selection, and the shapes of its tools.
 
 `openapi-tools.toml`, or the table `[tool.openapi-tools]` of a pyproject.toml. Everything in it is
 plain data: nothing is a template, and nothing is executed.
@@ -75,7 +75,7 @@ class ConfigFile:
     def under(
         self, source: Any, settings: Any, credentials: Mapping[str, Any], overlays: Any
     ) -> tuple[Any, ...]:
-        """Return source, settings, credentials and overlays: the file's, and over them the given.
+        """Return source, settings, credentials and overlays: the given ones over the file's.
 
         Raises:
             SettingsError: The file's settings are wrong.

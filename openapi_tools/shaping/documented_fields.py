@@ -112,14 +112,14 @@ class _Walk:
         if shape.takes("array"):
             inner = self._shape(_any_of(shape.items or [_OPEN])).members
             hint = f"; write [].{name}" if name in inner else ""
-            raise self._fault(f"{name!r:.60} is asked of a list{hint}", () if hint else inner)
-        raise self._fault(f"{name!r:.60} is asked of a value without members")
+            raise self._fault(f"{name!r:.60} is chosen from a list{hint}", () if hint else inner)
+        raise self._fault(f"{name!r:.60} is chosen from a value without members")
 
     def _items(self, schema: Any) -> Any:
         shape = self._shape(schema)
         if not shape.takes("array"):
             kind = "an object" if shape.members else "a value"
-            raise self._fault(f"items are asked of {kind}, not of a list", shape.members)
+            raise self._fault(f"items are chosen from {kind}, not from a list", shape.members)
         return _any_of(shape.items or [_OPEN])
 
     def _flattened(self, schema: Any) -> Any:

@@ -38,7 +38,7 @@ _ACCEPTED, _CREATED = 202, 201
 
 
 class Work(NamedTuple):
-    """Long work after an answer; false where there is none.
+    """Long work after an answer; false without any.
 
     `url` is where to ask for its state or result; `outside` says why an address is not asked.
     """
@@ -164,6 +164,6 @@ def _line_of(work: Work, asker: tuple[str, Mapping[str, Any]] | None, after: flo
             return f"The work goes on: ask {asker[0]} with {arguments}{pause}"
     place = work.url.partition("://")[2].partition("/")[2]
     if work.outside:
-        return f"The work goes on; its address is not asked: {work.outside}"
+        return f"The work goes on; its address is not requested: {work.outside}"
     is_shown = place.isprintable() and len(place) <= _SHOWN
     return f"The work goes on: its state is at /{place}{pause}" if is_shown else "The work goes on"

@@ -36,7 +36,7 @@ _NONE = Paging("")
 
 
 class Step(NamedTuple):
-    """A way to the next page; without arguments and address there is more, and no way is known.
+    """A way to the next page; without arguments and address, more items exist and no way is known.
 
     `arguments` are those that change, `url` is an address inside the API, and `linked` if the
     answer names it; `outside` says why that is not followed. A page is `CERTAIN`, `LIKELY` after a
@@ -256,7 +256,7 @@ class PageReader:
         step = self._with(paging.argument, after, sure) if sure else None
         if step is None or start is not None or paging.style != "page":
             return step
-        # The first page is 0 or 1: what `1` gives will tell.
+        # The first page is 0 or 1: the answer to `1` decides.
         return self._with(paging.argument, 1, POSSIBLE)._replace(first=True)  # type: ignore[union-attr]
 
     def _likely(self, count: int, size: int | None, argument: str) -> int:
@@ -265,7 +265,7 @@ class PageReader:
             return POSSIBLE
         if count >= size:
             return LIKELY
-        # Servers lower what they find too much, to a round number.
+        # Servers lower a large limit to a round number.
         schema = self.properties.get(argument, {})
         is_bounded = "maximum" in schema or schema.get("default") == size
         return 0 if is_bounded or all(count % each for each in _ROUND) else POSSIBLE

@@ -215,9 +215,9 @@ class Execution:
         return asker_of(same, read_url(address), server)
 
     async def _shaper_for(self, context: Any, wait: float | None) -> Shaper | None:
-        """Return what makes the answer of a call smaller, if its context says something."""
+        """Return the shaper for the answer of a call; its context may have one."""
         shape, fields = member_of(context, "answer"), member_of(context, "fields")
-        if not isinstance(context, Context | Mapping):  # others may mean other things by it
+        if not isinstance(context, Context | Mapping):  # members of others may differ
             fields = fields if isinstance(fields, str) else None
             shape = shape if isinstance(shape, AnswerShape | Mapping) else None
         if shape is None and fields is None:

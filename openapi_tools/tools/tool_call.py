@@ -369,7 +369,7 @@ class Pages:
             elif self.items == self._most:
                 self._stop("max_items", shaping.paging.words_of(step))
             elif step.outside:
-                self._stop("outside", f"the next page is not asked for: {step.outside}")
+                self._stop("outside", f"the next page is not requested: {step.outside}")
             elif not step.arguments and not step.url:
                 verb = "are" if step.sure > shaping.paging.LIKELY else "may be"
                 self._stop("no_way", f"there {verb} more items, and no argument asks for them")

@@ -77,14 +77,14 @@ def test_without_a_documented_answer_only_the_syntax_counts(schema):
         ("[].nmae", "it has no member 'nmae'; did you mean name?"),
         ("[].owner.logn", "it has no member 'logn'; did you mean login?"),
         ("[].{id: id, by: owner.user}", "it has no member 'user'; there are login, tags."),
-        ("name", "'name' is asked of a list; write [].name."),
-        ("nmae", "'nmae' is asked of a list; did you mean name?"),
-        ("[].name.first", "'first' is asked of a value without members."),
+        ("name", "'name' is chosen from a list; write [].name."),
+        ("nmae", "'nmae' is chosen from a list; did you mean name?"),
+        ("[].name.first", "'first' is chosen from a value without members."),
         (
             "[].owner | [0][].login",
-            "items are asked of an object, not of a list; there are login, tags.",
+            "items are chosen from an object, not from a list; there are login, tags.",
         ),
-        ("[].name[0]", "items are asked of a value, not of a list."),
+        ("[].name[0]", "items are chosen from a value, not from a list."),
         ("[?nmae == 'x'].id", "it has no member 'nmae'; did you mean name?"),
         ("sort_by(@, &nmae)", "it has no member 'nmae'; did you mean name?"),
         ("map(&owner.x, @)", "it has no member 'x'; there are login, tags."),
@@ -95,7 +95,7 @@ def test_without_a_documented_answer_only_the_syntax_counts(schema):
         ("{a: [].name}.b", "it has no member 'b'; there are a."),
         ("[].id || [].nmae", "it has no member 'nmae'; did you mean name?"),
         ("length([].nmae)", "it has no member 'nmae'; did you mean name?"),
-        ("[].boxes[].login", "'login' is asked of a list; write [].login."),
+        ("[].boxes[].login", "'login' is chosen from a list; write [].login."),
     ],
 )
 def test_a_name_that_cannot_come_is_told_with_the_nearest_ones(expression, message):

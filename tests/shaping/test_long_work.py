@@ -302,7 +302,7 @@ async def test_work_outside_of_the_api_is_not_asked(server, to):
 
     assert result.success
     assert len(asked) == 1
-    assert result.header_note.startswith("The work goes on; its address is not asked: it leads")
+    assert result.header_note.startswith("The work goes on; its address is not requested: it leads")
     assert "evil" not in result.header_note
     resumed = await tools.resume({"tool": "make_report", "url": to}, wait=5)
     assert resumed.error["type"] == "denied"
