@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from openapi_tools.cli import CREDENTIALS, as_json, clean, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.output import CREDENTIALS, as_json, clean, for_shell, remark, say
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.redaction import redacted
 from openapi_tools.requests.request_auth import preview_of

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.output import busy
+from openapi_tools.cli import busy
 from openapi_tools.errors import SourceError
 from openapi_tools.json_values import unescape
 from openapi_tools.options import Select

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.output import (
+from openapi_tools.cli import (
     as_json,
     busy,
     clean,
@@ -21,6 +20,7 @@ from openapi_tools.cli.output import (
     skipped_data,
     tell_skipped,
 )
+from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading import cache as cached
 from openapi_tools.loading.load import Given, configured, read_document

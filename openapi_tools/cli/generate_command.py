@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.cli import as_json, busy, clean, say, skipped_data, tell_skipped
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.output import as_json, busy, clean, say, skipped_data, tell_skipped
 from openapi_tools.errors import SettingsError
 from openapi_tools.tools.toolset import settings_of
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.cli import as_json, say
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.output import as_json, say
 from openapi_tools.errors import OutputError
 from openapi_tools.visible_text import cut, visible
 

@@ -15,8 +15,8 @@ from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login
 from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.tokens import TokenStore
+from openapi_tools.cli import clean, remark, say
 from openapi_tools.cli.command_options import load, read_credentials, reading, source_of
-from openapi_tools.cli.output import clean, remark, say
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests.server_urls import origin_of, server_url

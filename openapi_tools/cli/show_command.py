@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from openapi_tools.cli import as_json, busy, clean, members, remark, say
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.output import as_json, busy, clean, members, remark, say
 from openapi_tools.json_values import resolve, text_of
 from openapi_tools.options import LEAST_BUDGET
 from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of

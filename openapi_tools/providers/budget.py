@@ -30,7 +30,7 @@ from openapi_tools.json_values import (
     unequal,
     without,
 )
-from openapi_tools.shaping.wording import UNREAD, brief
+from openapi_tools.providers.wording import UNREAD, brief
 from openapi_tools.visible_text import cut
 
 if TYPE_CHECKING:

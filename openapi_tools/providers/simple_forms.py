@@ -22,7 +22,7 @@ from openapi_tools.json_values import (
     rebuilt,
     same,
 )
-from openapi_tools.shaping.wording import UNREAD, WORDINGS, Wording, brief, repeats
+from openapi_tools.providers.wording import UNREAD, WORDINGS, Wording, brief, repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""How users shape tools: configuration, overlays, words, answers, paging, long work, files.
+"""How users shape tools: configuration, overlays, answers, paging, long work, files.
 
 A module of it is imported when it is first used: `shaping.paging.PageReader`.
 """

@@ -11,8 +11,7 @@ from click.shell_completion import ShellComplete
 from hostile_documents import hostile
 
 from openapi_tools import __version__
-from openapi_tools.cli import commands
-from openapi_tools.cli.output import busy
+from openapi_tools.cli import busy, commands
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "openapi_tools"]
