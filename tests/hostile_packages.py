@@ -24,7 +24,8 @@ IMPORTS = {
     "collections.abc": {"Awaitable", "Callable", "Mapping"},
     "typing": {"TYPE_CHECKING", "Any", "ClassVar"},
     "openapi_tools.runtime": {
-        *("Encoding", "Operation", "OperationTool", "Parameter", "Property", "RequestBody"),
+        *("AnswerShape", "Encoding", "Operation", "OperationTool", "Paging", "Parameter"),
+        *("Property", "RequestBody"),
         *("SecurityScheme", "Select", "Server", "ServerVariable", "Settings", "Skipped"),
         "Toolset",
     },

@@ -55,6 +55,8 @@ _OCTETS = "application/octet-stream"
 _EVENTS = "text/event-stream"
 _STREAM = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?::|(?:data|event|id|retry)[:\r\n])")
 _LEAST_ITEM = 2
+_SPARE = 120
+"""Items more than the room takes, so that a list that was read in part is also too long."""
 _PARTS = 100
 _LEAST_PART = 100
 _HEADER = 1024
@@ -117,7 +119,7 @@ def read_content(body: Body, shape: Shape) -> Content:
     kind = essence(body.media_type)
     if not body.data:
         return Content(None)
-    most = shape.room // _LEAST_ITEM + 1
+    most = shape.room // _LEAST_ITEM + _SPARE
     if is_json(kind):
         return _json(body, most, shape.values)
     if is_json_lines(kind) or is_json_sequence(kind):

@@ -64,7 +64,8 @@ def test_a_manifest_reads_back_equal_and_is_ascii(files, tools, text, layout):
 
     digests = {path: digest(content.encode()) for path, content in files.items()}
     assert manifest.isascii()
-    assert read_manifest(manifest) == Manifest(text, layout, tuple(tools), digests)
+    found = read_manifest(manifest)
+    assert replace(found, short_names={}) == Manifest(text, layout, tuple(tools), digests)
 
 
 def test_members_of_later_versions_and_a_lone_surrogate_do_no_harm():
