@@ -89,9 +89,15 @@ class Shape:
     def over(self, other: Shape) -> Shape:
         """Return both shapes as one; this one overrides the other."""
         merged: dict[str, Any] = {
-            name: {**getattr(other, name), **getattr(self, name)}
-            for name in ("fixed", "defaults", "arguments", "hints")
+            name: {**getattr(other, name), **getattr(self, name)} for name in ("arguments", "hints")
         }
+        for key, contrary in (("fixed", self.defaults), ("defaults", self.fixed)):
+            usual = {n: v for n, v in getattr(other, key).items() if n not in contrary}
+            merged[key] = {**usual, **getattr(self, key)}
+        for name in self.arguments.keys() & other.arguments.keys():
+            own, less = self.arguments[name], other.arguments[name]
+            said = Argument(own.name or less.name, own.description or less.description)
+            merged["arguments"][name] = said
         merged["hide"] = tuple(dict.fromkeys((*other.hide, *self.hide)))
         merged["answer"] = over_answer(self.answer, other.answer)
         unset = [item.name for item in fields(self) if getattr(self, item.name) in (None, "", ())]

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from openapi_tools import load_tools
+from openapi_tools import SettingsError, load_tools
 from openapi_tools.responses.answer_shape import check_fields
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
@@ -241,3 +241,30 @@ async def test_pages_that_fail_name_the_arguments_that_go_on():
     assert items == [{"id": 1}, {"id": 2}]
     assert pages.reason == "error"
     assert pages.following == {"seite": 3}
+
+
+@pytest.mark.parametrize("key", ["fixed", "defaults"])
+async def test_a_table_for_one_tool_overrides_what_a_pattern_says_of_an_argument(key):
+    other = "defaults" if key == "fixed" else "fixed"
+    usual = {other: {"size": 5}, "arguments": {"page": {"name": "seite", "description": "x"}}}
+    own = {key: {"size": 7}, "arguments": {"page": {"description": "The page."}}}
+    asked = []
+
+    def answer(request):
+        asked.append(request.url.params["size"])
+        return first_page(request)
+
+    toolset = loaded(answer, {"tools": {"*": usual, "list_things": own}})
+    await toolset.call("list_things", {"tenant": "blue"})
+
+    shown = toolset["list_things"].input_schema["properties"]
+    assert asked == ["7"]
+    assert shown["seite"]["description"] == "The page."
+    assert ("size" in shown) == (key == "defaults")
+
+
+def test_one_table_cannot_give_an_argument_a_fixed_value_and_a_default():
+    own = {"fixed": {"size": 7}, "defaults": {"size": 8}}
+
+    with pytest.raises(SettingsError, match="'size' has a fixed value already"):
+        loaded(first_page, {"tools": {"*": {"defaults": {"size": 5}}, "list_things": own}})
