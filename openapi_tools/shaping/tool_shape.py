@@ -199,7 +199,8 @@ def faults(shape: Shape, schema: Schema, most_words: int = MAX_WORDS) -> Iterato
                 yield Fault((key, name), reason)
     for name in shape.hide:
         if name in required and name not in shape.fixed and name not in shape.defaults:
-            yield Fault(("hide", name), f"{name!r:.80} is required; give it a value in `fixed`.")
+            reason = f"{name!r:.80} is required; give it a value in `fixed` or `defaults`."
+            yield Fault(("hide", name), reason)
     for name in shape.fixed.keys() & shape.defaults.keys():
         yield Fault(("defaults", name), f"{name!r:.80} has a fixed value already.")
     if shape.paging is not None:
