@@ -71,7 +71,8 @@ def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> 
         raise OutputError("it exists; --force overwrites it.", path=str(output)) from None
     except OSError as error:
         raise OutputError(f"cannot be written ({error.strerror}).", path=str(output)) from None
-    say(f"{output} written: {len(toolset)} tools. Next: openapi-tools list {output}")
+    way = output if output.suffix == ".toml" else f"--config {output}"
+    say(f"{output} written: {len(toolset)} tools. Next: openapi-tools list {way}")
 
 
 def _relative(spec: str, output: Path) -> str:

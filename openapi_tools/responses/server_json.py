@@ -173,7 +173,7 @@ def read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[s
             fields.setdefault(name, []).append(value.removeprefix(" "))
         elif not line:
             if "data" in fields and len(events) == most:
-                return events, [*notes, _ONLY.format(most)]
+                return events, [*notes, _ONLY.format(most), PARTLY]
             if "data" in fields:
                 data = _json_or_text("\n".join(fields.pop("data")))
                 last = {name: clean_text(lines[-1]) for name, lines in fields.items()}
@@ -213,7 +213,7 @@ def read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], l
         if not text.strip():
             continue
         if len(values) == most:
-            return values, [*notes, _ONLY.format(most)]
+            return values, [*notes, _ONLY.format(most), PARTLY]
         try:
             value, found = read_json(text)
         except ValueError:
