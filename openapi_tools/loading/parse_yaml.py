@@ -150,7 +150,10 @@ def _complaint(text: str, error: yaml.YAMLError) -> InvalidDocument:
         line, column = mark.line, mark.column
         if text[mark.index : mark.index + 1] == "\t":
             problem = "a tab where YAML wants spaces"
-    return InvalidDocument(f"not valid YAML: line {line + 1}, column {column + 1}: {problem}.")
+    place = f"line {line + 1}, column {column + 1}"
+    if "nesting depth" in str(problem):  # the bound of libyaml 0.2.6
+        return InvalidDocument(f"{place}: {TOO_DEEP}.")
+    return InvalidDocument(f"not valid YAML: {place}: {problem}.")
 
 
 class _MergeKey(str):
