@@ -34,7 +34,7 @@ _UNWRITTEN = 1
 _COMMANDS = {
     "list": ("List the tools.", "document_commands", "list_tools"),
     "show": ("Show everything about one tool.", "show_command", "show"),
-    "stats": ("Show what the definitions cost.", "show_command", "stats"),
+    "stats": ("Show the bytes and tokens of the definitions.", "show_command", "stats"),
     "call": ("Call one tool and print its result.", "call_command", "call"),
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
     "serve": ("Serve the tools over MCP.", "call_command", "serve"),

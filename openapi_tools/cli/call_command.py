@@ -1,4 +1,4 @@
-"""`openapi-tools call` and `serve`: run one tool or see what it would send; serve all over MCP."""
+"""`openapi-tools call` runs or previews one tool; `openapi-tools serve` offers all over MCP."""
 
 from __future__ import annotations
 

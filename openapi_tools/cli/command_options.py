@@ -136,7 +136,7 @@ def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[st
 
 
 def why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...]) -> str:
-    """Return why a selection has no tool, with what the document has instead."""
+    """Return the message for an empty selection: the tags and methods that the document has."""
     known = {tag for tool in toolset for tag in tool.tags}
     there = []
     if tags:

@@ -1,4 +1,4 @@
-"""`openapi-tools show` and `stats`: all about one tool, and what the definitions of all cost."""
+"""`openapi-tools show` prints one tool; `openapi-tools stats` the sizes of all definitions."""
 
 from __future__ import annotations
 

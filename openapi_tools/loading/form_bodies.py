@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 _ALTERNATIVES = ("anyOf", "allOf")
-_UNION = frozenset(_ALTERNATIVES)
 _HOLDERS = {*_ALTERNATIVES, "properties"}
 _STYLED = frozenset({"style", "explode", "allowReserved"})
 _NESTED = 4

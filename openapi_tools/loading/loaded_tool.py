@@ -188,10 +188,10 @@ class LoadedTool(OperationTool):
         """How it is called."""
         if self._operation is None:
             with self._shared.turn:
-                found = self._shared.inputs.operation(self._found(), self._kinds())
-                if self._shape is not None:
-                    found = shaped_operation(found, self._shape)
-                self._operation = self._operation or found
+                if self._operation is None:  # else another thread has built it
+                    found = self._shared.inputs.operation(self._found(), self._kinds())
+                    shape = self._shape
+                    self._operation = found if shape is None else shaped_operation(found, shape)
         return self._operation
 
     @property
@@ -202,11 +202,6 @@ class LoadedTool(OperationTool):
     def shaped(self, shape: Shape) -> LoadedTool:
         """Return the tool with another shape."""
         return LoadedTool(self._facts, self._shared, self._node, shape)
-
-    @property
-    def description_chars(self) -> int:
-        """The longest description that the settings allow."""
-        return self._shared.session.settings.description_chars
 
     def _kinds(self) -> tuple[str, ...]:
         """Return the media types of the body that the user asks for."""
@@ -272,7 +267,7 @@ def _check_shape(
 ) -> None:
     """Raise SettingsError for a shape that does not fit the tool."""
     schema = tool.own_schema()
-    config.check(faults(shape, schema, tool.description_chars), place)
+    config.check(faults(shape, schema, tool.settings.description_chars), place)
     # Reading the operation raises for a faulty document.
     if tool.operation.body is None and shape.media_types and config.names_one(place):
         config.fail((*place, "media_type"), "the tool has no body.")
