@@ -36,7 +36,7 @@ from openapi_tools.loading.parse import paused_gc
 from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.loading.versions import root_servers
 from openapi_tools.options import Select, credentials_of
-from openapi_tools.tools.toolset import settings_of
+from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import KeptNames
 
 if TYPE_CHECKING:

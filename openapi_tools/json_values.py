@@ -41,6 +41,28 @@ IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "d
 """Keywords whose schemas apply to the same value, not to a member of it."""
 
 
+def as_boolean(value: Any) -> bool | None:
+    """Return a boolean, also one that is written as text; None for anything else."""
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower())
+    return value if isinstance(value, bool) else None
+
+
+def is_true(value: Any) -> bool:
+    """Tell whether a value is true, or the text for it."""
+    return value is True or as_boolean(value) is True
+
+
+def is_text(value: Any) -> bool:
+    """Tell whether a member is a text."""
+    return isinstance(value, str)
+
+
+def as_text(value: Any) -> str:
+    """Return a member that has to be a text; empty when it is anything else."""
+    return value if isinstance(value, str) else ""
+
+
 def pointer_token(key: object) -> str:
     """Return a key or index as one step of a JSON Pointer, slash included."""
     return "/" + str(key).replace("~", "~0").replace("/", "~1")

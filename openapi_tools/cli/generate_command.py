@@ -12,7 +12,7 @@ import click
 from openapi_tools.cli import as_json, busy, clean, say, skipped_data, tell_skipped
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import SettingsError
-from openapi_tools.tools.toolset import settings_of
+from openapi_tools.tools.session import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

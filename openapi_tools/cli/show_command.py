@@ -13,14 +13,14 @@ from openapi_tools.json_values import resolve, text_of
 from openapi_tools.options import LEAST_BUDGET
 from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of
 from openapi_tools.providers.simple_forms import CannotExpress, Memory
-from openapi_tools.shaping.stats import cost, counter, summed
+from openapi_tools.search.costs import cost, counter, summed
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from openapi_tools.model import Operation
-    from openapi_tools.shaping.stats import Count
+    from openapi_tools.search.costs import Count
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 

@@ -27,7 +27,7 @@ from openapi_tools.options import credentials_of
 from openapi_tools.requests.builder import with_auth
 from openapi_tools.requests.server_urls import named_origins, origin_of, url_of
 from openapi_tools.responses.shown_text import looks_like_html
-from openapi_tools.tools.toolset import brings_identity
+from openapi_tools.tools.session import brings_identity
 from openapi_tools.transport.failures import named
 from openapi_tools.transport.http_messages import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import media_types
-from openapi_tools.loading.keyword_values import as_boolean, is_true
+from openapi_tools.json_values import as_boolean, is_true
 from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.body import file_schema

@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import header_key, is_kept
+from openapi_tools.json_values import as_boolean, is_text, is_true
 from openapi_tools.loading import versions
-from openapi_tools.loading.keyword_values import (
-    MAX_LITERAL,
-    as_boolean,
-    flags_of,
-    is_longer,
-    is_text,
-    is_true,
-)
+from openapi_tools.loading.keyword_values import MAX_LITERAL, flags_of, is_longer
 from openapi_tools.loading.operations import (
     MAX_CHOICES,
     OF_BODY,

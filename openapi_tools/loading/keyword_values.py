@@ -9,7 +9,15 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.json_values import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, TYPES
+from openapi_tools.json_values import (
+    ONE_SCHEMA,
+    SCHEMA_LISTS,
+    SCHEMA_MAPS,
+    TYPES,
+    as_boolean,
+    is_text,
+    is_true,
+)
 from openapi_tools.visible_text import visible, visible_in
 
 if TYPE_CHECKING:
@@ -36,28 +44,6 @@ _HUGE: Final = 10**300
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters except tabs and line ends, and lone surrogates."""
 _STR = frozenset({str})
-
-
-def as_boolean(value: Any) -> bool | None:
-    """Return a boolean, also one that is written as text; None for anything else."""
-    if isinstance(value, str):
-        return {"true": True, "false": False}.get(value.lower())
-    return value if isinstance(value, bool) else None
-
-
-def is_true(value: Any) -> bool:
-    """Tell whether a value is true, or the text for it."""
-    return value is True or as_boolean(value) is True
-
-
-def is_text(value: Any) -> bool:
-    """Tell whether a member is a text."""
-    return isinstance(value, str)
-
-
-def as_text(value: Any) -> str:
-    """Return a member that has to be a text; empty when it is anything else."""
-    return value if isinstance(value, str) else ""
 
 
 def _is_unseen(text: str) -> bool:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import responses
 from openapi_tools.errors import DocumentError, InputError, SettingsError
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import unescape
+from openapi_tools.json_values import as_text, unescape
 from openapi_tools.loading.inputs import Inputs
-from openapi_tools.loading.keyword_values import as_text
 from openapi_tools.loading.operations import OperationNode, has_operators
 from openapi_tools.loading.references import as_dict
 from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Skipped
 from openapi_tools.options import unknown_in
 from openapi_tools.shaping.answer_lines import AnswerLines
-from openapi_tools.shaping.tool_shape import faults, shaped_operation, shaped_schema
+from openapi_tools.shaping.tool_shape import Shape, faults, shaped_operation, shaped_schema
 from openapi_tools.tools.tool import OperationTool
 from openapi_tools.visible_text import NOTHING_KEPT, plain_text, tool_names, visible
 
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation, SecurityScheme
     from openapi_tools.shaping.config_tables import SelectTable
     from openapi_tools.shaping.configuration import ConfigFile
-    from openapi_tools.shaping.tool_shape import Shape
-    from openapi_tools.tools.tool import Session
+    from openapi_tools.tools.session import Session
     from openapi_tools.visible_text import KeptNames
 
 
@@ -202,6 +200,9 @@ class LoadedTool(OperationTool):
     def shaped(self, shape: Shape) -> LoadedTool:
         """Return the tool with another shape."""
         return LoadedTool(self._facts, self._shared, self._node, shape)
+
+    def _named(self, name: str) -> LoadedTool:
+        return self.shaped(replace(self._shape or Shape(), name=name))
 
     def _kinds(self) -> tuple[str, ...]:
         """Return the media types of the body that the user asks for."""

@@ -14,9 +14,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
-from openapi_tools.json_values import pointer_token
+from openapi_tools.json_values import as_text, is_text, is_true, pointer_token
 from openapi_tools.loading import versions
-from openapi_tools.loading.keyword_values import as_text, is_text, is_true
 from openapi_tools.loading.references import (
     References,
     Resource,

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import media_types
+from openapi_tools.json_values import is_true
 from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
-from openapi_tools.loading.keyword_values import is_true
 from openapi_tools.loading.operations import MAX_CHOICES
 from openapi_tools.loading.references import as_dict
 from openapi_tools.model import RequestBody

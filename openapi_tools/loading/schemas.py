@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import TYPES
+from openapi_tools.json_values import TYPES, as_boolean, is_true
 from openapi_tools.loading.all_of import WORDS, merge, merge_all
 from openapi_tools.loading.keyword_values import (
     ABSENT,
@@ -26,12 +26,10 @@ from openapi_tools.loading.keyword_values import (
     ONE,
     READERS,
     TRANSLATED,
-    as_boolean,
     explain_discriminator,
     is_name,
     is_nullable,
     is_readable,
-    is_true,
     modernise,
     nullable,
 )

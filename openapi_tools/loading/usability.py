@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import has_dot_segment
-from openapi_tools.json_values import pointer
+from openapi_tools.json_values import as_boolean, pointer
 from openapi_tools.loading.keyword_values import (
     HOLDING,
     LISTS,
@@ -22,7 +22,6 @@ from openapi_tools.loading.keyword_values import (
     NULLABLE,
     ONE,
     READERS,
-    as_boolean,
     is_readable,
 )
 from openapi_tools.loading.operations import is_left_out, path_variables

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from openapi_tools.errors import DocumentError, InvalidDocument
-from openapi_tools.loading.keyword_values import as_text, is_text, is_true
+from openapi_tools.json_values import as_text, is_text, is_true
 from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.model import SecurityScheme, Server, ServerVariable
 from openapi_tools.visible_text import user_in, without_user

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from openapi_tools.redaction import Redactor
     from openapi_tools.responses.answer_shape import Shaper, Shapes
     from openapi_tools.shaping.files import Files
-    from openapi_tools.tools.tool import OperationTool, Session
+    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.transport.sender import Answer, Attempts, Sender
 
 _Found = TypeVar("_Found")

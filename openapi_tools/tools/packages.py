@@ -21,13 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, Select, from_environment, members_of
-from openapi_tools.tools.toolset import (
-    About,
-    Provenance,
-    Toolset,
-    open_session,
-    settings_of,
-)
+from openapi_tools.tools.session import Provenance, open_session, settings_of
+from openapi_tools.tools.toolset import About, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -36,7 +31,8 @@ if TYPE_CHECKING:
     import httpx2
 
     from openapi_tools.settings import Settings
-    from openapi_tools.tools.tool import OperationTool, Session
+    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool import OperationTool
 
 _PRESENTERS = (("amplifier_core", "ModuleCoordinator", "openapi_tools.contracts.amplifier"),)
 """Packages, the classes of their coordinators, and by name, as that is a layer above, the modules
@@ -210,9 +206,7 @@ def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
             raise SettingsError(f"{name} {reason}")
 
 
-async def mount_tools(
-    toolset: Toolset, coordinator: Any, session: Session
-) -> Callable[[], Awaitable[None]]:
+async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaitable[None]]:
     """Mount every tool of a toolset, or none; errors are as of `Toolset.mount`."""
     if not callable(getattr(coordinator, "mount", None)):
         raise SettingsError(f"{type(coordinator).__name__} is not a coordinator: no mount().")
@@ -227,10 +221,12 @@ async def mount_tools(
         for tool in stack.enter_context(_presented(coordinator, toolset)):
             await coordinator.mount("tools", tool, name=tool.name)
             stack.push_async_callback(_unmount, coordinator, tool.name)
-        session.mounts += 1
+        for session in toolset.sessions:
+            session.mounts += 1
         mounted = stack.pop_all()
     closing = AsyncExitStack()
-    closing.push_async_callback(_let_go, session)
+    for session in toolset.sessions:
+        closing.push_async_callback(_let_go, session)
     closing.push_async_exit(mounted)
 
     async def cleanup() -> None:

@@ -21,6 +21,7 @@ from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import ToolResult, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
+from openapi_tools.tools.session import open_session
 from openapi_tools.tools.tool_call import (
     Pages,
     PerCall,
@@ -32,7 +33,7 @@ from openapi_tools.tools.tool_call import (
     taken,
     with_members,
 )
-from openapi_tools.tools.toolset import no_such_tool, open_session
+from openapi_tools.tools.toolset import no_such_tool
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
 
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import Operation
     from openapi_tools.providers.restore import Restorer
-    from openapi_tools.tools.tool import OperationTool, Session
+    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 logger = logging.getLogger("openapi_tools")

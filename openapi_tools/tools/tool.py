@@ -1,38 +1,29 @@
-"""A tool, one operation that a model can call, and the session that a document's tools share."""
+"""A tool: one operation that a model can call."""
 
 from __future__ import annotations
 
 import copy
 import threading
-from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.auth.credentials import OriginPolicy
-from openapi_tools.errors import CallError, NotPicklableError, bare
+from openapi_tools.errors import bare
 from openapi_tools.forks import importing
 from openapi_tools.http_rules import can_override, is_destructive, is_idempotent, is_read
-from openapi_tools.model import Operation
-from openapi_tools.observability.observers import Observers
 from openapi_tools.options import DEFAULT_SETTINGS, functions_of
-from openapi_tools.requests.server_urls import named_origins, origin_of, server_url, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     import httpx
-    import httpx2
 
-    from openapi_tools.auth.credentials import Credentials
-    from openapi_tools.redaction import Redactor
+    from openapi_tools.model import Operation
     from openapi_tools.result import ToolResult
     from openapi_tools.settings import Settings
     from openapi_tools.tools.guardrails import Guards
     from openapi_tools.tools.pipeline import Caller
+    from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool_call import ToolCall
-    from openapi_tools.tools.toolset import Provenance, Toolset
-    from openapi_tools.transport.sender import Answer, Sender
 
 _NEEDED = (
     "openapi_tools.tools.pipeline",
@@ -42,88 +33,6 @@ _NEEDED = (
 )
 _is_imported = threading.Event()
 _HOOKS = ("on_invoke", "run", "on_output", "on_error")
-
-
-@dataclass(slots=True, eq=False)
-class Session:
-    """The state that the calls of one toolset share: settings, credentials, connections.
-
-    Attributes:
-        client_brings: Whether the user's client sends credentials itself.
-        check_answer: Compares an answer with the document and returns the differences.
-        is_placed: Whether the server has answered with another status than 404.
-        mounts: Number of coordinators that hold its tools; the last one closes it.
-        toolset: Returns the toolset that was made last, while it lives.
-    """
-
-    settings: Settings
-    credentials: Credentials
-    redactor: Redactor
-    provenance: Provenance
-    client: httpx.AsyncClient | httpx2.AsyncClient | None = None
-    client_brings: bool = False
-    check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
-    is_placed: bool = False
-    mounts: int = 0
-    toolset: Callable[[], Toolset | None] | None = None
-    _observers: Observers | None = None
-    _origins: frozenset[str] | None = None
-    _sender: Sender | None = None
-
-    @property
-    def observers(self) -> Observers:
-        """The subscribers and the telemetry of calls."""
-        with importing:  # tools may be called from several threads
-            if self._observers is None:
-                self._observers = Observers(
-                    lambda operation: server_url(operation, self.settings), self.redactor.text
-                )
-            return self._observers
-
-    @property
-    def sender(self) -> Sender:
-        """The sender with the connections, made for the first call."""
-        with importing:
-            from openapi_tools.transport.sender import Sender
-
-            if self._sender is None:
-                self._sender = Sender(self.settings, self.client, public=self.provenance.public)
-            return self._sender
-
-    def home(self) -> OriginPolicy:
-        """Return `bounds` for the document's own server."""
-        return self.bounds(Operation("GET", "/", servers=self.provenance.servers))
-
-    def bounds(self, operation: Operation) -> OriginPolicy:
-        """Return where an operation is called, and where credentials may go.
-
-        Raises:
-            CallError: The operation has no usable server.
-        """
-        return OriginPolicy(
-            server_url(operation, self.settings),
-            self.origins,
-            self.provenance.origin,
-            lenient=self.settings.anonymous or self.settings.dry_run,
-            client_brings=self.client_brings,
-        )
-
-    @property
-    def origins(self) -> frozenset[str]:
-        """The origins that may get credentials."""
-        if self._origins is None:
-            self._origins = named_origins(self.settings)
-        if not self._origins:
-            with suppress(CallError):
-                own = origin_of(url_of(self.provenance.servers, self.settings))
-                # The user chose the URL of a document, not the servers that it names today.
-                if self.provenance.origin in ("", own):
-                    self._origins = frozenset({own})
-        return self._origins
-
-    def __reduce__(self) -> Any:
-        reason = "tools share connections and credentials, which are neither pickled nor copied"
-        raise NotPicklableError(f"{reason}; load or import them again where they are needed.")
 
 
 class OperationTool:
@@ -243,6 +152,19 @@ class OperationTool:
         """Return a copy of the input schema."""
         return copy.deepcopy(self.input_schema)
 
+    def reached(self, arguments: Mapping[str, Any]) -> tuple[OperationTool, Mapping[str, Any]]:
+        """Return the tool that a call runs, and its arguments; only `call_tool` runs another.
+
+        Approval and questions to a person are about that tool.
+        """
+        return self, arguments
+
+    def renamed(self, name: str) -> OperationTool:
+        """Return the same tool, with its session and guardrails, under another name."""
+        made = self._named(name)
+        made.guards = self._guarded()
+        return made
+
     def __repr__(self) -> str:
         return f"<tool {self.name}: {self.method} {self.path}>"
 
@@ -361,6 +283,11 @@ class OperationTool:
 
     def __reduce__(self) -> Any:
         return (type(self), ()) if self._session is None else self._session.__reduce__()
+
+    def _named(self, name: str) -> OperationTool:
+        kind: Any = type(self)
+        made: OperationTool = type(kind)(kind.__name__, (kind,), {"name": name})(self._session)
+        return made
 
     def _guarded(self) -> Guards:
         if self.guards is None:

@@ -4,102 +4,29 @@ from __future__ import annotations
 
 import difflib
 import weakref
-from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
-from openapi_tools.auth.credentials import Credentials
-from openapi_tools.errors import SettingsError
-from openapi_tools.options import (
-    DEFAULT_SETTINGS,
-    Select,
-    credentials_of,
-    functions_of,
-    kind_of,
-    members_of,
-)
-from openapi_tools.redaction import Redactor, excerpt
-from openapi_tools.tools.tool import Session
+from openapi_tools import code as code_room
+from openapi_tools import search as search_room
+from openapi_tools.options import Select, functions_of
+from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
-    import httpx
-    import httpx2
-
-    from openapi_tools.model import SecurityScheme, Server, Skipped
+    from openapi_tools.code.limits import CodeLimits
+    from openapi_tools.model import SecurityScheme, Skipped
     from openapi_tools.observability.observers import Event
     from openapi_tools.providers.definitions import Definitions
     from openapi_tools.result import ToolResult
-    from openapi_tools.settings import Settings
+    from openapi_tools.search.finder import Finder, Hit
+    from openapi_tools.search.meta_tools import MetaTool
+    from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.tool_call import Pages
-
-_USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """The origin of a document.
-
-    Attributes:
-        servers: The document's own; by default credentials are for the first of them.
-        public: Whether it came from a public address.
-        origin: Of the URL that it was fetched from; empty for files and values.
-    """
-
-    servers: tuple[Server, ...] = ()
-    public: bool = False
-    origin: str = ""
-
-
-def settings_of(given: Any) -> Settings:
-    """Return settings from a mapping or None, or raise SettingsError for anything else."""
-    if given is None or given is DEFAULT_SETTINGS:
-        defaults: Settings = DEFAULT_SETTINGS
-        return defaults
-    from openapi_tools.settings import Settings
-
-    if isinstance(given, Settings):
-        return given
-    if isinstance(given, Mapping):
-        return Settings(**members_of(given, None, "settings"))
-    raise SettingsError(f"settings: give Settings(base_url=…, …), not {kind_of(given)}.")
-
-
-def open_session(
-    settings: Settings | None = None,
-    *,
-    credentials: Mapping[str, Any] | None = None,
-    schemes: Mapping[str, SecurityScheme] | None = None,
-    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
-    provenance: Provenance | None = None,
-) -> Session:
-    """Return a session; it connects when a tool is called.
-
-    Raises:
-        CredentialsError: A scheme that the document does not have, or a wrong kind of value.
-        SettingsError: Settings or a client of another type.
-        MissingExtraError: The settings ask for `transport="fast"`, and httptools is not installed.
-    """
-    settings, redactor = settings_of(settings), Redactor()
-    given, own = credentials_of(credentials), schemes or {}
-    known = Credentials(given, own, redactor=redactor, ca_file=settings.ca_file)
-    brings, found = brings_identity(client), provenance or Provenance()
-    session = Session(settings, known, redactor, found, client, brings)
-    if client is not None or settings.transport == "fast":
-        _ = session.sender  # raises for an unusable client or a missing extra
-    return session
-
-
-def brings_identity(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bool:
-    """Tell whether a client of the user's sends credentials or other headers by itself."""
-    if client is None:
-        return False
-    headers = getattr(client, "headers", ())
-    return getattr(client, "auth", None) is not None or any(
-        name.lower() not in _USUAL_HEADERS for name in headers
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,21 +41,43 @@ class About:
 
 
 class Toolset:
-    """The tools of one document.
+    """The tools of one document, or of several.
 
     Iterating gives the tools in the document's order, `toolset["name"]` one of them.
     """
 
     def __init__(
-        self, tools: Iterable[OperationTool], session: Session, about: About | None = None
+        self,
+        tools: Iterable[OperationTool],
+        session: Session,
+        about: About | None = None,
+        *,
+        parts: tuple[Toolset, ...] = (),
+        reaches: Toolset | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self.session = session
-        session.toolset = weakref.ref(self)
+        self._parts = parts if reaches is None else (reaches,)
+        self._reaches = reaches
+        if not self._parts:
+            session.toolset = weakref.ref(self)
         self._about = about or About()
         self._profile: str | None = None
         self._notes: dict[str, list[str]] = {}
         self._defined: Definitions | None = None
+        self._finder: Finder | None = None
+
+    @classmethod
+    def union(cls, *toolsets: Toolset) -> Toolset:
+        """Return one toolset with the tools of several; each keeps its session and guardrails.
+
+        Tools whose name is in several toolsets get a prefix: the title of their document.
+
+        Raises:
+            SettingsError: Not a toolset, or none.
+        """
+        made: Toolset = _room("function_tool").united(toolsets)
+        return made
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -147,6 +96,12 @@ class Toolset:
 
     def __repr__(self) -> str:
         return f"<toolset of {len(self)} tools>"
+
+    @property
+    def sessions(self) -> tuple[Session, ...]:
+        """The sessions of its documents."""
+        listed = [session for part in self._parts for session in part.sessions]
+        return tuple(dict.fromkeys(listed)) or (self.session,)
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -191,7 +146,7 @@ class Toolset:
         about, more = self._about, tuple(remarks)
         if more:
             about = replace(about, warnings=lambda: (*more, *self._about.warnings()))
-        return Toolset(tools, self.session, about)
+        return Toolset(tools, self.session, about, parts=self._parts)
 
     def definitions(self, profile: str) -> list[dict[str, Any]]:
         """Return the tools for a provider's API, but for unsupported ones: see `warnings`.
@@ -216,6 +171,62 @@ class Toolset:
             notes.append(f"{profile}: the provider takes {most}; select those that you need.")
         self._profile, self._notes[profile] = profile, notes
         return found
+
+    def search(self, query: str, limit: int = 8) -> list[Hit]:
+        """Return the tools that fit a query best, the best first.
+
+        Args:
+            query: Words of a task; several lines are several queries, which share the hits.
+            limit: Hits at most.
+
+        Returns:
+            Hits with `tool`, `score` and `needs`: for arguments that another tool's answer yields,
+            the names of those tools.
+
+        Raises:
+            SettingsError: The query is not a text, or the limit not a number above 0.
+        """
+        return self._found().hits(query, limit)
+
+    def producers(self, name: str) -> dict[str, tuple[str, ...]]:
+        """Return the tools whose answers yield what a tool requires, by argument, the best first.
+
+        Raises:
+            KeyError: No tool has this name.
+        """
+        return self._found().producers(self[name].name)
+
+    def meta_tools(self) -> Toolset:
+        """Return three tools that reach all others: `search_tools`, `describe_tools`, `call_tool`.
+
+        They are for more tools than a model takes at once. A call passes the checks, guardrails
+        and approval of the tool that it calls.
+        """
+        return self._functions(search_room.meta_tools.meta_tools(self))
+
+    def code_tools(self, limits: CodeLimits | None = None) -> Toolset:
+        """Return two tools, `search` and `run_code`: a program calls the others in a sandbox.
+
+        Args:
+            limits: Of one run: time, memory, calls, output; by default those of `CodeLimits()`.
+
+        Raises:
+            MissingExtraError: The extra `code` is not installed.
+        """
+        return self._functions(code_room.code_tools.code_tools(self, limits))
+
+    def _functions(self, made: Iterable[MetaTool]) -> Toolset:
+        functions: Toolset = _room("function_tool").functions(self, made)
+        return functions
+
+    def _called(self) -> Iterable[OperationTool]:
+        """Return the tools that call an API: those behind `meta_tools`, else its own."""
+        return self if self._reaches is None else self._reaches._called()  # noqa: SLF001 -- its own
+
+    def _found(self) -> Finder:
+        if self._finder is None:
+            self._finder = search_room.finder.Finder(self)
+        return self._finder
 
     async def call(
         self,
@@ -244,7 +255,7 @@ class Toolset:
         known = self._profile if profile is None else profile
         given = (call, arguments)
         told = {"context": context, "wait": wait, "fields": fields}
-        result: ToolResult = await _pipeline().answer_call(self, given, profile=known, **told)
+        result: ToolResult = await _room("pipeline").answer_call(self, given, profile=known, **told)
         return result
 
     def pages(
@@ -278,7 +289,7 @@ class Toolset:
         """
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
         given, told = (name, arguments), {"context": context, "on_page": on_page}
-        pages: Pages = _pipeline().paged(self, given, limits, profile=self._profile, **told)
+        pages: Pages = _room("pipeline").paged(self, given, limits, profile=self._profile, **told)
         return pages
 
     async def resume(
@@ -295,7 +306,7 @@ class Toolset:
             The result of the work, an error result if it failed, or another handle.
         """
         told = {"context": context, "wait": wait}
-        result: ToolResult = await _pipeline().answer_job(self, job, **told)
+        result: ToolResult = await _room("pipeline").answer_job(self, job, **told)
         return result
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
@@ -307,7 +318,7 @@ class Toolset:
             SettingsError: They are not functions.
         """
         listed = functions_of(guardrails, "guardrails")
-        for tool in self:
+        for tool in self._called():
             tool.add_input_guardrails(listed)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
@@ -317,12 +328,12 @@ class Toolset:
             SettingsError: They are not functions.
         """
         listed = functions_of(guardrails, "guardrails")
-        for tool in self:
+        for tool in self._called():
             tool.add_output_guardrails(listed)
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
         """Add a function for failures to each tool."""
-        for tool in self:
+        for tool in self._called():
             tool.add_on_error_func(on_error_func)
 
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
@@ -338,7 +349,10 @@ class Toolset:
         Raises:
             SettingsError: It is a coroutine function.
         """
-        return self.session.observers.subscribe(function)
+        ending = ExitStack()
+        for session in self.sessions:
+            ending.callback(session.observers.subscribe(function))
+        return ending.close
 
     async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
         """Mount every tool into a coordinator, under its own name.
@@ -353,16 +367,18 @@ class Toolset:
         Raises:
             SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
         """
-        from openapi_tools.tools.packages import mount_tools
-
-        return await mount_tools(self, coordinator, self.session)
+        unmount: Callable[[], Awaitable[None]] = await _room("packages").mount_tools(
+            self, coordinator
+        )
+        return unmount
 
     def __reduce__(self) -> Any:
         return self.session.__reduce__()
 
     async def aclose(self) -> None:
         """Close the connections, but not a client of yours; later calls are error results."""
-        await self.session.sender.aclose()
+        for session in self.sessions:
+            await session.sender.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -371,10 +387,9 @@ class Toolset:
         await self.aclose()
 
 
-def _pipeline() -> Any:
-    from openapi_tools.tools import pipeline
-
-    return pipeline
+def _room(module: str) -> Any:
+    """Return a module of this room, which is imported when it is first used."""
+    return import_module(f"openapi_tools.tools.{module}")
 
 
 def no_such_tool(name: object, names: list[str]) -> str:

@@ -13,7 +13,7 @@ from packages import ROOT
 from openapi_tools import load_tools
 from openapi_tools.cli import commands
 from openapi_tools.cli.show_command import naive
-from openapi_tools.shaping import stats
+from openapi_tools.search import costs as stats
 
 SPECS = ROOT / "specs"
 FILE, DIGEST = stats.ENCODINGS["cl100k_base"]

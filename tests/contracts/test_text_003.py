@@ -24,7 +24,7 @@ from openapi_tools import (
     ToolResult,
     require_approval,
 )
-from openapi_tools.tools.toolset import open_session
+from openapi_tools.tools.session import open_session
 
 SOLD = ToolCall(id="c1", name="find_pets_by_status", arguments={"status": "sold"})
 PETS = [{"id": 7, "name": "Zoë"}]

@@ -16,7 +16,7 @@ from trust.promises import BASE, an_object, component, quiet, secured
 
 from openapi_tools import Settings
 from openapi_tools.runtime import Operation, OperationTool, Parameter
-from openapi_tools.tools.toolset import open_session
+from openapi_tools.tools.session import open_session
 
 ELSEWHERE = "http://127.0.0.1:1"
 

@@ -1,0 +1,14 @@
+"""Programs that call tools, in a sandbox; needs the extra `code`.
+
+A module of it is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    """Import a module of this room (PEP 562)."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return import_module(f"{__name__}.{name}")

@@ -1,0 +1,161 @@
+"""Tools that reach other tools instead of an API, and toolsets made of others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import SettingsError
+from openapi_tools.options import kind_of
+from openapi_tools.tools.tool import OperationTool
+from openapi_tools.tools.toolset import About, Toolset
+from openapi_tools.visible_text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from openapi_tools.model import Operation
+    from openapi_tools.result import ToolResult
+    from openapi_tools.search.meta_tools import MetaTool
+    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool_call import ToolCall
+
+_LONGEST = 64
+_PREFIX = 24
+
+
+class FunctionTool(OperationTool):
+    """A tool that runs a function, which may call other tools; it has no operation."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, made: MetaTool, session: Session) -> None:
+        super().__init__(session)
+        self._made = made
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self._made.name
+
+    @property
+    def description(self) -> str:
+        """For the model."""
+        return self._made.description
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """JSON Schema 2020-12 of the input."""
+        return self._made.input_schema
+
+    @property
+    def operation(self) -> Operation:
+        """There is none."""
+        raise NotImplementedError(f"{self.name} is not an operation of a document.")
+
+    @property
+    def method(self) -> str:
+        """Empty."""
+        return ""
+
+    path = method
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    @property
+    def deprecated(self) -> bool:
+        """Never."""
+        return False
+
+    @property
+    def read_only(self) -> bool:
+        """Whether no call of it changes anything."""
+        return self._made.read_only
+
+    idempotent = read_only
+
+    @property
+    def destructive(self) -> bool:
+        """Whether a call may change things; the tool that is called says whether it does."""
+        return not self.read_only
+
+    @property
+    def annotations(self) -> dict[str, bool]:
+        """All four of MCP's hints."""
+        reads = self.read_only
+        hints = {"readOnlyHint": reads, "destructiveHint": not reads, "idempotentHint": reads}
+        return {**hints, "openWorldHint": True}
+
+    def reached(self, arguments: Mapping[str, Any]) -> tuple[OperationTool, Mapping[str, Any]]:
+        """Return the tool that a call runs, and its arguments; itself where it runs none."""
+        found = None if self._made.reached is None else self._made.reached(arguments)
+        return (self, arguments) if found is None else found
+
+    async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
+        """Run the function."""
+        result: ToolResult = await self._made.run(call, context)
+        return result
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name}>"
+
+
+def functions(toolset: Toolset, made: Iterable[MetaTool]) -> Toolset:
+    """Return the toolset of functions that reach the tools of another."""
+    tools = [FunctionTool(each, toolset.session) for each in made]
+    about = About(warnings=lambda: toolset.warnings, document=lambda: toolset.document)
+    return Toolset(tools, toolset.session, about, reaches=toolset)
+
+
+def united(toolsets: tuple[Toolset, ...]) -> Toolset:
+    """Return one toolset of several, as `Toolset.union` does."""
+    wrong = next((given for given in toolsets if not isinstance(given, Toolset)), None)
+    if wrong is not None or not toolsets:
+        given = "nothing" if not toolsets else kind_of(wrong)
+        raise SettingsError(f"union: give toolsets, not {given}.")
+    about = About(
+        skipped=tuple(item for part in toolsets for item in part.skipped),
+        warnings=lambda: tuple(note for part in toolsets for note in part.warnings),
+        security_schemes={k: v for part in toolsets for k, v in part.security_schemes.items()},
+        counts=lambda: dict(sum((Counter(part.counts) for part in toolsets), Counter())),
+    )
+    return Toolset(_renamed(toolsets), toolsets[0].session, about, parts=toolsets)
+
+
+def _renamed(toolsets: tuple[Toolset, ...]) -> Iterator[OperationTool]:
+    """Yield the tools of several toolsets, those of equal names with a prefix."""
+    counts = Counter(tool.name for part in toolsets for tool in part)
+    taken = {name for name, count in counts.items() if count == 1}
+    for index, part in enumerate(toolsets, start=1):
+        prefix = _prefix(part, index)
+        for tool in part:
+            if counts[tool.name] == 1:
+                yield tool
+                continue
+            name = _free(f"{prefix}_{tool.name}", taken)
+            taken.add(name)
+            yield tool.renamed(name)
+
+
+def _prefix(part: Toolset, index: int) -> str:
+    """Return the title of a document as the beginning of a name."""
+    document = part.document
+    info = document.get("info") if isinstance(document, dict) else None
+    title = info.get("title") if isinstance(info, dict) else None
+    words = visible(title).lower() if isinstance(title, str) else ""
+    prefix = re.sub(r"[^a-z0-9]+", "_", words.removesuffix(" api")).strip("_")[:_PREFIX].strip("_")
+    return prefix if prefix[:1].isalpha() else f"api{index}"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name of at most 64 characters that is not taken."""
+    found, number = name[:_LONGEST], 1
+    while found in taken:
+        number += 1
+        ending = f"_{number}"
+        found = name[: _LONGEST - len(ending)] + ending
+    return found

@@ -1,0 +1,176 @@
+"""The session that the tools of one document share: settings, credentials, connections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.auth.credentials import Credentials, OriginPolicy
+from openapi_tools.errors import CallError, NotPicklableError, SettingsError
+from openapi_tools.forks import importing
+from openapi_tools.model import Operation
+from openapi_tools.observability.observers import Observers
+from openapi_tools.options import DEFAULT_SETTINGS, credentials_of, kind_of, members_of
+from openapi_tools.redaction import Redactor
+from openapi_tools.requests.server_urls import named_origins, origin_of, server_url, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx
+    import httpx2
+
+    from openapi_tools.model import SecurityScheme, Server
+    from openapi_tools.settings import Settings
+    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.transport.sender import Answer, Sender
+
+_USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The origin of a document.
+
+    Attributes:
+        servers: The document's own; by default credentials are for the first of them.
+        public: Whether it came from a public address.
+        origin: Of the URL that it was fetched from; empty for files and values.
+    """
+
+    servers: tuple[Server, ...] = ()
+    public: bool = False
+    origin: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """The state that the calls of one toolset share: settings, credentials, connections.
+
+    Attributes:
+        client_brings: Whether the user's client sends credentials itself.
+        check_answer: Compares an answer with the document and returns the differences.
+        is_placed: Whether the server has answered with another status than 404.
+        mounts: Number of coordinators that hold its tools; the last one closes it.
+        toolset: Returns the toolset that was made last, while it lives.
+    """
+
+    settings: Settings
+    credentials: Credentials
+    redactor: Redactor
+    provenance: Provenance
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None
+    client_brings: bool = False
+    check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
+    is_placed: bool = False
+    mounts: int = 0
+    toolset: Callable[[], Toolset | None] | None = None
+    _observers: Observers | None = None
+    _origins: frozenset[str] | None = None
+    _sender: Sender | None = None
+
+    @property
+    def observers(self) -> Observers:
+        """The subscribers and the telemetry of calls."""
+        with importing:  # tools may be called from several threads
+            if self._observers is None:
+                self._observers = Observers(
+                    lambda operation: server_url(operation, self.settings), self.redactor.text
+                )
+            return self._observers
+
+    @property
+    def sender(self) -> Sender:
+        """The sender with the connections, made for the first call."""
+        with importing:
+            from openapi_tools.transport.sender import Sender
+
+            if self._sender is None:
+                self._sender = Sender(self.settings, self.client, public=self.provenance.public)
+            return self._sender
+
+    def home(self) -> OriginPolicy:
+        """Return `bounds` for the document's own server."""
+        return self.bounds(Operation("GET", "/", servers=self.provenance.servers))
+
+    def bounds(self, operation: Operation) -> OriginPolicy:
+        """Return where an operation is called, and where credentials may go.
+
+        Raises:
+            CallError: The operation has no usable server.
+        """
+        return OriginPolicy(
+            server_url(operation, self.settings),
+            self.origins,
+            self.provenance.origin,
+            lenient=self.settings.anonymous or self.settings.dry_run,
+            client_brings=self.client_brings,
+        )
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """The origins that may get credentials."""
+        if self._origins is None:
+            self._origins = named_origins(self.settings)
+        if not self._origins:
+            with suppress(CallError):
+                own = origin_of(url_of(self.provenance.servers, self.settings))
+                # The user chose the URL of a document, not the servers that it names today.
+                if self.provenance.origin in ("", own):
+                    self._origins = frozenset({own})
+        return self._origins
+
+    def __reduce__(self) -> Any:
+        reason = "tools share connections and credentials, which are neither pickled nor copied"
+        raise NotPicklableError(f"{reason}; load or import them again where they are needed.")
+
+
+def settings_of(given: Any) -> Settings:
+    """Return settings from a mapping or None, or raise SettingsError for anything else."""
+    if given is None or given is DEFAULT_SETTINGS:
+        defaults: Settings = DEFAULT_SETTINGS
+        return defaults
+    from openapi_tools.settings import Settings
+
+    if isinstance(given, Settings):
+        return given
+    if isinstance(given, Mapping):
+        return Settings(**members_of(given, None, "settings"))
+    raise SettingsError(f"settings: give Settings(base_url=…, …), not {kind_of(given)}.")
+
+
+def open_session(
+    settings: Settings | None = None,
+    *,
+    credentials: Mapping[str, Any] | None = None,
+    schemes: Mapping[str, SecurityScheme] | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    provenance: Provenance | None = None,
+) -> Session:
+    """Return a session; it connects when a tool is called.
+
+    Raises:
+        CredentialsError: A scheme that the document does not have, or a wrong kind of value.
+        SettingsError: Settings or a client of another type.
+        MissingExtraError: The settings ask for `transport="fast"`, and httptools is not installed.
+    """
+    settings, redactor = settings_of(settings), Redactor()
+    given, own = credentials_of(credentials), schemes or {}
+    known = Credentials(given, own, redactor=redactor, ca_file=settings.ca_file)
+    brings, found = brings_identity(client), provenance or Provenance()
+    session = Session(settings, known, redactor, found, client, brings)
+    if client is not None or settings.transport == "fast":
+        _ = session.sender  # raises for an unusable client or a missing extra
+    return session
+
+
+def brings_identity(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bool:
+    """Tell whether a client of the user's sends credentials or other headers by itself."""
+    if client is None:
+        return False
+    headers = getattr(client, "headers", ())
+    return getattr(client, "auth", None) is not None or any(
+        name.lower() not in _USUAL_HEADERS for name in headers
+    )
