@@ -66,6 +66,7 @@ class Toolset:
         self._notes: dict[str, list[str]] = {}
         self._defined: Definitions | None = None
         self._finder: Finder | None = None
+        self._whole: Toolset | None = None
 
     @classmethod
     def union(cls, *toolsets: Toolset) -> Toolset:
@@ -139,7 +140,9 @@ class Toolset:
             SettingsError: It is not a selection.
         """
         wanted = Select.of(select)
-        return self.with_tools(tool for tool in self if wanted is None or wanted.takes(tool))
+        made = self.with_tools(tool for tool in self if wanted is None or wanted.takes(tool))
+        made._whole = self._whole or self  # noqa: SLF001 -- its own
+        return made
 
     def with_tools(self, tools: Iterable[OperationTool], remarks: Iterable[str] = ()) -> Toolset:
         """Return a toolset of other tools and with more warnings; client and document stay."""
@@ -225,7 +228,14 @@ class Toolset:
 
     def _found(self) -> Finder:
         if self._finder is None:
-            self._finder = search_room.finder.Finder(self)
+            kind = search_room.finder.Finder
+            if self._whole is not None:
+                self._finder = self._whole._found().only(self)  # noqa: SLF001 -- its own
+            elif self._parts and self._reaches is None:
+                finders = [part._found() for part in self._parts]  # noqa: SLF001 -- its own
+                self._finder = kind.joined(self, finders)
+            else:
+                self._finder = kind.of(self, self.session.settings)
         return self._finder
 
     async def call(

@@ -1,0 +1,115 @@
+"""Which tools a search finds, and in which order."""
+
+import pytest
+
+from openapi_tools import Toolset, load_tools
+from openapi_tools.errors import SettingsError
+
+
+def document(title, *operations):
+    paths = {}
+    for method, path, summary in operations:
+        answers = {"200": {"description": "OK"}}
+        paths.setdefault(path, {})[method] = {"summary": summary, "responses": answers}
+    return {"openapi": "3.1.0", "info": {"title": title, "version": "1"}, "paths": paths}
+
+
+SHOP = document(
+    "Shop",
+    ("get", "/orders", "List the orders"),
+    ("post", "/orders", "Place an order"),
+    ("get", "/products", "List the products"),
+    ("delete", "/products/{productId}", "Remove a product from the shop"),
+    ("get", "/shippingAddresses", "List addresses"),
+)
+ZOO = document(
+    "Zoo", ("get", "/animals", "List the animals"), ("get", "/orders", "Zoological orders")
+)
+
+
+def names(toolset, query, limit=8):
+    return [hit.tool.name for hit in toolset.search(query, limit)]
+
+
+@pytest.fixture
+def shop():
+    return load_tools(SHOP)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("placing orders", "post_orders"),
+        ("REMOVE PRODUCTS", "delete_products_product_id"),
+        ("shipping address", "get_shipping_addresses"),
+        ("what are the products", "get_products"),
+    ],
+)
+def test_the_best_tool_comes_first(shop, query, first):
+    assert names(shop, query)[0] == first
+
+
+def test_hits_have_their_tool_and_fall_in_score(shop):
+    hits = shop.search("list orders")
+
+    assert [hit.tool for hit in hits] == [shop[hit.tool.name] for hit in hits]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(hit.score > 0 for hit in hits)
+
+
+@pytest.mark.parametrize("query", ["", "  \n ", "the of and", "xylophone", "!?/{}", "\ud800"])
+def test_a_query_without_a_match_finds_nothing(shop, query):
+    assert shop.search(query) == []
+
+
+@pytest.mark.parametrize("query", [None, 3, b"orders", ["orders"]])
+def test_a_query_is_a_text(shop, query):
+    with pytest.raises(SettingsError, match="query: give words"):
+        shop.search(query)
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 2.0, "8", None])
+def test_a_limit_is_a_number_above_zero(shop, limit):
+    with pytest.raises(SettingsError, match="limit: give a number above 0"):
+        shop.search("orders", limit)
+
+
+def test_several_lines_share_the_hits_in_turn(shop):
+    assert names(shop, "place order\nremove product", 2) == [
+        "post_orders",
+        "delete_products_product_id",
+    ]
+    both = names(shop, "order\n\norder\nproducts", 8)
+    assert len(both) == len(set(both))
+
+
+def test_equal_scores_keep_the_order_of_the_document(shop):
+    assert names(shop, "list", 3) == [
+        tool.name for tool in shop if tool.name in names(shop, "list", 3)
+    ]
+
+
+def test_a_selection_finds_its_own_tools_only(shop):
+    reads = shop.select({"methods": ["get"]})
+
+    assert names(reads, "orders") == ["get_orders"]
+    assert names(reads.select({"paths": ["/products"]}), "orders products") == ["get_products"]
+
+
+def test_a_union_searches_all_documents_and_knows_their_new_names(shop):
+    both = Toolset.union(shop, load_tools(ZOO))
+
+    assert set(names(both, "orders")) >= {"shop_get_orders", "zoo_get_orders"}
+    assert names(both, "animals") == ["get_animals"]
+    assert names(both.select({"names": ["zoo_*"]}), "orders") == ["zoo_get_orders"]
+    assert all(hit.tool is both[hit.tool.name] for hit in both.search("orders"))
+
+
+def test_a_union_of_selections_keeps_to_them(shop):
+    both = Toolset.union(load_tools(ZOO), shop.select({"methods": ["post"]}))
+
+    assert sorted(names(both, "list orders products")) == [
+        "get_animals",
+        "get_orders",
+        "post_orders",
+    ]
