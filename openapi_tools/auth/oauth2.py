@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from openapi_tools.errors import CredentialsError, NotPicklableError, bare
-from openapi_tools.options import VARIABLE, from_environment
+from openapi_tools.options import VARIABLE, from_environment, nearest
 from openapi_tools.redaction import MASK, Secret
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ class OAuth2:
         unknown = [name for name in members if name not in known]
         if unknown:
             # The name may be a secret in the wrong place, so only a near miss is shown.
-            close = difflib.get_close_matches(str(unknown[0]), known, n=1)
+            close = nearest(unknown[0], sorted(known), most=1)
             hint = f"; did you mean {close[0]!r}?" if close else f"; there are {sorted(known)}."
             _refuse(f"{len(unknown)} of the given members do not exist{hint}")
         if not expand:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from click.core import ParameterSource
 from openapi_tools.cli import CREDENTIALS, as_json, clean, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import CallError, OpenAPIToolsError
+from openapi_tools.options import close_names
 from openapi_tools.redaction import redacted
 from openapi_tools.requests.request_auth import preview_of
 from openapi_tools.tools.guardrails import require_approval
@@ -183,10 +183,9 @@ def read_json_argument(text: str) -> dict[str, Any]:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=3)
-    if close:
-        return f"no argument is named {name!r:.100}; did you mean {' or '.join(close)}?"
-    return f"no argument is named {name!r:.100}; there are {', '.join(known) or 'none'}."
+    close = close_names(name, known)
+    hint = f"; there are {', '.join(known) or 'none'}." if close == "." else close
+    return f"no argument is called {name!r:.100}{hint}"
 
 
 def _read(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any:

@@ -6,7 +6,6 @@ secret stands on a command line.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -22,6 +21,7 @@ from openapi_tools.json_values import unescape
 from openapi_tools.options import Select
 from openapi_tools.redaction import Secret
 from openapi_tools.tools.session import settings_of
+from openapi_tools.tools.toolset import no_such_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -238,10 +238,7 @@ def tool_of(toolset: Toolset, name: str) -> OperationTool:
     """
     if name in toolset:
         return toolset[name]
-    names = [tool.name for tool in toolset]
-    close = difflib.get_close_matches(name, names, n=3) or [n for n in names if name in n][:3]
-    hint = f"; did you mean {' or '.join(close)}?" if close else f" among {len(names)} tools."
-    raise click.UsageError(f"no tool is named {name!r:.100}{hint}")
+    raise click.UsageError(no_such_tool(name, [tool.name for tool in toolset]))
 
 
 def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ Spec: Overlay Specification 1.0.0 and 1.1.0.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from openapi_tools.errors import InvalidOverlay
 from openapi_tools.json_paths import Queries, QueryError
 from openapi_tools.json_values import compact, pointer, same
+from openapi_tools.options import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,7 +119,7 @@ def _check(
             if not isinstance(value, kind):
                 raise overlay.error(f"is not {name}.", *place, key)
         elif not key.startswith("x-"):
-            names = difflib.get_close_matches(key, known, n=2) or known
+            names = nearest(key, known, most=2) or known
             hint = f"did you mean {' or '.join(map(repr, names))}? Extensions begin with 'x-'."
             raise overlay.error(f"{key!r:.60} is unknown; {hint}", *place, key)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import weakref
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools import code as code_room
 from openapi_tools import search as search_room
-from openapi_tools.options import Select, functions_of
+from openapi_tools.options import Select, close_names, functions_of
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
@@ -403,7 +402,7 @@ def _room(module: str) -> Any:
 
 
 def no_such_tool(name: object, names: list[str]) -> str:
-    """Return the message for an unknown tool, with close names."""
-    close = difflib.get_close_matches(str(name), names, n=3)
-    hint = f"; close names: {', '.join(close)}" if close else f" among {len(names)} tools"
-    return f"no tool is called {excerpt(repr(name), 100)}{hint}."
+    """Return the message for an unknown tool, with the nearest names."""
+    close = close_names(name, names)
+    hint = f" among {len(names)} tools." if close == "." else close
+    return f"no tool is called {excerpt(repr(name), 100)}{hint}"

@@ -191,7 +191,7 @@ def test_a_value_is_read_by_the_schema_of_its_argument(run, kinds, pairs, expect
 
 MISREAD = [
     (["text"], "'text' is not of the form name=value"),
-    (["=x"], "no argument is named ''"),
+    (["=x"], "no argument is called ''"),
     (["txt=1"], "did you mean text"),
     (["zzzzzz=1"], "there are text, state"),
     (["count=five"], "count: 'five' is not valid JSON, but integer is expected"),

@@ -124,7 +124,7 @@ async def test_tools_have_all_hints_and_answers_their_form(mode, api, tmp_path):
     assert (missing.is_error, missing.structured_content) == (True, None)
     assert [content.type for content in photo.content] == ["image"]
     assert unknown.code == types.INVALID_PARAMS
-    assert "close names: get_pet, " in unknown.message
+    assert "did you mean get_pet or " in unknown.message
     assert [answer.is_error for answer in together] == [False] * PARTIES
 
 
@@ -360,7 +360,7 @@ async def test_any_tools_are_served(mode):
         {}, mode=mode, toolset=(tool for tool in toolset if tool.name != "b")
     ) as some:
         listed = await some.list_tools()
-        with pytest.raises(MCPError, match=r"no tool is called 'a'; close names: a2, a1\."):
+        with pytest.raises(MCPError, match=r"no tool is called 'a'; did you mean a2 or a1\?"):
             await some.call_tool("a", {})
         with pytest.raises(MCPError, match=r"no tool is called 'b' among 2 tools\."):
             await some.call_tool("b", {})

@@ -225,7 +225,7 @@ def test_an_unknown_tool_is_a_key_error_that_names_close_ones():
     toolset = load_tools(document(PATHS))
 
     assert "list_pets" in toolset
-    with pytest.raises(KeyError, match="close names: list_pets"):
+    with pytest.raises(KeyError, match="did you mean list_pets"):
         toolset["list_pet"]
 
 

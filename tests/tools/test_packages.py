@@ -245,7 +245,7 @@ async def test_members_and_credentials_reach_the_wire(pets, recorder):
     assert (received.method, received.target) == ("GET", "/cats")
     assert received.header("x-key") == "s3cret"
     assert refused.error["type"] == "invalid_input"
-    assert "close names: get_cat" in str(unknown)
+    assert "did you mean get_cat" in str(unknown)
 
 
 async def test_a_client_of_ones_own_is_used_and_stays_open(pets, recorder, library):
