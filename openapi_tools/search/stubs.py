@@ -1,7 +1,7 @@
-"""Tools as short typed text for a model: stubs of one line, and longer descriptions.
+"""Tools as short typed text for a model: stubs of one line, and descriptions.
 
-All text of a document is shown on one line without hidden and control characters, and names that
-are not identifiers are quoted: a document cannot write a line of its own.
+All text of a document is on one line, without hidden and control characters, and names that are
+not identifiers are quoted: a document cannot write a line of its own.
 """
 
 from __future__ import annotations
@@ -16,136 +16,210 @@ from openapi_tools.search.producers import parts
 from openapi_tools.visible_text import cut, plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openapi_tools.search.finder import Hit
 
     Needs = Mapping[str, Sequence[str]]
 
-_OPTIONAL = 90
-"""Characters of optional arguments in a stub; required ones are never left out."""
-_ANSWER = 70
-_WORDS = 70
-_LONG = 260
-"""Characters of a stub from which on its answer and words are shorter."""
+_ROOM = 420
+"""Characters of a stub with room; required arguments are never left out."""
+_ANSWERED = 1900
+"""Characters of all stubs of a search."""
+_SHAPE = (30, 90)
+_WORDS = (40, 70)
+_OPTIONAL = 24
+_TYPE = 48
+_NEEDS = 90
 _SHOWN = 2
-"""Producers of an argument in a stub."""
-_VALUES = 48
+_DESCRIBED = 4000
+_TOLD = 1000
+_LISTED = 2000
+_LONG_TYPE = 120
+_EXPLAINED = 140
+_ANSWER = 400
+_SOME = 12
+"""Characters of parts of a description, and members that are listed."""
 _NAME = 40
-_MEMBERS = 4
-_DEEPEST = 2
-_MOST = 400
+_MEMBERS = 300
+_BRANCHES = 3
+_DEEPEST = 8
 _NULL = {"type": "null"}
 _HOLDING = frozenset({"$ref", "properties", "items", "allOf", "anyOf", "oneOf"})
-_NAMES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
-_NAMES |= {"object": "dict", "array": "list", "null": "None"}
-_FIRST = ("id", "name", "title", "number", "key", "slug", "login", "status", "state")
+_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+_TYPES |= {"object": "dict", "array": "list"}
+_FIRST = frozenset({"id", "name", "title", "number", "key", "slug", "login", "status", "state"})
 _LINKS = re.compile(r"(?:_|\b)(?:ur[li]|href|links?)$|Ur[li]$", re.IGNORECASE)
-_OTHER = re.compile(r"\W", re.ASCII)
+_OTHER = re.compile(r"\W+", re.ASCII)
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 
 
 def stubs(hits: Iterable[Hit], *, python: bool = False) -> str:
-    """Return the stubs of a search's hits, and lines on what they need, each said once in a row."""
+    """Return the stubs of a search's hits, each with lines on what it needs first.
+
+    Such a line is not repeated as long as it holds. More hits have shorter stubs: eight of them
+    take some 500 tokens. `python` is as for `stub`.
+    """
+    listed = list(hits)
+    room = min(_ROOM, _ANSWERED // max(1, len(listed)))
     lines: list[str] = []
     said: dict[str, str] = {}
-    for hit in hits:
-        lines.append(_line(hit.tool, python=python))
-        for arguments, names in _needs(hit.needs, _SHOWN, python=python).items():
-            if said.get(arguments) != names:
-                said[arguments] = names
-                lines.append(f"  # {arguments}: from {names}")
+    for hit in listed:
+        new = {
+            arguments: names
+            for arguments, names in _needs(hit.needs, _named(python)).items()
+            if said.get(arguments) != names
+        }
+        said |= new
+        below = _below(new)
+        lines += [_line(hit.tool, room - len("".join(below)), _named(python)), *below]
     return "\n".join(lines)
 
 
 def stub(tool: Any, needs: Needs | None = None, *, python: bool = False) -> str:
-    """Return one tool as a typed signature, with words, the answer's shape and its needs.
+    """Return a tool as a typed signature with its answer's shape and words, and what it needs.
+
+    For instance, with optional arguments after `*`:
+
+        issues_create(owner: str, title: str|int, *, body: str, …+5) -> issue{id, …}  # Create one
+          # owner: from search_repos
 
     Args:
         tool: The tool.
         needs: Its producers, as of `Producers.of`.
-        python: Whether names are those of `python_name`, as programs use them.
+        python: Whether names are those of `python_name`, for programs.
     """
-    found = _needs(needs or {}, _SHOWN, python=python).items()
-    lines = [f"  # {arguments}: from {names}" for arguments, names in found]
-    return "\n".join([_line(tool, python=python), *lines])
+    line = _line(tool, _ROOM, _named(python))
+    return "\n".join([line, *_below(_needs(needs or {}, _named(python)))])
 
 
 def describe(tool: Any, needs: Needs | None = None) -> str:
-    """Return a tool with its whole description, every argument, its needs and its answer."""
-    return stub(tool, needs)
+    """Return a tool with its whole description, every argument, its needs and its answer.
+
+    It has at most some 4,000 characters, and says what it leaves out.
+    """
+    schema, answer = tool.input_schema, tool.answer_schema
+    lines = [f"{tool.name}: {_one_line(f'{tool.method} {tool.path}', 4 * _NAME)}"]
+    told = plain_text(tool.description, _TOLD).splitlines()
+    lines += [f"> {_one_line(line, _TOLD)}" for line in told if line.strip()]
+    lines += ["Arguments:", *_explained(schema)]
+    found = _needs(needs or {}, _plain, _SOME)
+    lines += ["Needs first:"] * bool(found)
+    lines += [f"  {arguments}: from {names}" for arguments, names in found.items()]
+    if answer is not None:
+        lines.append(f"Answer: {_type(answer, answer, _ANSWER)}")
+    text = "\n".join(lines)
+    return text if len(text) <= _DESCRIBED else f"{text[:_DESCRIBED]}\n… cut"
+
+
+def _explained(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each argument, required ones first, and for the members of objects."""
+    properties, required = schema.get("properties", {}), set(schema.get("required", ()))
+    room = _LISTED
+    listed = sorted(properties, key=lambda each: each not in required)
+    for place, name in enumerate(listed):
+        lines = [_argument(name, properties[name], schema, name in required)]
+        lines += _inner(properties[name], schema)
+        room -= sum(map(len, lines))
+        if room < 0 and name not in required:
+            rest = ", ".join(map(_plain, listed[place : place + _SOME]))
+            more = ", …" if listed[place + _SOME :] else ""
+            yield f"  and {len(listed) - place} more: {rest}{more}"
+            return
+        yield from lines if room > 0 else lines[:1]
+
+
+def _argument(name: str, node: Any, root: Mapping[str, Any], required: bool) -> str:
+    _, merged = _merged(node, root)
+    shown = [f"  {_plain(name)}: {_type(node, root, _LONG_TYPE)}", *["required"] * required]
+    if "default" in merged:
+        shown.append(f"default {_plain(merged['default'])}")
+    words = _one_line(str(merged.get("description", "")), _EXPLAINED)
+    return f"{', '.join(shown)}{words and f'. {words}'}"
+
+
+def _inner(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines for the members of an object, or of those in a list."""
+    _, merged = _merged(node, root)
+    if "items" in merged:
+        _, merged = _merged(merged["items"], root)
+    needed, members = set(merged["required"]), merged["properties"]
+    for name in islice(sorted(islice(members, _MEMBERS), key=lambda e: e not in needed), _SOME):
+        yield f"  {_argument(name, members[name], root, name in needed)}"
+    if len(members) > _SOME:
+        yield f"    and {len(members) - _SOME} more members"
 
 
 def python_name(name: str) -> str:
-    """Return a name as a Python identifier that is not a keyword: `from_`, `x_id`, `_1st`."""
+    """Return a name as an identifier of Python that is not a keyword: `from_`, `x_id`, `_1st`."""
     made = _OTHER.sub("_", name) or "_"
     made = f"_{made}" if made[0].isdigit() else made
     return f"{made}_" if keyword.iskeyword(made) else made
 
 
-def _line(tool: Any, *, python: bool) -> str:
+def _line(tool: Any, room: int, named: Callable[[str], str]) -> str:
+    """Return the stub; what has no room is left out or cut, but for required arguments."""
     schema, answer = tool.input_schema, tool.answer_schema
     properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
     given = [
-        _shown(each, properties.get(each), schema, _VALUES, python=python) for each in required
+        f"{named(name)}: {_type(properties.get(name), schema, _TYPE // (1 + len(required) // 8))}"
+        for name in required
     ]
-    others = [
-        _shown(name, node, schema, _VALUES // 2, python=python)
-        for name, node in islice(properties.items(), _MOST)
-        if name not in required
-    ]
-    if others:
-        given += ["*", *_fitting(others, _OPTIONAL)]
-    head = f"{python_name(tool.name) if python else tool.name}({', '.join(given)})"
-    shape = "" if answer is None else f" -> {_type(answer, answer, _Room(_ANSWER))}"
-    words = _sentence(tool.description, _WORDS)
-    place = _one_line(f"{tool.method} {tool.path}", _WORDS)
-    return f"{head}{shape}" if words == place else f"{head}{shape}  # {words}"
+    others = [name for name in _ordered(tool, properties) if name not in required]
+    room -= len(tool.name) + sum(map(len, given))
+    shape = "" if answer is None else f" -> {_type(answer, answer, _within(room // 3, _SHAPE))}"
+    words = _sentence(tool.description, _within(room - len(shape) - 2 * _OPTIONAL, _WORDS))
+    if words == _one_line(f"{tool.method} {tool.path}", _WORDS[1]):
+        words = ""
+    room -= len(shape) + len(words)
+    optional = (f"{named(name)}: {_type(properties[name], schema, _TYPE // 2)}" for name in others)
+    given += ["*", *_fitting(optional, len(others), max(room, _OPTIONAL))] if others else []
+    return f"{named(tool.name)}({', '.join(given)}){shape}{words and f'  # {words}'}"
 
 
-def _shown(argument: str, node: Any, root: Mapping[str, Any], room: int, *, python: bool) -> str:
-    name = python_name(argument) if python else _plain(argument)
-    return f"{name}: {_type(node, root, _Room(room))}"
+def _ordered(tool: Any, properties: Mapping[str, Any]) -> list[str]:
+    """Return the names of arguments, those of the body of a write first."""
+    names = list(islice(properties, _MEMBERS))
+    if tool.method not in ("", "GET", "HEAD"):
+        others = {each.argument for each in tool.operation.parameters}
+        names.sort(key=others.__contains__)
+    return names
 
 
-def _fitting(texts: list[str], room: int) -> Iterator[str]:
+def _within(value: int, bounds: tuple[int, int]) -> int:
+    return min(max(value, bounds[0]), bounds[1])
+
+
+def _fitting(texts: Iterable[str], count: int, room: int) -> Iterator[str]:
     """Yield the texts that have room, and how many have none."""
     for place, text in enumerate(texts):
         room -= len(text) + 2
-        if room < 0 and len(texts) - place > 1:
-            yield f"…+{len(texts) - place}"
+        if room < 0 and place < count - 1:
+            yield f"…+{count - place}"
             return
         yield text
 
 
-class _Room:
-    """The characters and schemas that are left for a type."""
-
-    def __init__(self, chars: int) -> None:
-        self.chars = chars
-        self.schemas = _MOST
-
-
-def _type(node: Any, root: Mapping[str, Any], room: _Room, depth: int = 0) -> str:
-    """Return a schema as a type: `str`, `'open'|'closed'`, `list[Issue{id, title, …}]`."""
-    room.schemas -= 1
-    if room.schemas < 0 or depth > _DEEPEST:
+def _type(node: Any, root: Mapping[str, Any], room: int, depth: int = 0, level: int = 0) -> str:
+    """Return a schema as a type: `str`, `'open'|'closed'`, `list[issue{id, title, …}]`."""
+    if level > _DEEPEST:
         return "any"
     title, merged = _merged(node, root)
     if isinstance(merged.get("enum"), list):
-        return _values(merged["enum"], room.chars)
-    branches = [each for each in merged["branches"] if each != _NULL]
-    if branches and not merged["properties"]:
-        found = dict.fromkeys(_type(each, root, room, depth) for each in branches[:_MEMBERS])
-        return "|".join(found)
+        return _values(merged["enum"], room)
     kind = merged.get("type")
     kinds = [each for each in (kind if isinstance(kind, list) else [kind]) if each != "null"]
+    if merged["branches"] and not merged["properties"]:
+        chosen = [each for each in merged["branches"] if each != _NULL][:_BRANCHES]
+        share = room // max(1, len(chosen))
+        found = dict.fromkeys(_type(each, root, share, depth, level + 3) for each in chosen)
+        return "|".join(found) or "None"
     if "items" in merged or kinds == ["array"]:
-        item = _type(merged.get("items"), root, room, depth)
+        item = _type(merged.get("items"), root, room - 6, depth, level + 1)
         return "list" if item == "any" else f"list[{item}]"
     if merged["properties"]:
         return _object(title, merged, root, room, depth)
-    return "|".join(dict.fromkeys(_NAMES.get(str(each), "any") for each in kinds)) or "None"
+    return "|".join(dict.fromkeys(_TYPES.get(str(each), "any") for each in kinds)) or "None"
 
 
 def _merged(node: Any, root: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -158,7 +232,7 @@ def _merged(node: Any, root: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
             if key == "properties" and isinstance(value, dict):
                 made[key] = {**value, **made[key]}
             elif key == "required" and isinstance(value, list):
-                made[key] += value
+                made[key] += [each for each in value if isinstance(each, str)]
             elif key in ("anyOf", "oneOf") and isinstance(value, list):
                 made["branches"] += value
             elif key == "const":
@@ -169,69 +243,84 @@ def _merged(node: Any, root: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _object(
-    title: str, merged: dict[str, Any], root: Mapping[str, Any], room: _Room, depth: int
+    title: str, merged: dict[str, Any], root: Mapping[str, Any], room: int, depth: int
 ) -> str:
     """Return an object as its name and some members, the telling ones first."""
-    name = _OTHER.sub("_", title.rpartition(".")[2])[:_NAME]
-    if depth > 1:
+    name = _OTHER.sub("_", title.rpartition(".")[2])[:_NAME].strip("_")
+    members, required = merged["properties"], set(merged["required"])
+    if depth and room < _NAME // 2:
         return name or "dict"
-    required = {each for each in merged["required"] if isinstance(each, str)}
+    holds = depth == 0 and _FIRST.isdisjoint(members)
+    lists = {each for each in islice(members, _MEMBERS) if holds and _is_list(members[each], root)}
     shown: list[str] = []
-    members = merged["properties"]
-    if not depth and members.keys().isdisjoint(_FIRST):  # an envelope
-        required = {each for each in members if _type(members[each], root, room).startswith("list")}
-    for member in sorted(members, key=lambda each: _order(each, required)):
-        text, inner = _plain(member), members[member]
-        if depth == 0 and isinstance(inner, dict) and not _HOLDING.isdisjoint(inner):
-            kind = _type(inner, root, room, 1)
+    room -= len(name) + 5
+    for member in sorted(islice(members, _MEMBERS), key=lambda e: _order(e, lists, required)):
+        text = _plain(member)
+        if depth == 0 and (member in lists or room > 2 * _NAME):
+            kind = _type(members[member], root, room - len(text) - 2, 1, 1)
             text = f"{text}: {kind}" if "{" in kind else text
-        room.chars -= len(text) + 2
-        if room.chars < 0 and shown:
+        room -= len(text) + 2
+        if room < 0 and shown:
             return f"{name}{{{', '.join(shown)}, …}}"
         shown.append(text)
     return f"{name}{{{', '.join(shown)}}}"
 
 
-def _order(name: str, required: set[str]) -> tuple[bool, bool, bool]:
-    return name not in _FIRST, bool(_LINKS.search(name)), name not in required
+def _is_list(node: Any, root: Mapping[str, Any]) -> bool:
+    """Tell whether a member holds a list of objects, as envelopes do."""
+    items = [part["items"] for _, part in parts(node, root) if isinstance(part.get("items"), dict)]
+    return any(not _HOLDING.isdisjoint(item) for item in items)
+
+
+def _order(name: str, lists: set[str], required: set[str]) -> tuple[bool, ...]:
+    return name not in lists, name not in _FIRST, bool(_LINKS.search(name)), name not in required
 
 
 def _values(values: list[Any], room: int) -> str:
     """Return values as `'open'|'closed'|…`."""
     shown: list[str] = []
-    for place, value in enumerate(values):
-        text = _plain(value) if not isinstance(value, str) else repr(_one_line(value, _NAME))
+    for value in islice(values, _MEMBERS):
+        text = repr(_one_line(value, _NAME)) if isinstance(value, str) else _plain(value)
         room -= len(text) + 1
-        if room < 0 and place:
+        if room < 0 and shown:
             return "|".join([*shown, "…"])
         shown.append(text)
-    return "|".join(shown)
+    return "|".join(shown) or "any"
 
 
-def _needs(needs: Needs, most: int, *, python: bool) -> dict[str, str]:
-    """Return producers by argument; arguments with equal ones share an entry."""
+def _needs(needs: Needs, named: Callable[[str], str], most: int = _SHOWN) -> dict[str, str]:
+    """Return producers by arguments; those with equal ones share an entry."""
     found: dict[str, list[str]] = {}
     for argument, names in needs.items():
-        named = ", ".join(map(python_name, names[:most]) if python else names[:most])
-        shown = python_name(argument) if python else _plain(argument)
-        found.setdefault(named, []).append(shown)
+        shown = [named(name) for name in names[:most]]
+        fits = most > _SHOWN or sum(map(len, shown)) <= _NEEDS
+        found.setdefault(", ".join(shown if fits else shown[:1]), []).append(named(argument))
     return {", ".join(arguments): names for names, arguments in found.items()}
 
 
+def _below(needs: Mapping[str, str]) -> list[str]:
+    return [f"  # {arguments}: from {names}" for arguments, names in needs.items()]
+
+
+def _named(python: bool) -> Callable[[str], str]:
+    return python_name if python else _plain
+
+
 def _plain(value: Any) -> str:
-    """Return a name as it is, if that is an identifier, else as JSON."""
+    """Return a name, quoted if it is not an identifier, or another value as JSON."""
     if isinstance(value, str) and value.isascii() and value.isidentifier():
-        return value if len(value) <= _NAME * 2 else f"{value[: _NAME * 2]}…"
+        return value[: 2 * _NAME]
     if isinstance(value, str):
-        return json.dumps(_one_line(value, _NAME * 2), ensure_ascii=False)
-    return _one_line(json.dumps(value, default=str)[: _NAME * 2], _NAME)
+        return json.dumps(_one_line(value, _NAME), ensure_ascii=False)
+    return _one_line(json.dumps(value, default=str)[: 2 * _NAME], _NAME)
 
 
 def _sentence(text: str, limit: int) -> str:
-    first = _SENTENCE.split(text.strip().partition("\n")[0], maxsplit=1)[0]
-    return _one_line(first, limit)
+    """Return the first sentence of a text."""
+    line = _one_line(text.strip().partition("\n")[0], 4 * limit)
+    return cut(_SENTENCE.split(line, maxsplit=1)[0], limit)
 
 
 def _one_line(text: str, limit: int) -> str:
     """Return a text of a document as visible text on one line."""
-    return cut(" ".join(plain_text(text, limit * 2).split()), limit)
+    return cut(" ".join(plain_text(text, 2 * limit).split()), limit)
