@@ -83,6 +83,8 @@ class DefaultSettings:
     trace_context = False
     cache = True
     stale = False
+    synonyms: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    embed = None
     transport: Final = "auto"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable  # noqa: TC003 -- pydantic reads the annotations
 from pathlib import Path  # noqa: TC003 -- pydantic reads the annotations
@@ -143,6 +144,11 @@ class Settings(BaseModel):
             same document need not parse it; docs/cache.md has more.
         stale: Where the server of a document's URL cannot be reached, take the copy in the cache;
             `toolset.warnings` then says how old that is.
+        synonyms: Words for the search over tools, by the word of a query that also finds them:
+            `{"repo": ["repository"]}`.
+        embed: Makes vectors for that search: a function of a list of texts that returns a list of
+            vectors. It is called in the thread of the search, so a slow one, or one that asks a
+            server, belongs into a thread: `await asyncio.to_thread(toolset.search, "…")`.
         transport: What reads answers where no client is given: `"httpx"`, `"fast"` (the extra
             `fast`), or `"auto"`, which is `"fast"` where that extra is installed.
 
@@ -202,6 +208,8 @@ class Settings(BaseModel):
     trace_context: bool = DefaultSettings.trace_context
     cache: bool = DefaultSettings.cache
     stale: bool = DefaultSettings.stale
+    synonyms: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    embed: Callable[..., Any] | None = DefaultSettings.embed
     transport: Literal["auto", "httpx", "fast"] = DefaultSettings.transport
 
     if not TYPE_CHECKING:  # the signature stays the one made of the members
@@ -231,13 +239,13 @@ class Settings(BaseModel):
         meant = f"; did you mean 'http://{url[:_SHOWN]}'?" if _HOST.fullmatch(url) else "."
         raise ValueError(f"the address{shown} begins with neither http:// nor https://{meant}")
 
-    @field_validator("media_types", mode="before")
+    @field_validator("media_types", "synonyms", mode="before")
     @classmethod
-    def _take_one_media_type(cls, kinds: Any) -> Any:
-        if isinstance(kinds, str):
-            return (kinds,)
-        one = isinstance(kinds, dict)
-        return {n: (k,) if isinstance(k, str) else k for n, k in kinds.items()} if one else kinds
+    def _take_one_value(cls, given: Any, info: ValidationInfo) -> Any:
+        if isinstance(given, str) and info.field_name == "media_types":
+            return (given,)
+        one = isinstance(given, dict)
+        return {n: (k,) if isinstance(k, str) else k for n, k in given.items()} if one else given
 
     @field_validator("media_types")
     @classmethod
@@ -251,6 +259,13 @@ class Settings(BaseModel):
                 shown = f"{wrong[0]!r:.{_SHOWN}}" if wrong else "none"
                 raise ValueError(f"{name!r:.{_SHOWN}} needs a media type, not {shown}.")
         return kinds
+
+    @field_validator("embed")
+    @classmethod
+    def _check_embed(cls, embed: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        if inspect.iscoroutinefunction(embed):
+            raise ValueError("give a function that is not async; searches run in a thread.")
+        return embed
 
     @field_validator("credential_origins", "drop", mode="before")
     @classmethod

@@ -20,7 +20,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from platformdirs import user_cache_path
 
 from openapi_tools.errors import SourceError
-from openapi_tools.loading.cache_file import CacheFile, Label, UnusableFileError, write_document
+from openapi_tools.loading.cache_file import (
+    CacheFile,
+    IndexFile,
+    Label,
+    UnusableFileError,
+    is_ours,
+    is_trusted,
+    put,
+    sides,
+    write_document,
+)
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import NO_OVERLAYS, address_of, read_file, read_source
@@ -48,9 +58,9 @@ _ROOM = 1024 * 1024
 _FOLDER = "OPENAPI_TOOLS_CACHE_DIR"
 _NAME = re.compile(r"[0-9a-f]{40}\.index")
 _PART = re.compile(r"new-.+\.part")
+_SIDE = re.compile(r"([0-9a-f]{40})-[0-9a-f]{16}\.search")
 _DAY = 24 * 60 * 60
 _HOUR = 60 * 60
-_OTHERS_WRITE = 0o022
 _log = logging.getLogger("openapi_tools.cache")
 
 
@@ -79,6 +89,7 @@ class Hit(NamedTuple):
 
     entry: Resource
     facts: Facts
+    beside: IndexFile
     remarks: tuple[str, ...] = ()
 
 
@@ -132,7 +143,7 @@ def _find_file(path: Path, settings: Settings, overlays: Overlays) -> Hit | Miss
     uri = os.path.abspath(path)  # noqa: PTH100 -- as `read_file` has it
     name, copy = _look_up("file", uri, settings, overlays)
     if copy is not None and copy.label.stamp == stamp:
-        return _hit(copy, Resource(None, uri, str(path)), reread)
+        return _hit(copy, settings, Resource(None, uri, str(path)), reread)
     found = read_file(path, settings)
     changed = max(stamp[1:3])
     fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
@@ -162,7 +173,7 @@ def _find_text(source: Any, settings: Settings, overlays: Overlays) -> Hit | Mis
     digest = found.digest
     name, copy = _look_up("text", digest, settings, overlays)
     if copy is not None and copy.label.digest == digest:
-        return _hit(copy, Resource(None))
+        return _hit(copy, settings, Resource(None))
     return Miss(found, Slot(name, Label(digest=digest, length=length, kept=int(time.time()))))
 
 
@@ -182,7 +193,7 @@ def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays
         ago = age(time.time() - label.kept)
         remark = f"{label.source} was not read: {error.reason} This is the copy of {ago} ago."
         entry = Resource(None, label.uri, label.source, public=label.public)
-        return _hit(copy, entry, remarks=(remark,))
+        return _hit(copy, settings, entry, remarks=(remark,))
     if fetcher.is_personal:  # the server asked for credentials during the fetch
         return Miss(found)
     if not found.keep:
@@ -191,7 +202,7 @@ def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays
     if copy is not None and (found.data is None or (label.place, label.digest) == (place, digest)):
         fetcher.digest = label.digest
         public = found.public or label.public
-        return _hit(copy, Resource(None, found.uri, found.name, public=public))
+        return _hit(copy, settings, Resource(None, found.uri, found.name, public=public))
     label = Label(
         found.name,
         digest=digest,
@@ -239,6 +250,7 @@ def _open(name: str, settings: Settings, *, whole: bool = False) -> CacheFile | 
 
 def _hit(
     file: CacheFile,
+    settings: Settings,
     entry: Resource,
     again: Callable[[], Any] = lambda: None,
     remarks: tuple[str, ...] = (),
@@ -251,10 +263,11 @@ def _hit(
 
     entry.root = file.root(entry.name, reread)
     path = folder() / file.name
+    index = IndexFile.of(path, file.label, settings)
     with suppress(OSError):
         if time.time() - path.stat().st_mtime > _DAY:  # to spare a write at each load
             os.utime(path)
-    return Hit(entry, file.facts, remarks)
+    return Hit(entry, file.facts, index, remarks)
 
 
 def keep(slot: Slot, document: Document, facts: Facts) -> None:
@@ -263,6 +276,7 @@ def keep(slot: Slot, document: Document, facts: Facts) -> None:
     if document.references.alone and not _is_longer(document.entry, 4 * label.length + _ROOM):
         try:
             _write(slot.name, lambda path: write_document(path, label, facts, document.root))
+            _remove_sides(folder() / slot.name)  # of the copy before
         except OSError as error:
             _log.debug("not written: %s", error.strerror or type(error).__name__)
             return
@@ -271,6 +285,11 @@ def keep(slot: Slot, document: Document, facts: Facts) -> None:
         else:
             return
     _remove(slot.name)
+
+
+def index_of(slot: Slot | None, settings: Settings) -> IndexFile | None:
+    """Return the place of the search index of a document that is to be cached."""
+    return None if slot is None else IndexFile.of(folder() / slot.name, slot.label, settings)
 
 
 def _is_longer(entry: Resource, limit: int) -> bool:
@@ -299,38 +318,19 @@ def folder() -> Path:
 
 
 def _trusted_file(name: str) -> Path | None:
-    """Return a file's path; None unless it is regular and the user's, and its folder, too."""
-    where = folder().absolute()
-    try:
-        status = (where / name).lstat()
-        good = stat.S_ISREG(status.st_mode) and _is_ours(status) and _is_ours(where.stat())
-    except (OSError, ValueError):
-        return None
-    return where / name if good else None
+    """Return a file's path; None unless it and its folder are the user's alone."""
+    path = folder().absolute() / name
+    return path if is_trusted(path) else None
 
 
-def _is_ours(status: os.stat_result) -> bool:
-    """Tell whether a file or folder is the user's own and not writable by others."""
-    if not hasattr(os, "geteuid"):
-        return True  # Windows guards a user's folders by other means
-    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
-
-
-def _write(name: str, fill: Callable[[Path], None]) -> None:
+def _write(name: str, fill: Callable[[Path], Any]) -> None:
     """Fill a file beside the named one, and rename it."""
     where = folder()
     where.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not _is_ours(where.stat()):
+    if not is_ours(where.stat()):
         _log.debug("not written: others can write into the cache's folder")
         return
-    part = where / f"new-{os.urandom(8).hex()}.part"
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    try:
-        fill(part)
-        part.replace(where / name)
-    except BaseException:
-        _remove(part.name)
-        raise
+    put(where / name, fill)
     found = entries()
     size = sum(entry.size for entry in found)
     for entry in reversed(found):
@@ -340,23 +340,37 @@ def _write(name: str, fill: Callable[[Path], None]) -> None:
 
 
 def _remove(name: str) -> bool:
-    """Remove a file, and tell whether it was there."""
+    """Remove a file and those beside it, and tell whether it was there."""
+    path = folder() / name
     with suppress(OSError):
-        (folder() / name).unlink()
+        _remove_sides(path)
+        path.unlink()
         return True
     return False
 
 
+def _remove_sides(path: Path) -> None:
+    for side in sides(path):
+        side.unlink(missing_ok=True)
+
+
 def entries() -> list[Entry]:
-    """Return the files of the package in the folder, unfinished ones too, the last used first."""
-    found: list[Entry] = []
+    """Return the files of the package in the folder, unfinished ones too, the last used first.
+
+    A document's entry counts the files beside it.
+    """
+    found: dict[str, Entry] = {}
     with suppress(OSError):
         for file in os.scandir(folder()):
-            if _NAME.fullmatch(file.name) or _PART.fullmatch(file.name):
+            if any(kind.fullmatch(file.name) for kind in (_NAME, _PART, _SIDE)):
                 with suppress(OSError):  # another process may have removed it
                     status = file.stat(follow_symlinks=False)
-                    found.append(Entry(file.name, status.st_size, status.st_mtime))
-    return sorted(found, key=lambda entry: -entry.used)
+                    found[file.name] = Entry(file.name, status.st_size, status.st_mtime)
+    for name in [*found]:
+        side = _SIDE.fullmatch(name)
+        if side and (whole := found.get(f"{side[1]}.index")):
+            found[whole.name] = whole._replace(size=whole.size + found.pop(name).size)
+    return sorted(found.values(), key=lambda entry: -entry.used)
 
 
 def listed() -> Iterator[tuple[Entry, Label | None]]:

@@ -2,12 +2,15 @@
 
 One table holds them all as JSON: rows `label`, `facts` and `keys`, and one for each path item,
 component and other member, by its JSON Pointer. Each row has a checksum, so that damage which
-SQLite does not notice is found when the row is read.
+SQLite does not notice is found when the row is read. Beside it may be the index of its search.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import sqlite3
+import stat
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -26,6 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from openapi_tools.settings import Settings
+
+_OTHERS_WRITE = 0o022
+_HASH = hashlib.sha256().digest_size
+_SIDES = 4
+"""Indexes that are kept for a document: its tools differ by settings and configurations."""
 _FORMAT = 2
 _SPLIT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
 """Members of the root of which each member is a part of its own."""
@@ -74,6 +83,56 @@ class Label(NamedTuple):
 
 class UnusableFileError(Exception):
     """The file is damaged, or not one that this version of the package has written."""
+
+
+class IndexFile(NamedTuple):
+    """The file of a search index beside a document's: for one copy of it and one form of tools.
+
+    Attributes:
+        path: Of the document's file.
+        form: The copy, and everything that forms its tools.
+    """
+
+    path: Path
+    form: str
+
+    @classmethod
+    def of(cls, path: Path, label: Label, settings: Settings) -> IndexFile:
+        """Return the file for a document's tools as the settings form them."""
+        copy = label._replace(tools=0)
+        return cls(path, repr((__version__, copy, settings.body, settings.media_types)))
+
+    def formed(self, how: str) -> IndexFile:
+        """Return the file for the same tools in another form."""
+        return self._replace(form=f"{self.form}\0{how}")
+
+    def read(self) -> bytes | None:
+        """Return the index that was written; None without one, or for a damaged one."""
+        path = self._own()
+        with suppress(OSError):
+            data = path.read_bytes() if is_trusted(path) else b""
+            return data[_HASH:] if data[:_HASH] == self._sum(data[_HASH:]) else None
+        return None
+
+    def write(self, data: bytes) -> None:
+        """Write an index, unless the document is not in the cache."""
+        if is_trusted(self.path):
+            with suppress(OSError):
+                put(self._own(), lambda path: path.write_bytes(self._sum(data) + data))
+                for old in sides(self.path)[_SIDES:]:
+                    old.unlink()
+
+    def _own(self) -> Path:
+        return self.path.with_name(f"{self.path.stem}-{self._sum(b'').hex()[:16]}.search")
+
+    def _sum(self, data: bytes) -> bytes:
+        return hashlib.sha256(self.form.encode("utf-8", "surrogatepass") + b"\0" + data).digest()
+
+
+def sides(path: Path) -> list[Path]:
+    """Return the index files beside a document's file, the last written first."""
+    found = path.parent.glob(f"{path.stem}-*.search")
+    return sorted(found, key=lambda each: -each.stat().st_mtime)
 
 
 class CacheFile:
@@ -183,6 +242,35 @@ def write_document(path: Path, label: Label, facts: Facts, root: dict[str, Any])
             connection.execute("COMMIT")
     except sqlite3.Error as error:
         raise OSError(str(error)) from None
+
+
+def is_trusted(path: Path) -> bool:
+    """Tell whether a file is regular and the user's alone, and its folder, too."""
+    try:
+        status = path.lstat()
+        return stat.S_ISREG(status.st_mode) and is_ours(status) and is_ours(path.parent.stat())
+    except (OSError, ValueError):
+        return False
+
+
+def is_ours(status: os.stat_result) -> bool:
+    """Tell whether a file or folder is the user's own and not writable by others."""
+    if not hasattr(os, "geteuid"):
+        return True  # Windows guards a user's folders by other means
+    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
+
+
+def put(path: Path, fill: Callable[[Path], Any]) -> None:
+    """Fill a file beside the named one, and rename it."""
+    part = path.with_name(f"new-{os.urandom(8).hex()}.part")
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        fill(part)
+        part.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
 
 
 def _rows(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, bytes, int]]:

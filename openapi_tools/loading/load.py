@@ -33,8 +33,8 @@ from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays,
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
 from openapi_tools.options import Select, credentials_of
 from openapi_tools.requests.server_urls import origin_of
-from openapi_tools.tools.session import Provenance, no_such_tool, open_session, settings_of
-from openapi_tools.tools.toolset import About, Toolset
+from openapi_tools.tools.session import Provenance, open_session, settings_of
+from openapi_tools.tools.toolset import About, Toolset, no_such_tool
 
 if TYPE_CHECKING:
     import asyncio
@@ -204,7 +204,7 @@ def _through_cache(
         known = Operations(
             facts.tools, None, facts.skipped, lambda: facts.warnings, lambda: facts.counts
         )
-        return tools_of(document, remarks=remarks, operations=known, **more)
+        return tools_of(document, remarks=remarks, operations=known, index=found.beside, **more)
     except DocumentError:  # only valid documents are cached: this copy was changed on disk
         document, remarks = read_document(
             source, settings, duplicates=False, fetcher=fetcher, overlays=overlays
@@ -216,14 +216,14 @@ def _parsed_and_kept(
     found: Miss, settings: Settings, fetcher: Fetcher | None, overlays: Overlays, **more: Any
 ) -> Toolset:
     """Return the tools of a document that is not cached, and cache it where it may be."""
-    from openapi_tools.loading.cache import keep
+    from openapi_tools.loading.cache import index_of, keep
 
     document, remarks = _parsed(found.source, settings, fetcher, overlays)
     if personal := _personal(document, fetcher, overlays):
         return tools_of(personal[0], remarks=personal[1], **more)
     operations = find_operations(document, strict=False)
-    everything = (*remarks, *_told(fetcher))
-    toolset = tools_of(document, remarks=everything, operations=operations, **more)
+    everything, index = (*remarks, *_told(fetcher)), index_of(found.slot, settings)
+    toolset = tools_of(document, remarks=everything, operations=operations, index=index, **more)
     if found.slot is not None:
         tools = [tool.facts for tool in toolset if isinstance(tool, LoadedTool)]
         told, counts = operations.warnings(), operations.counts()
@@ -318,6 +318,7 @@ def tools_of(
     strict: bool = False,
     remarks: Iterable[str] = (),
     operations: Operations | None = None,
+    index: Any = None,
 ) -> Toolset:
     """Return the tools of a document; errors are as of `load_tools`."""
     found = operations or find_operations(document, strict=strict)
@@ -344,6 +345,7 @@ def tools_of(
         security_schemes=schemes,
         counts=lambda: counts | found.counts(),
         document=lambda: without_lazy(document.root),
+        index=index,
     )
     shared = Shared(document, schemes, session)
     nodes = found.nodes or repeat(None)

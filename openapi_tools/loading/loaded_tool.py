@@ -197,6 +197,11 @@ class LoadedTool(OperationTool):
         """The document's own id; empty when it has none."""
         return self._found().operation_id
 
+    @property
+    def form(self) -> tuple[str, Shape | None]:
+        """The document's own name for it, and the user's shape."""
+        return self._facts.name, self._shape
+
     def shaped(self, shape: Shape) -> LoadedTool:
         """Return the tool with another shape."""
         return LoadedTool(self._facts, self._shared, self._node, shape)

@@ -8,14 +8,22 @@ from heapq import nlargest
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import from_json, to_json
+
 from openapi_tools.errors import SettingsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.options import kind_of
+from openapi_tools.search.embedding import embedded, fused, nearest
 from openapi_tools.search.index import Index, scores
+from openapi_tools.search.producers import Producers
 from openapi_tools.search.words import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from array import array
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_FUSED = 100
+"""Tools of a ranking that are fused with another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +42,72 @@ class Hit:
 
 
 class Part:
-    """The index over the tools of one document, and the graph of their producers."""
+    """The index over the tools of one document, the graph of their producers, their vectors.
 
-    def __init__(self, tools: Iterable[Any]) -> None:
+    Args:
+        tools: Of the document.
+        kept: The place where index and graph are kept; None for none.
+    """
+
+    def __init__(self, tools: Iterable[Any], kept: Any) -> None:
         self.tools = list(tools)
+        self._kept = kept
         self._turn = ForkLock()
-        self._index: Index | None = None
+        self._known: tuple[Index, Producers] | None = None
+        self._vectors: tuple[Any, list[array[float]]] | None = None
 
     @property
     def index(self) -> Index:
-        """The index, made at the first search."""
-        with self._turn:
-            if self._index is None:
-                self._index = Index.of(self.tools)
-            return self._index
+        """The index, read or made at the first search."""
+        return self._found()[0]
+
+    @property
+    def producers(self) -> Producers:
+        """The graph, read or made with the index."""
+        return self._found()[1]
 
     @cached_property
     def places(self) -> dict[str, int]:
         """The places of its tools by name."""
         return {tool.name: place for place, tool in enumerate(self.tools)}
+
+    def vectors(self, embed: Callable[[list[str]], Any]) -> list[array[float]]:
+        """Return the vectors of its tools, made once for an embedder."""
+        with self._turn:
+            if self._vectors is None or self._vectors[0] is not embed:
+                texts = [f"{tool.name}\n{tool.description}" for tool in self.tools]
+                self._vectors = (embed, embedded(embed, texts))
+            return self._vectors[1]
+
+    def _found(self) -> tuple[Index, Producers]:
+        with self._turn:
+            if self._known is None:
+                self._known = self._read() or self._made()
+            return self._known
+
+    def _file(self) -> Any:
+        """Return the place for these tools: a configuration may have shaped or chosen them."""
+        forms = [getattr(tool, "form", tool.name) for tool in self.tools]
+        return self._kept.formed(repr(forms))
+
+    def _read(self) -> tuple[Index, Producers] | None:
+        data = None if self._kept is None else self._file().read()
+        if data is None:
+            return None
+        try:
+            size, graph = from_json(data.partition(b"\n")[0])
+            index = Index.from_bytes(data[-size:])
+            good = index.size == len(graph) == len(self.tools)
+            return (index, Producers(self.tools, graph)) if good else None
+        except (ValueError, TypeError):
+            return None
+
+    def _made(self) -> tuple[Index, Producers]:
+        index, producers = Index.of(self.tools), Producers(self.tools)
+        if self._kept is not None:
+            data = index.to_bytes()
+            self._file().write(to_json([len(data), producers.data()]) + b"\n" + data)
+        return index, producers
 
 
 class Finder:
@@ -73,23 +128,6 @@ class Finder:
         self.tools = list(tools)
         self.parts = parts
         self.settings = settings
-
-    @classmethod
-    def of(cls, tools: Iterable[Any], settings: Any) -> Finder:
-        """Return the finder of one document's tools."""
-        part = Part(tools)
-        return cls(part.tools, [(part, range(len(part.tools)))], [settings])
-
-    @classmethod
-    def joined(cls, tools: Iterable[Any], finders: Sequence[Finder]) -> Finder:
-        """Return the finder of several toolsets; their tools in order may have new names."""
-        parts: list[tuple[Part, Sequence[int]]] = []
-        start = 0
-        for finder in finders:
-            for part, places in finder.parts:
-                parts.append((part, [-1 if at < 0 else at + start for at in places]))
-            start += len(finder.tools)
-        return cls(tools, parts, [given for finder in finders for given in finder.settings])
 
     def only(self, tools: Iterable[Any]) -> Finder:
         """Return the finder of some of its tools."""
@@ -113,23 +151,94 @@ class Finder:
         hits = ((self.tools[place], score) for place, score in found.items())
         return [Hit(tool, score, self.producers(tool.name)) for tool, score in hits]
 
-    def _ranked(self, line: str, limit: int) -> list[tuple[int, float]]:
-        """Return places of tools with scores, the best first."""
-        wanted = dict.fromkeys(terms(line), 1.0)
-        found: list[tuple[int, float]] = []
-        by_part = scores([part.index for part, _ in self.parts], wanted)
-        for (_, places), scored in zip(self.parts, by_part, strict=True):
-            shown = scored if isinstance(places, range) else _shown(scored, places)
-            least = min(nlargest(limit, shown.values()), default=0.0)
-            found += [(places[at], score) for at, score in shown.items() if score >= least]
-        return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
-
     def producers(self, name: str) -> dict[str, tuple[str, ...]]:
         """Return the producers of a tool's arguments, as `Toolset.producers` does."""
-        del name
-        return {}
+        part, places, own = self._homes[name]
+        found: dict[str, tuple[str, ...]] = {}
+        for argument, names in part.producers.of(own).items():
+            there = [at for at in (places[part.places[each]] for each in names) if at >= 0]
+            if there:
+                found[argument] = tuple(self.tools[at].name for at in there)
+        return found
+
+    @cached_property
+    def _homes(self) -> dict[str, tuple[Part, Sequence[int], str]]:
+        """For each tool its part, the places of that part's tools, and its name there."""
+        return {
+            self.tools[at].name: (part, places, tool.name)
+            for part, places in self.parts
+            for tool, at in zip(part.tools, places, strict=True)
+            if at >= 0
+        }
+
+    def _ranked(self, line: str, limit: int) -> list[tuple[int, float]]:
+        """Return places of tools with scores, the best first."""
+        embed = next((one for given in self.settings if (one := given.embed)), None)
+        if embed is None:
+            return self._by_words(line, limit)
+        words = [place for place, _ in self._by_words(line, max(limit, _FUSED))]
+        both = fused((words, self._by_vectors(embed, line)[: max(limit, _FUSED)]))
+        return _first(list(both.items()), limit)
+
+    def _by_words(self, line: str, limit: int) -> list[tuple[int, float]]:
+        wanted = dict.fromkeys(terms(line), 1.0)
+        for words, others in self._synonyms:
+            if words <= wanted.keys():
+                wanted |= dict.fromkeys(others, 1.0)
+        found: list[tuple[int, float]] = []
+        for number, scored in scores([part.index for part, _ in self.parts], wanted).items():
+            places = self.parts[number][1]
+            shown = scored if isinstance(places, range) else _shown(scored, places)
+            least = min(nlargest(limit, shown.values())) if len(shown) > limit else 0.0
+            found += [(places[at], score) for at, score in shown.items() if score >= least]
+        return _first(found, limit)
+
+    def _by_vectors(self, embed: Callable[[list[str]], Any], line: str) -> list[int]:
+        (query,) = embedded(embed, [line])
+        found: list[tuple[int, float]] = []
+        for part, places in self.parts:
+            near = zip(places, nearest(query, part.vectors(embed)), strict=True)
+            found += [(at, score) for at, score in near if at >= 0]
+        return [at for at, _ in _first(found, len(found))]
+
+    @cached_property
+    def _synonyms(self) -> list[tuple[frozenset[str], list[str]]]:
+        """The terms of a word, and those of its synonyms."""
+        return [
+            (frozenset(terms(word)), [term for other in others for term in terms(other)])
+            for given in self.settings
+            for word, others in given.synonyms.items()
+        ]
+
+
+def made(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Finder]) -> Finder:
+    """Return the finder of a toolset.
+
+    Args:
+        tools: The toolset.
+        kept: The place where its document's index is kept; None for none.
+        whole: The finder of the toolset that these are selected from, if any.
+        finders: Those of the toolsets of a union; its tools in order may have new names.
+    """
+    if whole is not None:
+        return whole.only(tools)
+    if not finders:
+        part = Part(tools, kept)
+        return Finder(part.tools, [(part, range(len(part.tools)))], [tools.session.settings])
+    parts: list[tuple[Part, Sequence[int]]] = []
+    start = 0
+    for finder in finders:
+        for part, places in finder.parts:
+            parts.append((part, [-1 if at < 0 else at + start for at in places]))
+        start += len(finder.tools)
+    return Finder(tools, parts, [given for finder in finders for given in finder.settings])
 
 
 def _shown(scored: Mapping[int, float], places: Sequence[int]) -> dict[int, float]:
     """Return the scores of tools that are not hidden."""
     return {at: score for at, score in scored.items() if places[at] >= 0}
+
+
+def _first(found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
+    """Return the best pairs of place and score; equal ones in the order of the tools."""
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]

@@ -15,10 +15,11 @@ import json
 import math
 import sys
 from array import array
-from collections import Counter, defaultdict
 from functools import lru_cache
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.json_values import DEFINITIONS
 from openapi_tools.search.words import terms as terms_of
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ FIELDS = {
     "answer": _Field(0.3, 0.9),
 }
 """Chosen on public sets; `words` are descriptions of parameters, `values` their enums."""
-_DEEP = 3
-"""Levels of objects in a schema that are read."""
+_DEEP = 2
+"""Levels of objects in the members of an input that are read; `_ANSWER_DEEP` for an answer."""
+_ANSWER_DEEP = 1
 _MEMBERS = 300
 """Schemas that are read for a tool."""
 _VALUES = 40
@@ -70,48 +72,37 @@ class Index:
         self._places = dict(zip(terms, range(len(terms)), strict=True))
         self._ends, self._tools, self._weights = ends, tools, weights
 
-    def found(self, term: str) -> Iterable[tuple[int, float]]:
-        """Return the tools with a term, and its weight in each."""
+    def find(self, term: str) -> slice | None:
+        """Return the place of a term's tools, for `shares`; None where it is in none."""
         place = self._places.get(term)
-        if place is None:
-            return ()
-        part = slice(self._ends[place], self._ends[place + 1])
-        return zip(self._tools[part], self._weights[part], strict=True)
+        return None if place is None else slice(self._ends[place], self._ends[place + 1])
 
-    def count(self, term: str) -> int:
-        """Return in how many tools a term is."""
-        place = self._places.get(term)
-        return 0 if place is None else self._ends[place + 1] - self._ends[place]
+    def shares(self, place: slice) -> Iterable[tuple[int, float]]:
+        """Return the tools at a place, and the term's weight in each."""
+        return zip(self._tools[place], self._weights[place], strict=True)
 
     @classmethod
     def of(cls, tools: Sequence[Any]) -> Index:
         """Return the index of tools, whose numbers are their places in the sequence."""
         known = lru_cache(maxsize=None)(terms_of)
-        counted = [_counts(tool, known) for tool in tools]
-        postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        usual = {
-            name: sum(sum(counts[name].values()) for counts in counted) / (len(counted) or 1)
-            for name in FIELDS
-        }
-        for number, counts in enumerate(counted):
-            weights: dict[str, float] = defaultdict(float)
-            for name, field in FIELDS.items():
-                found = counts[name]
-                if found:
-                    length = found.total() / usual[name]
-                    share = field.weight / (1 - field.b + field.b * length)
-                    for term, count in found.items():
-                        weights[term] += share * count
-            for term, weight in weights.items():
-                postings[term].append((number, weight / (_K1 + weight)))
+        counted = [_terms(tool, known) for tool in tools]
+        totals = {name: sum(len(each[name]) for each in counted) for name in FIELDS}
+        postings: dict[str, tuple[array[int], array[float]]] = {}
+        for number, fields in enumerate(counted):
+            for term, weight in _weights(fields, totals, len(counted)).items():
+                if term not in postings:
+                    postings[term] = array("I"), array("f")
+                numbers, weights = postings[term]
+                numbers.append(number)
+                weights.append(weight / (_K1 + weight))
         return cls._packed(len(tools), postings)
 
     @classmethod
-    def _packed(cls, size: int, postings: dict[str, list[tuple[int, float]]]) -> Index:
+    def _packed(cls, size: int, postings: dict[str, tuple[array[int], array[float]]]) -> Index:
         ends, tools, weights = array("I", [0]), array("I"), array("f")
-        for listed in postings.values():
-            tools.extend([number for number, _ in listed])
-            weights.extend([weight for _, weight in listed])
+        for numbers, shares in postings.values():
+            tools.extend(numbers)
+            weights.extend(shares)
             ends.append(len(tools))
         return cls(size, list(postings), ends, tools, weights)
 
@@ -131,94 +122,107 @@ class Index:
         """
         head, _, body = data.partition(b"\n")
         order, size, *lengths = json.loads(head)
-        parts = []
-        for length in lengths:
-            parts.append(body[:length])
-            body = body[length:]
-        terms = parts[0].decode().split("\n") if parts[0] else []
-        ends, tools, weights = array("I", parts[1]), array("I", parts[2]), array("f", parts[3])
+        starts = pairwise(accumulate(lengths, initial=0))
+        words, *arrays = (body[start:end] for start, end in starts)
+        first, second, third = arrays
+        ends, tools, weights = array("I", first), array("I", second), array("f", third)
+        terms = words.decode().split("\n") if words else []
         whole = (
             order == sys.byteorder
             and len(ends) == len(terms) + 1
             and ends[0] == 0
             and ends[-1] == len(tools) == len(weights)
             and max(tools, default=-1) < size
-            and all(map(math.isfinite, (sum(weights),)))
+            and math.isfinite(sum(weights))
         )
         if not whole:
             raise ValueError("not an index")
         return cls(size, terms, ends, tools, weights)
 
 
-def scores(indexes: Sequence[Index], terms: Mapping[str, float]) -> list[dict[int, float]]:
-    """Return for each index the scores of the tools that have one of the terms.
+def scores(indexes: Sequence[Index], terms: Mapping[str, float]) -> dict[int, dict[int, float]]:
+    """Return the scores of the tools that have one of the terms, by index and tool.
 
     Terms have weights. How rare they are is counted over all indexes.
     """
     total = sum(index.size for index in indexes)
-    found: list[dict[int, float]] = [{} for _ in indexes]
+    found: dict[int, dict[int, float]] = {}
     for term, weight in terms.items():
-        count = sum(index.count(term) for index in indexes)
+        there = [(at, place) for at, index in enumerate(indexes) if (place := index.find(term))]
+        count = sum(place.stop - place.start for _, place in there)
         rare = weight * math.log(1 + (total - count + 0.5) / (count + 0.5))
-        for index, made in zip(indexes, found, strict=True):
+        for at, place in there:
+            made = found.setdefault(at, {})
             get = made.get
-            for tool, share in index.found(term):
+            for tool, share in indexes[at].shares(place):
                 made[tool] = get(tool, 0.0) + rare * share
     return found
 
 
-def _counts(tool: Any, terms: Callable[[str], tuple[str, ...]]) -> dict[str, Counter[str]]:
-    """Return the terms of a tool's fields, counted."""
+def _terms(tool: Any, terms: Callable[[str], tuple[str, ...]]) -> dict[str, list[str]]:
+    """Return the terms of a tool's fields."""
     texts = texts_of(tool)
-    return {name: Counter(t for text in texts[name] for t in terms(text)) for name in FIELDS}
+    return {name: list(chain.from_iterable(map(terms, texts[name]))) for name in FIELDS}
+
+
+def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -> dict[str, float]:
+    """Return the weights of a tool's terms; `totals` are the lengths of fields in all tools."""
+    weights: dict[str, float] = {}
+    for name, listed in fields.items():
+        if listed:
+            field = FIELDS[name]
+            length = len(listed) * count / totals[name]
+            share = field.weight / (1 - field.b + field.b * length)
+            for term in listed:
+                weights[term] = weights.get(term, 0.0) + share
+    return weights
 
 
 def texts_of(tool: Any) -> dict[str, list[str]]:
     """Return the texts of a tool's fields."""
     summary, _, description = tool.description.partition("\n")
-    texts: dict[str, list[str]] = {name: [] for name in FIELDS}
-    texts["name"], texts["path"], texts["tags"] = [tool.name], [tool.path], list(tool.tags)
-    texts["summary"], texts["description"] = [summary], [description]
-    for name, node in _members(tool.input_schema):
-        texts["parameters"].append(name)
+    names: list[str] = []
+    words: list[str] = []
+    values: list[str] = []
+    for name, node in _members(tool.input_schema, _DEEP):
+        names.append(name)
         if isinstance(said := node.get("description"), str):
-            texts["words"].append(said)
-        if isinstance(values := node.get("enum"), list):
-            texts["values"] += [value for value in values[:_VALUES] if isinstance(value, str)]
-    texts["answer"] = [name for name, _ in _members(tool.answer_schema or {})]
-    return texts
+            words.append(said)
+        if isinstance(listed := node.get("enum"), list):
+            values += [value for value in listed[:_VALUES] if isinstance(value, str)]
+    answer = [name for name, _ in _members(tool.answer_schema, _ANSWER_DEEP)]
+    heads = {"name": [tool.name], "summary": [summary], "description": [description]}
+    place = {"path": [tool.path], "tags": list(tool.tags)}
+    return {**heads, **place, "parameters": names, "words": words, "values": values} | {
+        "answer": answer
+    }
 
 
-def _members(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _members(schema: Any, deepest: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield names and schemas of an object's members, and of those of objects in it."""
-    components = schema.get("$defs", {})
+    components = schema.get("$defs", {}) if schema else {}
     waiting: list[tuple[Any, int]] = [(schema, 0)]
     seen: set[int] = set()
-    for node, depth in waiting:  # which grows
-        if len(waiting) > _MEMBERS:
-            return
-        node = _resolved(node, components)  # noqa: PLW2901
+    for given, depth in waiting:  # which grows
+        node = _resolved(given, components)
         if id(node) in seen:
             continue
         seen.add(id(node))
-        for name, member in _as_dict(node.get("properties")).items():
-            resolved = _resolved(member, components)
-            yield name, {**resolved, **member} if isinstance(member, dict) else {}
-            if depth < _DEEP:
-                waiting.append((resolved, depth + 1))
+        members = node.get("properties")
+        for name, member in members.items() if isinstance(members, dict) else ():
+            known = _resolved(member, components)
+            yield name, known if known is member else {**known, **member} if known else {}
+            if depth < deepest and len(waiting) < _MEMBERS:
+                waiting.append((member, depth + 1))
         for key in _COMBINED:
-            waiting += [(branch, depth) for branch in node.get(key) or ()]
-        if isinstance(items := node.get("items"), dict):
-            waiting.append((items, depth))
-
-
-def _as_dict(node: Any) -> dict[str, Any]:
-    return node if isinstance(node, dict) else {}
+            if key in node and len(waiting) < _MEMBERS:
+                waiting += [(branch, depth) for branch in node[key]]
+        if "items" in node:
+            waiting.append((node["items"], depth))
 
 
 def _resolved(node: Any, components: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema, or the component that it refers to."""
-    found = _as_dict(node)
-    if isinstance(ref := found.get("$ref"), str):
-        return _as_dict(components.get(ref.removeprefix("#/$defs/")))
-    return found
+    """Return a schema, or the component that it refers to; an empty one for true and false."""
+    if isinstance(node, dict) and "$ref" in node:
+        node = components.get(str(node["$ref"]).removeprefix(DEFINITIONS))
+    return node if isinstance(node, dict) else {}

@@ -23,14 +23,14 @@ _MOST = 200_000
 _LONGEST = 64
 """Characters of a word; longer ones are cut."""
 _STOP = """
-    a about after again all also am an and any are as at be because been before being but by can
-    could d did do does doing done each either else etc for from further had has have having he
-    her here hers him his how however i if in into is it its just let like ll m may me might more
-    most must my need needs no nor not now of off on once only or other our ours out over own per
-    please re s same shall she should so some such t than that the their them then there these
-    they this those through to too under until up us ve very via want wants was we well were what
-    when where whether which while who whom whose why will with within without would you your
-    yours
+    a about additionally after again all also am an and any are as at be because been before
+    being but by can could d did do does doing done each either else etc for from further
+    furthermore had has have having he her here hers him his how however i if in into is it its
+    just let like ll m may me might more most must my need needs no nor not now of off on once
+    only or other our ours out over own per please provide provided provides providing re s same
+    shall she should so some such t than that the their them then there these they this those
+    through to too under until up us ve very via want wants was we well were what when where
+    whether which while who whom whose why will with within without would you your yours
 """
 STOP_WORDS = frozenset(_STOP.split())
 

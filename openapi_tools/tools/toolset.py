@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools import code as code_room
 from openapi_tools import search as search_room
-from openapi_tools.options import Select, functions_of
-from openapi_tools.tools.session import no_such_tool
+from openapi_tools.options import Select, close_names, functions_of
+from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class About:
-    """Facts about a toolset's document, some of them found when they are asked for."""
+    """Facts about the document of a toolset, some of them found when they are asked for."""
 
     skipped: tuple[Skipped, ...] = ()
     warnings: Callable[[], tuple[str, ...]] = tuple
     security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
     counts: Callable[[], dict[str, int]] = dict
     document: Callable[[], Any] = lambda: None
+    index: Any = None  # the place where its search index is kept
 
 
 class Toolset:
@@ -140,14 +141,13 @@ class Toolset:
         """
         wanted = Select.of(select)
         made = self.with_tools(tool for tool in self if wanted is None or wanted.takes(tool))
-        made._whole = self._whole or self  # noqa: SLF001 -- its own
+        made._whole = self  # noqa: SLF001 -- its own
         return made
 
     def with_tools(self, tools: Iterable[OperationTool], remarks: Iterable[str] = ()) -> Toolset:
         """Return a toolset of other tools and with more warnings; client and document stay."""
-        about, more = self._about, tuple(remarks)
-        if more:
-            about = replace(about, warnings=lambda: (*more, *self._about.warnings()))
+        more, old = tuple(remarks), self._about
+        about = replace(old, warnings=lambda: (*more, *old.warnings()))
         return Toolset(tools, self.session, about, parts=self._parts)
 
     def definitions(self, profile: str) -> list[dict[str, Any]]:
@@ -168,9 +168,9 @@ class Toolset:
         if self._defined is None or self._defined.profile != profile:
             self._defined = Definitions(profile)
         found, notes = self._defined.of(self)
-        if len(found) > LIMITS.get(profile, len(found)):
-            most = f"{LIMITS[profile]} tools in one request, and these are {len(found)}"
-            notes.append(f"{profile}: the provider takes {most}; select those that you need.")
+        if len(found) > (most := LIMITS.get(profile, len(found))):
+            there = f"takes {most} tools in one request, and these are {len(found)}"
+            notes.append(f"{profile}: the provider {there}; select those that you need.")
         self._profile, self._notes[profile] = profile, notes
         return found
 
@@ -182,8 +182,7 @@ class Toolset:
             limit: Hits at most.
 
         Returns:
-            Hits with `tool`, `score` and `needs`: for arguments that another tool's answer yields,
-            the names of those tools.
+            Hits with `tool`, `score` and `needs`: the tools that yield its arguments, by argument.
 
         Raises:
             SettingsError: The query is not a text, or the limit not a number above 0.
@@ -227,14 +226,9 @@ class Toolset:
 
     def _found(self) -> Finder:
         if self._finder is None:
-            kind = search_room.finder.Finder
-            if self._whole is not None:
-                self._finder = self._whole._found().only(self)  # noqa: SLF001 -- its own
-            elif self._parts and self._reaches is None:
-                finders = [part._found() for part in self._parts]  # noqa: SLF001 -- its own
-                self._finder = kind.joined(self, finders)
-            else:
-                self._finder = kind.of(self, self.session.settings)
+            whole = None if self._whole is None else self._whole._found()  # noqa: SLF001
+            parts = [] if self._reaches else [part._found() for part in self._parts]  # noqa: SLF001
+            self._finder = search_room.finder.made(self, self._about.index, whole, parts)
         return self._finder
 
     async def call(
@@ -255,16 +249,15 @@ class Toolset:
             context: As for `execute`.
             profile: Of the model's definitions; by default that of the last `definitions`.
             wait: Seconds for the end of long work; else as the context, tool or settings say.
-            fields: A JMESPath expression that chooses parts of the answer, for instance
+            fields: JMESPath that chooses parts of the answer, for instance
                 `"[].{id: id, title: title}"`; it is checked before the call.
 
         Returns:
             As `execute`; an error result also for an unknown tool or an unreadable call.
         """
         known = self._profile if profile is None else profile
-        given = (call, arguments)
-        told = {"context": context, "wait": wait, "fields": fields}
-        result: ToolResult = await _room("pipeline").answer_call(self, given, profile=known, **told)
+        told = {"profile": known, "context": context, "wait": wait, "fields": fields}
+        result: ToolResult = await _room("pipeline").answer_call(self, (call, arguments), **told)
         return result
 
     def pages(
@@ -277,7 +270,6 @@ class Toolset:
         timeout: float | None = None,
         on_page: Callable[[Pages], Any] | None = None,
         context: Any = None,
-        fields: str | None = None,
     ) -> Pages:
         """Return the items of a paged call, page after page: `async for item in pages`.
 
@@ -291,7 +283,6 @@ class Toolset:
             timeout: Seconds for all pages; no limit by default.
             on_page: Called with the pages after each of them; may be async.
             context: As for `execute`.
-            fields: As for `call`, for each page.
 
         Returns:
             An asynchronous iterator. It raises nothing but cancellation: `stopped` says how it
@@ -299,9 +290,8 @@ class Toolset:
             all items as one result.
         """
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
-        told = {"context": context, "on_page": on_page, "fields": fields}
-        given = (name, arguments)
-        pages: Pages = _room("pipeline").paged(self, given, limits, self._profile, **told)
+        given, told = (name, arguments), {"context": context, "on_page": on_page}
+        pages: Pages = _room("pipeline").paged(self, given, limits, profile=self._profile, **told)
         return pages
 
     async def resume(
@@ -322,7 +312,9 @@ class Toolset:
         return result
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or refuse calls; approval to the tools it is for.
+        """Add functions that pass, change or refuse calls to each tool.
+
+        Those of `require_approval` are added to the tools that they are for.
 
         Raises:
             SettingsError: They are not functions.
@@ -349,7 +341,9 @@ class Toolset:
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Have a function called with the events of each call: started, retry, completed, error.
 
-        It is called in the task of the call, so it has to be quick; its exceptions are logged once.
+        Args:
+            function: Called in the task of the call, so it has to be quick; its exceptions are
+                logged once.
 
         Returns:
             A function that ends this.
@@ -375,10 +369,8 @@ class Toolset:
         Raises:
             SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
         """
-        unmount: Callable[[], Awaitable[None]] = await _room("packages").mount_tools(
-            self, coordinator
-        )
-        return unmount
+        end: Callable[[], Awaitable[None]] = await _room("packages").mount_tools(self, coordinator)
+        return end
 
     def __reduce__(self) -> Any:
         return self.session.__reduce__()
@@ -398,3 +390,10 @@ class Toolset:
 def _room(module: str) -> Any:
     """Return a module of this room, which is imported when it is first used."""
     return import_module(f"openapi_tools.tools.{module}")
+
+
+def no_such_tool(name: object, names: list[str]) -> str:
+    """Return the message for an unknown tool, with the nearest names."""
+    close = close_names(name, names)
+    hint = f" among {len(names)} tools." if close == "." else close
+    return f"no tool is called {excerpt(repr(name), 100)}{hint}"

@@ -19,6 +19,7 @@ import peers
 import processes
 import rows
 import scaling
+import searching
 from published import CORPUS, environment
 from rows import MARKDOWN_HEAD, as_line, as_markdown
 
@@ -42,6 +43,7 @@ def sections(folder):
         "flight": (f"{network.IN_FLIGHT} GETs in flight, per second of CPU", network.concurrent),
         "start": ("Whole processes", processes.starts),
         "generate": ("A generated package of GitHub's document", processes.generates),
+        "search": ("Searches over tools", searching.searches),
         "scale": ("Growth with the number of operations", scaling.scales),
     }
 
