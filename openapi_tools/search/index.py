@@ -215,8 +215,8 @@ def _members(schema: Any, deepest: int) -> Iterator[tuple[str, dict[str, Any]]]:
             if depth < deepest and len(waiting) < _MEMBERS:
                 waiting.append((member, depth + 1))
         for key in _COMBINED:
-            if key in node and len(waiting) < _MEMBERS:
-                waiting += [(branch, depth) for branch in node[key]]
+            if isinstance(branches := node.get(key), list) and len(waiting) < _MEMBERS:
+                waiting += [(branch, depth) for branch in branches]
         if "items" in node:
             waiting.append((node["items"], depth))
 

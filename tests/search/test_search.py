@@ -1,9 +1,18 @@
 """Which tools a search finds, and in which order."""
 
+import sys
+import threading
+from pathlib import Path
+
 import pytest
 
 from openapi_tools import Toolset, load_tools
 from openapi_tools.errors import SettingsError
+from openapi_tools.runtime import Operation, OperationTool, load_package
+from openapi_tools.tools.session import open_session
+
+ROOT = Path(__file__).parents[2]
+GOTIFY = ROOT / "specs" / "gotify.json"
 
 
 def document(title, *operations):
@@ -113,3 +122,73 @@ def test_a_union_of_selections_keeps_to_them(shop):
         "get_orders",
         "post_orders",
     ]
+
+
+def test_in_a_task_of_several_clauses_the_best_tool_of_each_counts_more(shop):
+    one, several = (
+        {hit.tool.name: hit.score for hit in shop.search(task)}
+        for task in ("place an order then products", "place an order, then products")
+    )
+
+    assert several["get_products"] > one["get_products"]
+    assert list(several)[:2] == ["post_orders", "get_products"]
+
+
+def test_a_long_query_is_answered(shop):
+    assert names(shop, "orders, " * 20_000)[0] in ("get_orders", "post_orders")
+    assert names(shop, "nothing\n" * 40 + "orders")[0] in ("get_orders", "post_orders")
+
+
+def test_needs_name_the_tools_of_the_toolset_alone():
+    toolset = load_tools(GOTIFY)
+    (hit,) = [h for h in toolset.search("delete a message") if h.tool.name == "delete_message"]
+    first, *others = hit.needs["id"]
+
+    assert hit.needs == toolset.producers("delete_message")
+    assert all(name in toolset for name in (first, *others))
+    without = toolset.select({"exclude": {"names": [first]}})
+    assert first not in without.producers("delete_message").get("id", ())
+    both = Toolset.union(toolset, load_tools(GOTIFY))
+    assert both.producers("gotify_rest_api_delete_message")["id"][0] == f"gotify_rest_api_{first}"
+    with pytest.raises(KeyError, match="no tool is called"):
+        toolset.producers("else")
+
+
+class Lamp(OperationTool):
+    """A tool of a user's own."""
+
+    name = "switch_lamp"
+    description = "Switch a lamp"
+    input_schema = {  # noqa: RUF012 -- as generated tools have it
+        "type": "object",
+        "properties": {"colour": {"enum": ["crimson", 3]}, "self": {"$ref": "#"}, "odd": True},
+        "allOf": [{"properties": {"brightness": {"$ref": "#/$defs/level"}}}],
+        "$defs": {"level": {"description": "Between dim and dazzling"}},
+    }
+    operation = Operation("POST", "/lamp", tags=("home",))
+
+
+@pytest.mark.parametrize("query", ["lamps", "home", "crimson", "bright", "dazzling", "colours"])
+def test_tools_of_the_users_own_are_found_by_every_field(query):
+    assert names(Toolset([Lamp()], open_session()), query) == ["switch_lamp"]
+
+
+def test_the_tools_of_a_generated_package_are_found(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "generated" / "museum"))
+    loaded = load_tools(ROOT / "specs" / "museum.yaml")
+
+    assert names(load_package("museum_tools"), "buy tickets")[0] == names(loaded, "buy tickets")[0]
+    for name in [name for name in sys.modules if name.startswith("museum_tools")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_searches_in_several_threads_find_the_same():
+    toolset, found = load_tools(GOTIFY), []
+    query = "delete a message\nlist clients"
+    threads = [threading.Thread(target=lambda: found.append(names(toolset, query))) for _ in "1234"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert found == [names(load_tools(GOTIFY), query)] * 4
