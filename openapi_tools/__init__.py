@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.auth.schemes import ClientCertificate
+    from openapi_tools.code.limits import CodeLimits
     from openapi_tools.errors import (
         CallError,
         CredentialsError,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         NotPicklableError,
         OpenAPIToolsError,
         OutputError,
+        PendingApproval,
         SettingsError,
         SourceError,
         TemplateError,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ClientCertificate": "auth.schemes",
+    "CodeLimits": "code.limits",
     "Context": "tools.tool_call",
     "Event": "observability.observers",
     "FileStore": "settings",
@@ -77,6 +80,7 @@ _HOMES = {
 __all__ = [
     "CallError",
     "ClientCertificate",
+    "CodeLimits",
     "Context",
     "CredentialsError",
     "DeniedError",
@@ -94,6 +98,7 @@ __all__ = [
     "OpenAPIToolsError",
     "OperationTool",
     "OutputError",
+    "PendingApproval",
     "Preview",
     "Report",
     "Select",

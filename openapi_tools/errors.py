@@ -133,6 +133,13 @@ class DeniedError(CallError):
         super().__init__("denied", reason)
 
 
+class PendingApproval(DeniedError):  # noqa: N818 -- an answer that is yet to come
+    """The answer to a question about a call will come with a later request.
+
+    An `approve` raises it; a program pauses then, and goes on with that request.
+    """
+
+
 class CredentialsError(OpenAPIToolsError):
     """Credentials that do not fit the document, or that a call lacks; never shows the value.
 

@@ -2,11 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import secrets
+import weakref
+from collections import OrderedDict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.code.limits import CodeLimits
+from openapi_tools.code.program import Functions, Run, member
+from openapi_tools.errors import SettingsError
+from openapi_tools.options import kind_of
+from openapi_tools.responses.shown_text import shorten
+from openapi_tools.result import ToolResult
+from openapi_tools.search.meta_tools import MetaTool
+from openapi_tools.search.stubs import stubs
+
 if TYPE_CHECKING:
-    from openapi_tools.code.limits import CodeLimits
-    from openapi_tools.search.meta_tools import MetaTool
+    from openapi_tools.code.sandbox import Outcome
+
+_HITS = 8
+_AT_ONCE = 16
+_CONVERSATIONS = 100
+_KEPT = 256 * 1024 * 1024
+"""Bytes of the variables of all conversations."""
+_PAUSED = 600.0
+"""Seconds after which a program ends whose question has no answer."""
+_LONGEST = 50_000
+_PARSED = 1_000_000
+"""Characters of a value that is read; of a longer one the beginning is shown as text."""
+_SEARCH = (
+    "Find functions of the API for a task. Give its nouns and verbs; several lines are several "
+    "queries. Answers with signatures for run_code."
+)
+_RUN = """\
+Run Python that calls the API's functions, in a sandbox. The value of the last expression, or of
+`return`, comes back, with what is printed: filter and sum up in the program.
+`await list_issues(owner="o")`: arguments by name; answers are plain JSON data, whole.
+`for x in await pages(list_issues, owner="o", max_items=500)`: the items of all pages.
+`await call("odd-name", {"a": 1})`: any function by name. `asyncio.gather` works.
+A failed call raises ApiError, with status and reason. Variables stay for the next run.
+No files, network, classes with bases, `yield` or `async with`."""
 
 
 def code_tools(toolset: Any, limits: CodeLimits | None = None) -> list[MetaTool]:
@@ -14,9 +51,122 @@ def code_tools(toolset: Any, limits: CodeLimits | None = None) -> list[MetaTool]
 
     Raises:
         MissingExtraError: The extra `code` is not installed.
+        SettingsError: Not limits.
     """
-    del toolset, limits
-    return []
+    if not isinstance(limits, CodeLimits | None):
+        raise SettingsError(f"limits: give CodeLimits(seconds=…, …), not {kind_of(limits)}.")
+    mode = _CodeMode(toolset, limits or CodeLimits())
+    run = _schema("code", _LONGEST)
+    return [
+        MetaTool("search", _SEARCH, _schema("query", 2000), mode.search),
+        MetaTool("run_code", _RUN, run, mode.run, read_only=False),
+    ]
 
 
-# The functions of this module are made of the sandbox's.
+def _schema(name: str, longest: int) -> dict[str, Any]:
+    text = {"type": "string", "minLength": 1, "maxLength": longest}
+    members = {"type": "object", "properties": {name: text}, "required": [name]}
+    return {**members, "additionalProperties": False}
+
+
+class _CodeMode:
+    """The programs of one toolset, their variables by conversation, and those that wait."""
+
+    def __init__(self, toolset: Any, limits: CodeLimits) -> None:
+        self._toolset, self._limits = toolset, limits
+        self._states: OrderedDict[Any, tuple[Any, bytes]] = OrderedDict()
+        self._paused: dict[str, tuple[str, Run, asyncio.TimerHandle]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        self._runs: weakref.WeakSet[Run] = weakref.WeakSet()
+
+    @cached_property
+    def _functions(self) -> Functions:
+        return Functions(self._toolset)
+
+    async def search(self, call: Any, _: Any) -> ToolResult:
+        """Answer a search with stubs."""
+        hits = await asyncio.to_thread(self._toolset.search, call.arguments["query"], _HITS)
+        if not hits:
+            return ToolResult.ok("Nothing fits; try other words.")
+        odd = [hit.tool.name for hit in hits if self._functions.missing(hit.tool)]
+        notes = [f"# {name}: call({json.dumps(name)}, {{…}})" for name in odd]
+        return ToolResult.ok("\n".join([stubs(hits, python=True), *notes]))
+
+    async def run(self, call: Any, context: Any) -> ToolResult:
+        """Run a program, or go on with one that waited for an answer."""
+        code, resume = call.arguments["code"], member(context, "resume")
+        held = self._paused.pop(resume, None) if isinstance(resume, str) else None
+        if held is not None and held[0] == code:
+            _, run, timer = held
+            timer.cancel()
+            run.go_on(context)
+        elif resume is not None:
+            gone = "The program that waited for this answer has ended; none of it was repeated."
+            return ToolResult.failed("denied", gone)
+        elif sum(run.is_running for run in self._runs) >= _AT_ONCE:
+            busy = f"{_AT_ONCE} programs run already; try again."
+            return ToolResult.failed("rate_limited", busy, facts={"retryable": True})
+        else:
+            run = Run(self._toolset, self._functions, self._limits)
+            _, state = self._states.get(_conversation(context)[0], (None, None))
+            run.start(code, state, context)
+            self._runs.add(run)
+        settled = await run.settled()
+        if isinstance(settled, str):
+            return self._waits(settled, code, run)
+        return self._result(settled, run, context)
+
+    def _waits(self, question: str, code: str, run: Run) -> ToolResult:
+        """Keep a program that waits for an answer, and return the question."""
+        name = secrets.token_urlsafe(24)
+        timer = asyncio.get_running_loop().call_later(_PAUSED, self._expire, name)
+        self._paused[name] = (code, run, timer)
+        return ToolResult.failed("denied", question, metadata={"run": name})
+
+    def _expire(self, name: str) -> None:
+        _, run, _ = self._paused.pop(name)
+        ending = asyncio.ensure_future(run.end("denied", "no answer came"))
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
+
+    def _result(self, outcome: Outcome, run: Run, context: Any) -> ToolResult:
+        """Keep the variables of a program, and return what is for the model."""
+        self._keep(context, outcome.state)
+        room, printed, facts = self._limits.output_chars, outcome.printed, {"calls": run.count}
+        if outcome.kind:
+            shown = {"printed": shorten(printed, room)} if printed else None
+            reason = f"{outcome.reason[0].upper()}{outcome.reason[1:]}"
+            return ToolResult.failed(outcome.kind, reason, metadata=facts, facts=shown)
+        large = len(outcome.value) > _PARSED
+        value = outcome.value[: room + 1] if large else json.loads(outcome.value)
+        if printed:
+            value = printed if value is None else {"result": value, "printed": printed}
+        cut = shorten(value, room)
+        if cut is not value:
+            words = f"cut at {room} characters: return less, such as some members of each item"
+            run.notes.append(words)
+        return ToolResult.ok(cut, facts, header_note="; ".join(run.notes))
+
+    def _keep(self, context: Any, state: bytes | None) -> None:
+        """Keep the variables of a conversation, and forget the oldest ones."""
+        key, owner = _conversation(context)
+        if state is None or key is None:
+            return
+        self._states.pop(key, None)
+        self._states[key] = (owner, state)
+        held = self._states
+        while len(held) > _CONVERSATIONS or sum(len(each) for _, each in held.values()) > _KEPT:
+            held.popitem(last=False)
+
+
+def _conversation(context: Any) -> tuple[Any, Any]:
+    """Return the key of a call's conversation, None for none, and the object that it is of.
+
+    Calls without any context are one conversation. A context with credentials or a state of its own
+    may be any user's: without a `conversation`, its programs share nothing.
+    """
+    owner = member(context, "conversation")
+    if owner is not None:
+        return (owner if isinstance(owner, str | int) else (id(owner),)), owner
+    is_anyones = any(member(context, name) is not None for name in ("credentials", "state"))
+    return (None if is_anyones else ("",)), None

@@ -70,6 +70,7 @@ class PreparedCall:
     request: httpx.Request | None = None
     own: PerCall = PLAIN
     wait: float | None = None
+    whole: bool = False
     after: Any = None
 
 
@@ -131,6 +132,7 @@ class Execution:
                 prepared.own, prepared.wait = own or PLAIN, wait_of(own, context)
             prepared.shaper = self._shaper
             if context is not None:
+                prepared.whole = member_of(context, "whole") is True
                 prepared.shaper = await self._shaper_for(context, self._waits(prepared))
             if settings.dry_run:
                 preview = await self._seen(prepared, call_id)
@@ -343,7 +345,7 @@ class Execution:
         operation, settings = self._operation, session.settings
         after, shaper = self._after(prepared, answer), prepared.shaper
         prepared.after = after
-        if prepared.own.is_page:
+        if prepared.own.is_page or prepared.whole:
             operation, settings = uncut(operation, settings)
             shaper = shaper and shaper.of_page(settings.max_output_chars)
         keep = self._files and self._files.keep
