@@ -212,7 +212,7 @@ class _Graph:
         waiting: list[tuple[Any, Names, int, bool]] = [(answer, names, 0, False)]
         for node, known, level, listed in waiting:  # grows while it is walked
             found = self._looked(node, answer)
-            if found.item is not None:
+            if found.item is not None and len(waiting) < _OBJECTS:
                 waiting.append((found.item, known, level, True))
             told = {name for name, _ in found.names}
             sure = [each for each in known if not told or each[1] >= 1 or each[0] in told]
@@ -339,7 +339,8 @@ def _asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Iterator
     found = [(name, at) for at, part in enumerate(segments) for name in _VARIABLE.findall(part)]
     variables = {name: (name, at) for name, at in found}
     if not variables.keys() <= properties.keys():
-        known = {each.name: each.argument for each in tool.operation.parameters}
+        given = tool.operation.parameters
+        known = {each.name: each.argument for each in given if each.location == "path"}
         variables = {known.get(name, name): (name, at) for name, at in found}
     last = next((part for part in reversed(segments) if "{" not in part), "")
     for argument in schema.get("required", ()):
