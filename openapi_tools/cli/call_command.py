@@ -1,4 +1,4 @@
-"""`openapi-tools call` runs or previews one tool; `openapi-tools serve` offers all over MCP."""
+"""`openapi-tools call` runs or previews one tool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from openapi_tools.cli import CREDENTIALS, as_json, clean, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
@@ -16,12 +15,9 @@ from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.options import close_names
 from openapi_tools.redaction import redacted
 from openapi_tools.requests.request_auth import preview_of
-from openapi_tools.tools.guardrails import require_approval
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
-    import httpx
-
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -29,14 +25,6 @@ if TYPE_CHECKING:
 _TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
 _UNSET = "is not set; calls go without it."
 _NOWHERE = "http://mock.invalid"
-_PATH = "/mcp"
-_OPEN = "warning: anyone who reaches this address can call the tools; it asks for no password."
-_HTTP_ONLY = {
-    "host": "--host",
-    "port": "--port",
-    "names": "--allow-host",
-    "sessions": "--max-sessions",
-}
 
 
 @click.command("call")
@@ -73,8 +61,7 @@ def call(
     loaded: list[Toolset] = []
     settings: dict[str, Any] = {"base_url": base_url, "timeout": timeout}
     if mock:
-        settings |= {"base_url": base_url or _NOWHERE, "anonymous": True}
-        settings["client"] = _mock_client(loaded, base_url, problems)
+        settings |= mocked(base_url, loaded, problems)
     toolset = shared.load(shared.source_of(spec), **settings)
     loaded.append(toolset)
     for warning in toolset.warnings:
@@ -88,14 +75,20 @@ def call(
     return asyncio.run(_execute(toolset, found, given, problems))
 
 
-def _mock_client(
-    loaded: list[Toolset], base_url: str | None, problems: list[str]
-) -> httpx.AsyncClient:
+def mocked(base_url: str | None, loaded: list[Toolset], problems: list[str]) -> dict[str, Any]:
+    """Return settings and a client, for calls that the document itself answers.
+
+    Args:
+        base_url: The server that the calls are for, if one is given.
+        loaded: Its first toolset is the one that the calls are of, when one is made.
+        problems: Gets the errors of requests.
+    """
     from openapi_tools.testing.mock import mock_client
 
     path = (base_url or "").partition("://")[2].partition("/")[2]
     base_path = f"/{path}" if path else ""
-    return mock_client(lambda: loaded[0].document, problems=problems, base_path=base_path)
+    client = mock_client(lambda: loaded[0].document, problems=problems, base_path=base_path)
+    return {"base_url": base_url or _NOWHERE, "anonymous": True, "client": client}
 
 
 async def _execute(
@@ -103,13 +96,19 @@ async def _execute(
 ) -> int:
     async with toolset:
         result = await tool.execute(given)
+    code = tell(result, problems)
+    if (result.error or {}).get("type") == "auth" and not tool.operation.security:
+        remark(f"The document does not say which credentials are needed; give {CREDENTIALS}.")
+    return code
+
+
+def tell(result: ToolResult, problems: list[str]) -> int:
+    """Write a result, and the errors of mocked requests; return the exit code."""
     for problem in problems:
         kind = "note" if problem.startswith("not judged") else "openapi-core"
         remark(redacted(f"{kind}: {problem}"))
     if result.is_error:
         click.echo(clean(redacted(f"{_kind(result)}: {for_shell(result)}")), err=True)
-        if (result.error or {}).get("type") == "auth" and not tool.operation.security:
-            remark(f"The document does not say which credentials are needed; give {CREDENTIALS}.")
         return 1
     if isinstance(result.output, str):
         say(redacted(clean(result.output) if sys.stdout.isatty() else result.output))
@@ -242,101 +241,3 @@ def _types(schema: Any, root: dict[str, Any]) -> set[str] | None:
     if isinstance(values, list) and all(isinstance(value, str) for value in values):
         return {"string"}
     return None
-
-
-@click.command("serve")
-@click.argument("spec", required=False)
-@shared.selecting
-@click.option(
-    "--transport",
-    type=click.Choice(["stdio", "http"]),
-    default="stdio",
-    show_default=True,
-    help="stdio for a client that starts this command, http for clients that connect to it.",
-)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Listen here, with http.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="Listen there, with http; 0 takes a free one.",
-)
-@click.option(
-    "--allow-host",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Another name by which clients reach this server, with http; repeatable.",
-)
-@click.option(
-    "--max-sessions",
-    "sessions",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Sessions that may be open at once, with http; 300 by default.",
-)
-@click.option("--base-url", help="Call this server instead of the document's.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
-@click.option("--ask", is_flag=True, help="Have the client's user approve every call but reads.")
-@shared.identifying
-@shared.configuring
-@shared.reading
-def serve(  # noqa: PLR0913 -- one for each option
-    spec: str | None,
-    *,
-    tags: tuple[str, ...],
-    methods: tuple[str, ...],
-    patterns: tuple[str, ...],
-    transport: str,
-    host: str,
-    port: int,
-    names: tuple[str, ...],
-    sessions: int | None,
-    base_url: str | None,
-    timeout: float | None,
-    ask: bool,
-) -> None:
-    """Serve the tools of SPEC over MCP until the client leaves, or until interrupted.
-
-    With stdio, SPEC cannot come from standard input: the client speaks there.
-    """
-    if transport == "stdio":
-        _check_stdio(click.get_current_context(), spec)
-    # Here, as --help needs no extra.
-    from openapi_tools.serving import mcp_transports as mcp
-
-    toolset = shared.load(shared.source_of(spec), base_url=base_url, timeout=timeout)
-    toolset = toolset.select(shared.selection(tags, methods, patterns))
-    if not len(toolset):
-        raise click.UsageError("no tools to serve; `openapi-tools list` shows which exist.")
-    for warning in toolset.warnings:
-        remark(f"warning: {for_shell(warning)}")
-    if ask:
-        toolset.add_input_guardrails([require_approval()])
-    counted = f"serving {len(toolset)} tools ({len(toolset.skipped)} operations skipped)"
-    if transport == "stdio":
-        remark(f"{counted} over stdio.")
-        mcp.run_stdio(toolset)
-        return
-    with mcp.listening(host, port) as place:
-        listened = place.getsockname()[1]
-        shown = f"[{host}]" if ":" in host else host
-        remark(f"{counted} at http://{shown}:{listened}{_PATH}")
-        if shown not in mcp.LOOPBACK:
-            remark(_OPEN)
-        names_used = mcp.security(shown, names, listened)
-        mcp.run_http(toolset, place, path=_PATH, security=names_used, sessions=sessions)
-
-
-def _check_stdio(context: click.Context, spec: str | None) -> None:
-    """Refuse HTTP options, and a standard input that the client cannot use."""
-    for name, option in _HTTP_ONLY.items():
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"{option} is for http only; add --transport http.")
-    if sys.stdin is None:
-        raise click.UsageError("standard input is closed, so no client can connect; use http.")
-    if spec == "-":
-        raise click.UsageError(
-            "SPEC and the client cannot both be read from standard input; use http."
-        )

@@ -20,8 +20,7 @@ from openapi_tools.errors import SourceError
 from openapi_tools.json_values import unescape
 from openapi_tools.options import Select
 from openapi_tools.redaction import Secret
-from openapi_tools.tools.session import settings_of
-from openapi_tools.tools.toolset import no_such_tool
+from openapi_tools.tools.session import no_such_tool, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools import search as search_room
 from openapi_tools.cli import (
     as_json,
     busy,
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 _KILO = 1000
+_ADVICE = (
+    "the definitions of these tools take more than {:,} tokens: select some (--tag, --method, "
+    "--match), or let a model find them (`openapi-tools serve --mode search`, "
+    "`toolset.meta_tools()`, `toolset.code_tools()`)."
+)
 _HEADS = ("Name", "Method", "Path", "Description")
 _FACTS = ("name", "method", "path", "description")
 _FLAGS = ("deprecated", "read_only", "idempotent", "destructive")
@@ -78,6 +84,8 @@ def list_tools(
         tell_skipped(toolset)
     elif count:
         remark(f"{count} operation{'s' * (count > 1)} skipped; -v says why.")
+    if search_room.costs.exceeds(tools):
+        remark(_ADVICE.format(search_room.costs.MOST_TOKENS))
     return 2 if is_useless else 0
 
 

@@ -20,8 +20,8 @@ from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.providers.definitions import shown
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
+from openapi_tools.tools.session import no_such_tool
 from openapi_tools.tools.tool_call import Context, ToolCall
-from openapi_tools.tools.toolset import no_such_tool
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:

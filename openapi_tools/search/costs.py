@@ -11,13 +11,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.json_values import text_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     Count = Callable[[str], int]
 
 _BYTES_OF_TOKEN = 4.45
 """Bytes of compact JSON in a token, measured with `cl100k_base` on published documents."""
+MOST_TOKENS = 20_000
+"""Tokens of definitions from which on a few tools that reach the others are better."""
+_LEAST = 60
+"""Bytes of a definition beside its words and its schema, the name included."""
 ENCODINGS = {
     "o200k_base": (
         "fb374d419588a4632f3f557e76b4b70aebbca790",
@@ -65,3 +71,25 @@ def summed(pairs: Iterable[tuple[int, int]]) -> dict[str, int]:
     """Return bytes and tokens in all."""
     listed = list(pairs)
     return {"bytes": sum(size for size, _ in listed), "tokens": sum(n for _, n in listed)}
+
+
+def exceeds(tools: Sequence[Any], most: int = MOST_TOKENS) -> bool:
+    """Tell whether the definitions that MCP clients get take more tokens, by the estimate.
+
+    It looks at no more tools than it has to, and at their shortened definitions only where the
+    whole ones take more.
+    """
+    room = most * _BYTES_OF_TOKEN
+    if len(tools) * _LEAST > room:
+        return True
+    if not _is_more(((tool.description, tool.input_schema) for tool in tools), room):
+        return False
+    return _is_more(map(import_module("openapi_tools.providers.definitions").shown, tools), room)
+
+
+def _is_more(definitions: Iterable[tuple[str, Any]], room: float) -> bool:
+    for description, schema in definitions:
+        room -= _LEAST + len(text_of([description, schema]).encode("utf-8", "surrogatepass"))
+        if room < 0:
+            return True
+    return False

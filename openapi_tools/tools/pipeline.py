@@ -21,7 +21,7 @@ from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import ToolResult, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
-from openapi_tools.tools.session import open_session
+from openapi_tools.tools.session import no_such_tool, open_session
 from openapi_tools.tools.tool_call import (
     Pages,
     PerCall,
@@ -33,7 +33,6 @@ from openapi_tools.tools.tool_call import (
     taken,
     with_members,
 )
-from openapi_tools.tools.toolset import no_such_tool
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
 
@@ -208,7 +207,7 @@ class Caller:
     def _fit(
         self, arguments: dict[str, Any], profile: str | None, *, is_small: bool = False
     ) -> dict[str, Any]:
-        if profile is not None:
+        if profile:
             arguments, is_small = self._restored(arguments, profile), False
         if self._checker is None:
             self._checker = Checker(self._tool.input_schema)
@@ -320,10 +319,11 @@ def paged(
     toolset: Toolset,
     given: tuple[str, Any],
     limits: dict[str, Any],
-    *,
     profile: str | None,
+    *,
     context: Any,
     on_page: Callable[[Pages], Any] | None,
+    fields: str | None,
 ) -> Pages:
     """Return the pages of a call, as `Toolset.pages` does; mistakes are its `error`."""
     name, arguments = given[0], {} if given[1] is None else given[1]
@@ -339,7 +339,8 @@ def paged(
         linked = step is not None and step.linked
         own = PerCall(name, address="" if changes else address, is_page=True, linked=linked)
         given = (name, {**arguments, **changes})
-        result = await _with(own, answer_call(toolset, given, profile=profile, context=context))
+        told: Any = {"profile": profile, "context": context, "fields": fields}
+        result = await _with(own, answer_call(toolset, given, **told))
         return result, getattr(own.after, "step", None)
 
     return Pages(call, paging, limits, on_page)

@@ -12,8 +12,8 @@ from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.forks import importing
 from openapi_tools.model import Operation
 from openapi_tools.observability.observers import Observers
-from openapi_tools.options import DEFAULT_SETTINGS, credentials_of, kind_of, members_of
-from openapi_tools.redaction import Redactor
+from openapi_tools.options import DEFAULT_SETTINGS, close_names, credentials_of, kind_of, members_of
+from openapi_tools.redaction import Redactor, excerpt
 from openapi_tools.requests.server_urls import named_origins, origin_of, server_url, url_of
 
 if TYPE_CHECKING:
@@ -174,3 +174,10 @@ def brings_identity(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bo
     return getattr(client, "auth", None) is not None or any(
         name.lower() not in _USUAL_HEADERS for name in headers
     )
+
+
+def no_such_tool(name: object, names: list[str]) -> str:
+    """Return the message for an unknown tool, with the nearest names."""
+    close = close_names(name, names)
+    hint = f" among {len(names)} tools." if close == "." else close
+    return f"no tool is called {excerpt(repr(name), 100)}{hint}"

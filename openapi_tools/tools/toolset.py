@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools import code as code_room
 from openapi_tools import search as search_room
-from openapi_tools.options import Select, close_names, functions_of
-from openapi_tools.redaction import excerpt
+from openapi_tools.options import Select, functions_of
+from openapi_tools.tools.session import no_such_tool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class About:
-    """Facts about the document of a toolset, some of them found when they are asked for."""
+    """Facts about a toolset's document, some of them found when they are asked for."""
 
     skipped: tuple[Skipped, ...] = ()
     warnings: Callable[[], tuple[str, ...]] = tuple
@@ -270,6 +270,7 @@ class Toolset:
         timeout: float | None = None,
         on_page: Callable[[Pages], Any] | None = None,
         context: Any = None,
+        fields: str | None = None,
     ) -> Pages:
         """Return the items of a paged call, page after page: `async for item in pages`.
 
@@ -283,6 +284,7 @@ class Toolset:
             timeout: Seconds for all pages; no limit by default.
             on_page: Called with the pages after each of them; may be async.
             context: As for `execute`.
+            fields: As for `call`, for each page.
 
         Returns:
             An asynchronous iterator. It raises nothing but cancellation: `stopped` says how it
@@ -290,8 +292,9 @@ class Toolset:
             all items as one result.
         """
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
-        given, told = (name, arguments), {"context": context, "on_page": on_page}
-        pages: Pages = _room("pipeline").paged(self, given, limits, profile=self._profile, **told)
+        told = {"context": context, "on_page": on_page, "fields": fields}
+        given = (name, arguments)
+        pages: Pages = _room("pipeline").paged(self, given, limits, self._profile, **told)
         return pages
 
     async def resume(
@@ -312,9 +315,7 @@ class Toolset:
         return result
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or refuse calls to each tool.
-
-        Those of `require_approval` are added to the tools that they are for.
+        """Add functions that pass, change or refuse calls; approval to the tools it is for.
 
         Raises:
             SettingsError: They are not functions.
@@ -341,9 +342,7 @@ class Toolset:
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Have a function called with the events of each call: started, retry, completed, error.
 
-        Args:
-            function: Called in the task of the call, so it has to be quick; its exceptions are
-                logged once.
+        It is called in the task of the call, so it has to be quick; its exceptions are logged once.
 
         Returns:
             A function that ends this.
@@ -390,10 +389,3 @@ class Toolset:
 def _room(module: str) -> Any:
     """Return a module of this room, which is imported when it is first used."""
     return import_module(f"openapi_tools.tools.{module}")
-
-
-def no_such_tool(name: object, names: list[str]) -> str:
-    """Return the message for an unknown tool, with the nearest names."""
-    close = close_names(name, names)
-    hint = f" among {len(names)} tools." if close == "." else close
-    return f"no tool is called {excerpt(repr(name), 100)}{hint}"

@@ -85,7 +85,7 @@ def shell(line):
 
 
 def test_a_reader_that_goes_away_is_no_error():
-    ran = shell("openapi-tools list specs/discord.json | head -1")
+    ran = shell("openapi-tools list specs/gotify.json | head -1")
 
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout.startswith(b"get_")

@@ -1,0 +1,188 @@
+"""`openapi-tools search`, `stubs` and `run`: find tools, look at them, call them in a program."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli import as_json, clean, members, remark, say
+from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.call_command import mocked, tell
+from openapi_tools.code.limits import CodeLimits
+from openapi_tools.search.stubs import stub
+from openapi_tools.search.stubs import stubs as stubs_of
+from openapi_tools.tools.guardrails import question_of, require_approval
+from openapi_tools.tools.tool_call import Context
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from openapi_tools.result import ToolResult
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.tool_call import ToolCall
+    from openapi_tools.tools.toolset import Toolset
+
+_LIMITS = CodeLimits()
+
+
+@click.command("search")
+@click.argument("spec")
+@click.argument("words", nargs=-1, required=True, metavar="WORDS...")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="Show at most this many tools.",
+)
+@shared.selecting
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@shared.identifying
+@shared.configuring
+@shared.reading
+def search(
+    spec: str,
+    words: tuple[str, ...],
+    *,
+    limit: int,
+    tags: tuple[str, ...],
+    methods: tuple[str, ...],
+    patterns: tuple[str, ...],
+    wants_json: bool,
+) -> None:
+    """Find the tools of SPEC for a task in WORDS, the best first, as typed signatures.
+
+    Below each stands which tools yield what it requires.
+    """
+    toolset = shared.load(shared.source_of(spec))
+    found = toolset.select(shared.selection(tags, methods, patterns))
+    if not len(found) and len(toolset):
+        remark(shared.why_none(toolset, tags=tags, methods=methods))
+    hits = found.search(" ".join(words), limit)
+    if wants_json:
+        data = [_data(hit.tool, hit.needs) | {"score": hit.score} for hit in hits]
+        say(as_json({"tools": data}))
+    elif hits:
+        say(clean(stubs_of(hits)))
+    elif len(found):
+        remark(f"no tool fits these words, of {len(found)}; try others.")
+
+
+@click.command("stubs")
+@click.argument("spec")
+@click.argument("names", nargs=-1, metavar="NAME...")
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@shared.identifying
+@shared.configuring
+@shared.reading
+def stubs(spec: str, names: tuple[str, ...], *, wants_json: bool) -> None:
+    """Show tools of SPEC as typed signatures, with the tools that yield what each requires."""
+    if not names:
+        raise click.UsageError("name at least one tool; `openapi-tools list` shows which exist.")
+    toolset = shared.load(shared.source_of(spec))
+    tools = {name: shared.tool_of(toolset, name) for name in names}
+    data = [_data(tool, toolset.producers(name)) for name, tool in tools.items()]
+    say(as_json({"tools": data}) if wants_json else clean("\n".join(one["stub"] for one in data)))
+
+
+def _data(tool: OperationTool, needs: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Return a tool as JSON data, with its stub and the producers of its arguments."""
+    listed = {argument: list(names) for argument, names in needs.items()}
+    return {**members(tool, ("name", "method", "path")), "needs": listed, "stub": stub(tool, needs)}
+
+
+@click.command("run")
+@click.argument("spec")
+@click.argument("file")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=_LIMITS.seconds,
+    show_default=True,
+    help="Seconds for the whole program.",
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(min=0),
+    default=_LIMITS.calls,
+    show_default=True,
+    help="Calls at most.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask before calls that may change something.")
+@click.option("--base-url", help="Call this server instead of the document's.")
+@click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
+@shared.selecting
+@shared.identifying
+@shared.configuring
+@shared.reading
+def run(  # noqa: PLR0913 -- one for each option
+    spec: str,
+    file: str,
+    *,
+    timeout: float,
+    calls: int,
+    yes: bool,
+    base_url: str | None,
+    mock: bool,
+    tags: tuple[str, ...],
+    methods: tuple[str, ...],
+    patterns: tuple[str, ...],
+) -> int:
+    """Run the program in FILE, in a sandbox, and print its result; - is standard input.
+
+    The program is Python. Each tool of SPEC is an async function of it, and nothing else of this
+    machine can be reached.
+    """
+    if spec == file == "-":
+        raise click.UsageError("SPEC and FILE cannot both be read from standard input.")
+    problems: list[str] = []
+    loaded: list[Toolset] = []
+    settings = mocked(base_url, loaded, problems) if mock else {"base_url": base_url}
+    toolset = shared.load(shared.source_of(spec), **settings)
+    loaded.append(toolset)
+    toolset = toolset.select(shared.selection(tags, methods, patterns))
+    programs = toolset.code_tools(CodeLimits(seconds=timeout, calls=calls))
+    if not (yes or mock):
+        toolset.add_input_guardrails([require_approval()])
+    approve = _asking(toolset, can_ask=file != "-" and sys.stdin.isatty())
+    return tell(asyncio.run(_run(programs, _text_of(file), Context(approve=approve))), problems)
+
+
+async def _run(programs: Toolset, program: str, context: Context) -> ToolResult:
+    async with programs:
+        return await programs["run_code"].execute({"code": program}, context=context)
+
+
+def _text_of(file: str) -> str:
+    try:
+        content = shared.read_stdin() if file == "-" else Path(file).read_bytes()
+        return content.decode()
+    except OSError as error:
+        raise click.UsageError(f"{file!r:.100}: {error.strerror}.") from None
+    except ValueError:
+        raise click.UsageError(f"{file!r:.100} is not text in UTF-8.") from None
+
+
+def _asking(toolset: Toolset, *, can_ask: bool) -> Callable[[ToolCall], bool]:
+    """Return a function that asks on the terminal whether a call may be made."""
+
+    def approve(call: ToolCall) -> bool:
+        if not can_ask:
+            raise PermissionError(
+                f"{call.name} may change something; without a terminal to ask on, --yes allows "
+                "such calls."
+            )
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return click.confirm(question_of(toolset[call.name], call), err=True)
+        except click.Abort:
+            raise KeyboardInterrupt from None
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    return approve

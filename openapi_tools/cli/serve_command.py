@@ -1,0 +1,173 @@
+"""`openapi-tools serve` offers the tools over MCP: each, or a few that reach all."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from openapi_tools.cli import command_options as shared
+from openapi_tools.cli import for_shell, remark
+from openapi_tools.errors import MissingExtraError
+from openapi_tools.search import costs
+from openapi_tools.tools.guardrails import require_approval
+
+if TYPE_CHECKING:
+    from openapi_tools.tools.toolset import Toolset
+
+_MOST = 128
+_PATH = "/mcp"
+_OPEN = "warning: anyone who reaches this address can call the tools; it asks for no password."
+_HTTP_ONLY = {
+    "host": "--host",
+    "port": "--port",
+    "names": "--allow-host",
+    "sessions": "--max-sessions",
+}
+
+
+@click.command("serve")
+@click.argument("spec", required=False)
+@shared.selecting
+@click.option(
+    "--mode",
+    type=click.Choice(["tools", "search", "code", "auto"]),
+    default="auto",
+    show_default=True,
+    help="Offer each tool, tools that find and call them, or tools that find them and run "
+    "programs; auto decides by their number and size.",
+)
+@click.option(
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    show_default=True,
+    help="stdio for a client that starts this command, http for clients that connect to it.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Listen here, with http.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Listen there, with http; 0 takes a free one.",
+)
+@click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Another name by which clients reach this server, with http; repeatable.",
+)
+@click.option(
+    "--max-sessions",
+    "sessions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Sessions that may be open at once, with http; 300 by default.",
+)
+@click.option("--base-url", help="Call this server instead of the document's.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
+@click.option("--ask", is_flag=True, help="Have the client's user approve every call but reads.")
+@shared.identifying
+@shared.configuring
+@shared.reading
+def serve(  # noqa: PLR0913 -- one for each option
+    spec: str | None,
+    *,
+    tags: tuple[str, ...],
+    methods: tuple[str, ...],
+    patterns: tuple[str, ...],
+    mode: str,
+    transport: str,
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    sessions: int | None,
+    base_url: str | None,
+    timeout: float | None,
+    ask: bool,
+) -> None:
+    """Serve the tools of SPEC over MCP until the client leaves, or until interrupted.
+
+    With stdio, SPEC cannot come from standard input: the client speaks there.
+    """
+    if transport == "stdio":
+        _check_stdio(click.get_current_context(), spec)
+    # Here, as --help needs no extra.
+    from openapi_tools.serving import mcp_transports as mcp
+
+    toolset = shared.load(shared.source_of(spec), base_url=base_url, timeout=timeout)
+    toolset = toolset.select(shared.selection(tags, methods, patterns))
+    if not len(toolset):
+        raise click.UsageError("no tools to serve; `openapi-tools list` shows which exist.")
+    for warning in toolset.warnings:
+        remark(f"warning: {for_shell(warning)}")
+    if ask:
+        toolset.add_input_guardrails([require_approval()])
+    counted = f"serving {len(toolset)} tools ({len(toolset.skipped)} operations skipped)"
+    offered, mode, why = _in_mode(toolset, mode)
+    counted += "" if mode == "tools" else f" in mode {mode}"
+    if transport == "stdio":
+        remark(f"{counted} over stdio.")
+        _say_why(why)
+        mcp.run_stdio(offered)
+        return
+    with mcp.listening(host, port) as place:
+        listened = place.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        remark(f"{counted} at http://{shown}:{listened}{_PATH}")
+        _say_why(why)
+        if shown not in mcp.LOOPBACK:
+            remark(_OPEN)
+        names_used = mcp.security(shown, names, listened)
+        mcp.run_http(offered, place, path=_PATH, security=names_used, sessions=sessions)
+
+
+def _in_mode(toolset: Toolset, mode: str) -> tuple[Toolset, str, str]:
+    """Return the tools to offer, the mode that is not `auto`, and the reason for its choice.
+
+    Raises:
+        MissingExtraError: The mode `code` needs an extra that is not installed.
+    """
+    why = ""
+    if mode == "auto":
+        why = _too_many(toolset)
+        mode = "code" if why else "tools"
+    if mode == "code":
+        try:
+            return toolset.code_tools(), mode, why
+        except MissingExtraError as error:
+            if not why:
+                raise
+            mode, why = "search", f"{why}; mode code needs more: {error}"
+    return (toolset.meta_tools() if mode == "search" else toolset), mode, why
+
+
+def _too_many(toolset: Toolset) -> str:
+    """Return why a model should not get each tool; empty if it may."""
+    if len(toolset) > _MOST:
+        return f"{len(toolset)} tools are more than the {_MOST} that providers take at once"
+    if costs.exceeds(list(toolset)):
+        return f"the definitions of these tools take more than {costs.MOST_TOKENS:,} tokens"
+    return ""
+
+
+def _say_why(why: str) -> None:
+    if why:
+        remark(f"{why}; --mode tools offers each tool.")
+
+
+def _check_stdio(context: click.Context, spec: str | None) -> None:
+    """Refuse HTTP options, and a standard input that the client cannot use."""
+    for name, option in _HTTP_ONLY.items():
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option} is for http only; add --transport http.")
+    if sys.stdin is None:
+        raise click.UsageError("standard input is closed, so no client can connect; use http.")
+    if spec == "-":
+        raise click.UsageError(
+            "SPEC and the client cannot both be read from standard input; use http."
+        )
