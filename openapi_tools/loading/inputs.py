@@ -194,7 +194,7 @@ class Inputs:
         if not found or not all(found):
             return None
         made = {"answer": found[0] if len(found) == 1 else {"anyOf": found}}
-        whole = complete({"type": "object", "properties": made}, schemas.closure)
+        whole = complete({"type": "object", "properties": made}, schemas.closure, cut=False)
         return {**whole["properties"]["answer"], **{k: whole[k] for k in whole if k == "$defs"}}
 
     def _content(self, operation: OperationNode, kinds: tuple[str, ...]) -> Content | None:

@@ -184,11 +184,12 @@ def _is_only(schema: Any, names: set[str]) -> bool:
 
 
 def complete(
-    schema: dict[str, Any], closure: Callable[[frozenset[str]], Closure]
+    schema: dict[str, Any], closure: Callable[[frozenset[str]], Closure], *, cut: bool = True
 ) -> dict[str, Any]:
     """Return an input schema, changed in place, with the definitions that it reaches.
 
-    It is a closed object with `properties`; where it is too large for a model, `shrink` cuts it.
+    It is a closed object with `properties`; where it is too large for a model, `shrink` cuts it,
+    unless it is not for one.
     """
     text = compact(schema)
     most = 6 * len(text)  # a byte of UTF-8 becomes an escape of at most six characters
@@ -196,7 +197,7 @@ def complete(
         reached = closure(uses)
         most += reached.most
         schema["$defs"] = reached.definitions
-    return schema if most <= MAX_SCHEMA else shrink(schema)
+    return schema if most <= MAX_SCHEMA or not cut else shrink(schema)
 
 
 def shrink(schema: dict[str, Any]) -> dict[str, Any]:
