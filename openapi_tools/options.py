@@ -9,7 +9,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 from types import MappingProxyType
@@ -90,27 +90,6 @@ class DefaultSettings:
 
 DEFAULT_SETTINGS: Any = DefaultSettings()
 """Passed in place of settings: readers use their members only."""
-
-
-class _Uncut:
-    """The settings of a call whose answer is not cut."""
-
-    max_output_chars = 2**60
-    max_items = 0
-
-    def __init__(self, settings: Any) -> None:
-        self._settings = settings
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._settings, name)
-
-
-def uncut(operation: Any, settings: Any) -> tuple[Any, Any]:
-    """Return an operation and settings that do not cut an answer."""
-    if operation.answer is not None:
-        shape = replace(operation.answer, max_items=0, max_chars=0)
-        operation = replace(operation, answer=shape)
-    return operation, _Uncut(settings)
 
 
 def credentials_of(given: Any) -> Mapping[str, Any]:

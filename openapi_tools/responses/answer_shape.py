@@ -42,6 +42,7 @@ _KNOWN = 100
 _TEXT = 16
 """Characters that count as one step."""
 _LARGEST = 1 << 1_000
+_UNBOUNDED = 1 << 60
 _MAKING = frozenset({"flatten", "slice", "multi_select_list", "multi_select_dict"})
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -91,10 +92,6 @@ class Shaper:
             metadata["shaped"] = facts
         return failure
 
-    def of_page(self, room: int) -> Shaper:
-        """Return a shaper for the items of a page, which leaves no item out."""
-        return replace(self, fields="", max_items=0, max_chars=room)
-
 
 class Shapes:
     """Makes the answers of one tool smaller; `usual` is the shape of a call without its own.
@@ -132,6 +129,11 @@ class Shapes:
 
     def _check(self, fields: str) -> None:
         check_fields(fields, self._tool.answer_schema)
+
+
+def uncut(shaper: Shaper | None) -> Shaper:
+    """Return a shaper that takes all of an answer but members that are dropped."""
+    return replace(shaper or Shaper(), fields="", max_items=0, max_chars=_UNBOUNDED)
 
 
 def shaper_of(

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from openapi_tools import responses, shaping
+from openapi_tools import responses, shaping, tools
 from openapi_tools.auth.credentials import NOTHING
 from openapi_tools.auth.schemes import TokenContext
-from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError
-from openapi_tools.http_rules import is_safe, read_url, without_pairs
+from openapi_tools.errors import CallError, DeniedError, InputError, OpenAPIToolsError
+from openapi_tools.http_rules import is_safe
 from openapi_tools.model import AnswerShape
-from openapi_tools.options import uncut
 from openapi_tools.redaction import excerpt, hide
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.requests.request_auth import Preview, preview_of
-from openapi_tools.requests.server_urls import asker_of, with_own_path
+from openapi_tools.requests.server_urls import with_own_path
 from openapi_tools.responses.reader import read_answer
-from openapi_tools.responses.server_json import words_of
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.guardrails import asked
-from openapi_tools.tools.tool_call import PLAIN, Context, PerCall, member_of, wait_of
+from openapi_tools.tools.tool_call import PLAIN, Context, PerCall, member_of
 from openapi_tools.transport.exchange import SendOptions
-from openapi_tools.transport.failures import retry_after, timed_out, to_end
+from openapi_tools.transport.failures import timed_out
 from openapi_tools.validation.engine import is_large
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from openapi_tools.redaction import Redactor
     from openapi_tools.responses.answer_shape import Shaper, Shapes
     from openapi_tools.shaping.files import Files
+    from openapi_tools.tools.following import Following
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.transport.sender import Answer, Attempts, Sender
@@ -49,7 +49,6 @@ _LARGE = 32 * 1024
 """Bytes of an answer from which on it is read in a thread: a few milliseconds' work."""
 _GRACE = 0.25
 """Seconds beyond the time of a call for reading an answer that was cut when it was over."""
-_WORDS = 1200
 _SHOWN = 200
 _WORK = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
 _ACCEPTED = 202
@@ -59,7 +58,10 @@ _NOT_FOUND = 404
 
 @dataclass(slots=True, eq=False)
 class PreparedCall:
-    """One call with its credentials; `key` is its idempotency key, empty for none."""
+    """One call with its credentials; `key` is its idempotency key, empty for none.
+
+    A `whole` answer, for a program or of a page, has all items, however long it is.
+    """
 
     arguments: dict[str, Any]
     credentials: Credentials
@@ -104,6 +106,7 @@ class Execution:
         if session.settings.download_dir is not None or session.settings.files is not None:
             store: Any = shaping.files.store_of(session.settings)
             self._files = shaping.files.Files(store, session.settings)
+        self._following: Following | None = None
         self._shapes: Shapes | None = None
         known, own = session.settings, self._operation.answer
         if own is not None or known.drop or known.max_items or not known.nulls:
@@ -115,7 +118,7 @@ class Execution:
         arguments: dict[str, Any],
         context: Any = None,
         call_id: str = "",
-        own: PerCall | None = None,
+        own: PerCall = PLAIN,
     ) -> ToolResult:
         """Send the request and return the API's result.
 
@@ -128,12 +131,11 @@ class Execution:
         redactor = session.redactor.for_call()
         try:
             prepared = self._prepare(arguments, context, redactor)
-            if own is not None or context is not None:
-                prepared.own, prepared.wait = own or PLAIN, wait_of(own, context)
+            prepared.own, prepared.wait = own, self._waits(own, context)
             prepared.shaper = self._shaper
             if context is not None:
                 prepared.whole = member_of(context, "whole") is True
-                prepared.shaper = await self._shaper_for(context, self._waits(prepared))
+                prepared.shaper = await self._shaper_for(context, prepared.wait)
             if settings.dry_run:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
@@ -142,8 +144,7 @@ class Execution:
                 if verdict is not True:
                     raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
             result = await self._delivered(prepared)
-            work = getattr(prepared.after, "work", None)
-            return await self._to_end(result, prepared) if work else result
+            return await self._ended(result, prepared) if prepared.after is not None else result
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
@@ -164,27 +165,20 @@ class Execution:
             prepared.own.after = prepared.after
         return result
 
-    async def _to_end(self, result: ToolResult, prepared: PreparedCall) -> ToolResult:
-        """Wait for the end of long work, as long as the call may; else say how to go on."""
+    async def _ended(self, result: ToolResult, prepared: PreparedCall) -> ToolResult:
+        """Return the result at the end of long work, if the answer began some."""
+        if not getattr(prepared.after, "work", None) or self._following is None:
+            return result
 
         async def ask(url: str, *, is_poll: bool) -> tuple[ToolResult, Any]:
-            prepared.own, prepared.after = PerCall("", address=url, is_poll=is_poll), None
+            prepared.own, prepared.after = PerCall(address=url, is_poll=is_poll), None
             try:
                 return await self._delivered(prepared), prepared.after
             except CallError as error:
                 return ToolResult.failed(error.kind, error.reason, facts=error.facts), None
 
-        given = self._waits(prepared)
-        wait = self._session.settings.wait if given is None else given
-        result, reader = await to_end((result, prepared.after), ask, wait)
-        if reader.work.state == shaping.long_work.FAILED:
-            words = words_of(reader.reason, _WORDS)
-            message = f"{self._about} was accepted, but its work failed{words and f': {words}'}"
-            facts = {"status": result.metadata.get("status"), "body": result.output}
-            return ToolResult.failed("http", message, metadata=result.metadata, facts=facts)
-        if reader.goes_on:
-            result.metadata["job"] = {"tool": self._tool.name, **reader.handle()}
-        return result
+        wait = self._session.settings.wait if prepared.wait is None else prepared.wait
+        return await self._following.ended((result, prepared.after), ask, wait)
 
     def _after(self, prepared: PreparedCall, answer: Answer) -> Any:
         """Return the reader of what follows an answer: pages or long work; None for neither."""
@@ -196,26 +190,23 @@ class Execution:
         is_list = own.is_page or self._operation.paging is not None or (reads and "link" in headers)
         if not (is_work or is_list):
             return None
-        added = [name for name, _ in prepared.grant.auth.query]
-        url, server = without_pairs(answer.request.url, added), self._bounds.server
+        if self._following is None:
+            made = tools.following.Following
+            self._following = made(self._tool, self._session, self._bounds.server)
         if is_work:
-            work: Any = {"polled": own.is_poll, "loosely": is_waited, "pause": retry_after(headers)}
-            reader = shaping.long_work.WorkReader
-            return reader(answer.status, url, server, ask=self._asker, **work)
-        found: Any = {"arguments": prepared.arguments, "url": url, "server": server}
-        found |= {"hidden": added, "linked": own.linked, "followed": bool(own.address)}
-        properties = self._tool.input_schema.get("properties", {})
-        return shaping.paging.PageReader(self._operation, properties, **found)
+            return self._following.work_reader(prepared, answer, loosely=is_waited)
+        return self._following.page_reader(prepared, answer)
 
-    def _waits(self, prepared: PreparedCall) -> float | None:
+    def _waits(self, own: PerCall, context: Any) -> float | None:
         """Return the seconds that the call or the tool says to wait for long work."""
-        return self._operation.wait if prepared.wait is None else prepared.wait
-
-    def _asker(self, address: str) -> tuple[str, dict[str, Any]] | None:
-        """Return the tool of the same toolset that asks for an address, and its arguments."""
-        toolset, server = self._session.toolset and self._session.toolset(), self._bounds.server
-        same = (t for t in toolset or () if self._session.bounds(t.operation).server == server)
-        return asker_of(same, read_url(address), server)
+        given = own.wait
+        if given is None and context is not None:
+            given = member_of(context, "wait")
+        if given is None:
+            return self._operation.wait
+        if isinstance(given, int | float) and 0 <= given < math.inf:
+            return given
+        raise InputError(f"'wait' must be a number of seconds, not {given!r:.60}.")
 
     async def _shaper_for(self, context: Any, wait: float | None) -> Shaper | None:
         """Return the shaper for the answer of a call; its context may have one."""
@@ -346,8 +337,7 @@ class Execution:
         after, shaper = self._after(prepared, answer), prepared.shaper
         prepared.after = after
         if prepared.own.is_page or prepared.whole:
-            operation, settings = uncut(operation, settings)
-            shaper = shaper and shaper.of_page(settings.max_output_chars)
+            shaper = responses.answer_shape.uncut(shaper)
         keep = self._files and self._files.keep
 
         def read() -> ToolResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import (
@@ -22,17 +22,8 @@ from openapi_tools.result import ToolResult, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
 from openapi_tools.tools.session import no_such_tool, open_session
-from openapi_tools.tools.tool_call import (
-    Pages,
-    PerCall,
-    ToolCall,
-    pages_fault,
-    per_call,
-    read_call,
-    read_id,
-    taken,
-    with_members,
-)
+from openapi_tools.tools.tool import called
+from openapi_tools.tools.tool_call import PLAIN, PerCall, ToolCall, read_call, read_id, with_members
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
 
@@ -51,12 +42,17 @@ logger = logging.getLogger("openapi_tools")
 
 
 class _Input(NamedTuple):
-    """A model's input, with the id of its call, its context and the profile of its schema."""
+    """A model's input, with the id of its call, its context, options, and its schema's profile."""
 
     given: object
     call_id: str
     context: Any
     profile: str | None
+    own: PerCall
+
+
+_passing: ContextVar[tuple[Any, PerCall] | None] = ContextVar("openapi_tools_passing", default=None)
+"""The caller whose tool makes a call by its `run`, a user's perhaps, and the call's options."""
 
 
 class Caller:
@@ -88,11 +84,17 @@ class Caller:
         self._restorers: dict[str, Restorer | None] = {}
 
     async def result(
-        self, given: object, context: Any = None, profile: str | None = None
+        self,
+        given: object,
+        context: Any = None,
+        profile: str | None = None,
+        own: PerCall = PLAIN,
     ) -> ToolResult:
         """Return the answer, or an error result; nothing is raised but cancellation."""
+        if own.is_poll:
+            return await self._resumed(own, context)
         call_id = call_id_in(given)
-        given_input = _Input(given, call_id, context, profile)
+        given_input = _Input(given, call_id, context, profile, own)
         return (await self._outcome(self._observed(given_input))).for_call(call_id)
 
     async def answer(self, given: object, context: Any = None) -> ToolResult:
@@ -112,7 +114,7 @@ class Caller:
         plain = not self._hooked and tool.guards is None
         if self._operation is None:
             # A user's own tool class may have no operation.
-            self._operation = _operation_of(tool) if self._hooked else tool.operation
+            self._operation = operation_of(tool) if self._hooked else tool.operation
         if self._operation is None:
             return await self._guarded(given)
         observation = self._observers.begin(self._name, self._operation, call_id=given.call_id)
@@ -162,22 +164,27 @@ class Caller:
             return admitted
         if admitted is not None and not isinstance(admitted, ToolCall):
             raise DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
-        result = self._checked(await tool.run(admitted or call, given.context))
+        token = _passing.set((self, given.own))
+        try:
+            result = self._checked(await tool.run(admitted or call, given.context))
+        finally:
+            _passing.reset(token)
         if result.is_error:
             raise AnswerError(result)
         return result
 
     async def run(self, call: ToolCall, context: Any) -> ToolResult:
         """Call the API without guardrails, as `OperationTool.run` does."""
-        return await self._sent(_Input(call.arguments, call.id, context, None))
+        passing = _passing.get()
+        own = passing[1] if passing is not None and passing[0] is self else PLAIN
+        return await self._sent(_Input(call.arguments, call.id, context, None, own))
 
     async def _sent(self, given: _Input) -> ToolResult:
         arguments = await self._fitted(given)
         execution = self._execution or self._ready()
-        own = taken(self._name) if per_call.get() is not None else None
-        return await execution.result(arguments, given.context, given.call_id, own)
+        return await execution.result(arguments, given.context, given.call_id, given.own)
 
-    async def resumed(self, own: PerCall, context: Any) -> ToolResult:
+    async def _resumed(self, own: PerCall, context: Any) -> ToolResult:
         """Return the state or the result of long work; output guardrails see it."""
         tool = self._tool
         with self._observers.begin(self._name, tool.operation) as observation:
@@ -273,7 +280,8 @@ def call_id_in(given: object) -> str:
         return ""
 
 
-def _operation_of(tool: OperationTool) -> Operation | None:
+def operation_of(tool: OperationTool) -> Operation | None:
+    """Return the operation of a tool; None for a user's own tool without one."""
     try:
         return tool.operation
     except (AttributeError, NotImplementedError):
@@ -288,71 +296,21 @@ async def answer_call(
     context: Any,
     wait: float | None = None,
     fields: str | None = None,
+    own: PerCall = PLAIN,
 ) -> ToolResult:
     """Call a tool by name and arguments or by a tool call, as `Toolset.call` does."""
     context = context if fields is None else with_members(context, fields=fields)
-    name, own = given[0], {} if given[1] is None else given[1]
+    name, arguments = given[0], {} if given[1] is None else given[1]
     if not isinstance(name, str):
         try:
             call = read_call(name)
         except InputError as error:
             return ToolResult.failed("invalid_input", str(error)).for_call(read_id(name))
-        name, own = call.name, {**call.arguments, CALL_ID: call.id}
+        name, arguments = call.name, {**call.arguments, CALL_ID: call.id}
     if name not in toolset:
         reason = no_such_tool(name, [tool.name for tool in toolset])
-        return ToolResult.failed("invalid_input", reason).for_call(call_id_in(own))
-    if wait is None:
-        return await toolset[name].execute(own, context=context, profile=profile)
-    step = toolset[name].execute(own, context=context, profile=profile)
-    return await _with(PerCall(name, wait), step)
-
-
-async def _with(own: PerCall, step: Awaitable[ToolResult]) -> ToolResult:
-    token = per_call.set(own)
-    try:
-        return await step
-    finally:
-        per_call.reset(token)
-
-
-def paged(
-    toolset: Toolset,
-    given: tuple[str, Any],
-    limits: dict[str, Any],
-    profile: str | None,
-    *,
-    context: Any,
-    on_page: Callable[[Pages], Any] | None,
-    fields: str | None,
-) -> Pages:
-    """Return the pages of a call, as `Toolset.pages` does; mistakes are its `error`."""
-    name, arguments = given[0], {} if given[1] is None else given[1]
-    fault = pages_fault(name, arguments, limits)
-    tool = toolset[name] if not fault and name in toolset else None
-    operation = _operation_of(tool) if tool is not None else None
-    paging = operation.paging if operation is not None else None
-
-    async def call(step: Any) -> tuple[ToolResult, Any]:
-        if fault:
-            return ToolResult.failed("invalid_input", fault), None
-        changes, address = (step.arguments, step.url) if step is not None else ({}, "")
-        linked = step is not None and step.linked
-        own = PerCall(name, address="" if changes else address, is_page=True, linked=linked)
-        given = (name, {**arguments, **changes})
-        told: Any = {"profile": profile, "context": context, "fields": fields}
-        result = await _with(own, answer_call(toolset, given, **told))
-        return result, getattr(own.after, "step", None)
-
-    return Pages(call, paging, limits, on_page)
-
-
-async def answer_job(toolset: Toolset, job: Any, *, wait: float | None, context: Any) -> ToolResult:
-    """Ask how long work goes on, as `Toolset.resume` does."""
-    name, url = (job.get("tool"), job.get("url")) if isinstance(job, Mapping) else (None, None)
-    if not isinstance(name, str) or not isinstance(url, str):
-        reason = "a job has a tool and a url, as the metadata['job'] of a result."
-        return ToolResult.failed("invalid_input", reason)
-    if name not in toolset:
-        return ToolResult.failed("invalid_input", no_such_tool(name, [t.name for t in toolset]))
-    caller = toolset[name]._called()  # noqa: SLF001 -- of this room
-    return await caller.resumed(PerCall(name, wait, address=url, is_poll=True), context)
+        return ToolResult.failed("invalid_input", reason).for_call(call_id_in(arguments))
+    if wait is None and own is PLAIN:
+        return await toolset[name].execute(arguments, context=context, profile=profile)
+    own = own if wait is None else PerCall(wait)
+    return await called(toolset[name], arguments, own, context, profile)

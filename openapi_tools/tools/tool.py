@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.guardrails import Guards
     from openapi_tools.tools.pipeline import Caller
     from openapi_tools.tools.session import Session
-    from openapi_tools.tools.tool_call import ToolCall
+    from openapi_tools.tools.tool_call import PerCall, ToolCall
 
 _NEEDED = (
     "openapi_tools.tools.pipeline",
@@ -317,6 +317,18 @@ class OperationTool:
             own = any(getattr(kind, name) is not getattr(OperationTool, name) for name in _HOOKS)
             self._caller = Caller(self, self._session, own_hooks=own)
         return self._caller
+
+
+async def called(
+    tool: OperationTool, given: Any, own: PerCall, context: Any = None, profile: str | None = None
+) -> ToolResult:
+    """Call a tool as its `execute` does, with more options than that takes."""
+    try:
+        caller = await tool._ready()  # noqa: SLF001 -- of this module
+        return await caller.result(given, context, profile, own)
+    except BaseException as error:  # noqa: BLE001 -- and raised on
+        context = None  # a traceback of this frame would show it
+        raise bare(error)  # noqa: B904 -- the same one
 
 
 def _import() -> None:

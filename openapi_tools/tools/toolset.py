@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.search.finder import Finder, Hit
     from openapi_tools.search.meta_tools import MetaTool
+    from openapi_tools.tools.following import Pages
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.tool_call import Pages
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -294,7 +294,7 @@ class Toolset:
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
         told = {"context": context, "on_page": on_page, "fields": fields}
         given = (name, arguments)
-        pages: Pages = _room("pipeline").paged(self, given, limits, self._profile, **told)
+        pages: Pages = _room("following").paged(self, given, limits, self._profile, **told)
         return pages
 
     async def resume(
@@ -311,7 +311,7 @@ class Toolset:
             The result of the work, an error result if it failed, or another handle.
         """
         told = {"context": context, "wait": wait}
-        result: ToolResult = await _room("pipeline").answer_job(self, job, **told)
+        result: ToolResult = await _room("following").resumed(self, job, **told)
         return result
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:

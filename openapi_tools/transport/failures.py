@@ -1,7 +1,7 @@
 """Failures of a call: as errors for a model, and which calls are tried again, and when.
 
 Of a request only the method and the path without query enter a message; of an exception only the
-operating system's own words. Questions about long work that an API has accepted wait here, too.
+operating system's own words.
 
 Spec: RFC 9110, sections 9.2.2 (idempotent methods) and 10.2.3 (Retry-After).
 """
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from tenacity import RetryCallState
 
-    from openapi_tools.shaping.long_work import WorkReader
     from openapi_tools.transport.exchange import Exchange
 
 logger = logging.getLogger("openapi_tools")
@@ -55,8 +54,6 @@ _UNSENT = 2
 """Retries of a call that was never sent: a server that refuses may be up in a moment."""
 _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 8.0
-_FIRST_PAUSE, _LONGEST_PAUSE, _SHORTEST_PAUSE = 0.5, 15.0, 0.05
-"""Seconds between questions about long work, where the API does not name them."""
 _LONGEST_ASKED = 86_400.0
 _SECONDS = re.compile(r"\d+(?:\.\d+)?")
 
@@ -235,38 +232,3 @@ def retry_after(headers: httpx.Headers, *, now: float | None = None) -> float | 
         return None
     wait = end - (time.time() if now is None else now)
     return min(max(wait, 0.0), _LONGEST_ASKED) if math.isfinite(wait) else None
-
-
-async def to_end(
-    known: tuple[Any, WorkReader], ask: Callable[..., Awaitable[tuple[Any, Any]]], wait: float
-) -> tuple[Any, WorkReader]:
-    """Ask for the state of work until it ends, and for its result; or until the time is over.
-
-    Args:
-        known: The result of the answer with which it began, and its reader.
-        ask: Sends a request to an address; returns its result and reader, None for no answer.
-        wait: Seconds.
-    """
-    loop = asyncio.get_running_loop()
-    (result, reader), end, pause = known, loop.time() + wait, _FIRST_PAUSE
-    asked = reader.pause
-    while reader.goes_on and reader.work.url:
-        rest = pause if asked is None else max(asked, _SHORTEST_PAUSE)
-        if loop.time() + rest >= end:
-            return result, reader
-        current().retry(rest, status=result.metadata.get("status"), retry_after=asked)
-        await asyncio.sleep(rest)
-        pause = min(2 * pause, _LONGEST_PAUSE)
-        try:
-            async with asyncio.timeout_at(end):
-                answer, following = await ask(reader.work.url, is_poll=True)
-        except TimeoutError:
-            return result, reader
-        asked = None if following is None else following.pause
-        if following is not None and following.work:
-            result, reader = answer, following
-        elif not (answer.error or {}).get("retryable"):
-            return answer, reader
-    if reader.is_done and reader.work.url:
-        result, _ = await ask(reader.work.url, is_poll=False)
-    return result, reader

@@ -123,6 +123,17 @@ async def shaped(request, recorder, tmp_path):
         yield package.load(base_url=recorder.url)
 
 
+async def test_a_whole_answer_for_a_program_lacks_only_dropped_members(shaped):
+    lengths = []
+    async with shaped:
+        shaped.add_output_guardrails([lambda result, _: lengths.append(len(result.output))])
+        context = {"whole": True, "answer": {"max_chars": 100}}
+        result = await shaped.call("list_pets", {}, context=context)
+
+    assert result.output == json.loads(ADDED)
+    assert lengths == [4]
+
+
 async def test_a_configured_answer_is_the_same_everywhere(shaped):
     async with shaped:
         result = await shaped.call("list_pets", {})

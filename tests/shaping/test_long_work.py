@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from shaping.paged_server import serving
 
 from openapi_tools import Context, Settings, load_tools
-from openapi_tools.transport import failures as retries
+from openapi_tools.tools import following
 
 ROUTES = APIRouter()
 
@@ -142,7 +142,7 @@ def running():
 
 @pytest.fixture
 def server(running, monkeypatch):
-    monkeypatch.setattr(retries, "_FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(following, "_FIRST_PAUSE", 0.02)
     running.kept.clear()
     return running
 

@@ -1,0 +1,360 @@
+"""What follows an answer: further pages, and the end of long work."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools import shaping
+from openapi_tools.http_rules import read_url, without_pairs
+from openapi_tools.json_values import compact
+from openapi_tools.observability.observers import current
+from openapi_tools.options import kind_of
+from openapi_tools.requests.server_urls import asker_of
+from openapi_tools.responses.server_json import words_of
+from openapi_tools.result import ToolResult
+from openapi_tools.tools.pipeline import answer_call, operation_of
+from openapi_tools.tools.session import no_such_tool
+from openapi_tools.tools.tool import called
+from openapi_tools.tools.tool_call import PerCall
+from openapi_tools.transport.failures import retry_after
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from openapi_tools.model import Paging
+    from openapi_tools.shaping.long_work import WorkReader
+    from openapi_tools.shaping.paging import PageReader, Step
+    from openapi_tools.tools.execution import PreparedCall
+    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.transport.sender import Answer
+
+logger = logging.getLogger("openapi_tools")
+
+_EMPTY = 10
+"""Pages without items, one after another, after which an answer counts as endless."""
+_FIRST_PAUSE, _LONGEST_PAUSE, _SHORTEST_PAUSE = 0.5, 15.0, 0.05
+"""Seconds between questions about long work, where the API does not name them."""
+_WORDS = 1200
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What may follow the answers of one tool, whose server is given."""
+
+    tool: OperationTool
+    session: Session
+    server: str
+
+    def page_reader(self, prepared: PreparedCall, answer: Answer) -> PageReader:
+        """Return the reader that finds the page after an answer."""
+        own, added = prepared.own, _added(prepared)
+        found: PageReader = shaping.paging.PageReader(
+            self.tool.operation,
+            self.tool.input_schema.get("properties", {}),
+            arguments=prepared.arguments,
+            url=without_pairs(answer.request.url, added),
+            server=self.server,
+            hidden=added,
+            linked=own.linked,
+            followed=bool(own.address),
+        )
+        return found
+
+    def work_reader(self, prepared: PreparedCall, answer: Answer, *, loosely: bool) -> WorkReader:
+        """Return the reader that finds long work; `loosely` in the answer to a read, too."""
+        found: WorkReader = shaping.long_work.WorkReader(
+            answer.status,
+            without_pairs(answer.request.url, _added(prepared)),
+            self.server,
+            ask=self._asker,
+            polled=prepared.own.is_poll,
+            loosely=loosely,
+            pause=retry_after(answer.headers),
+        )
+        return found
+
+    def _asker(self, address: str) -> tuple[str, dict[str, Any]] | None:
+        """Return the tool of the same toolset that asks for an address, and its arguments."""
+        toolset, bounds = self.session.toolset and self.session.toolset(), self.session.bounds
+        same = (t for t in toolset or () if bounds(t.operation).server == self.server)
+        return asker_of(same, read_url(address), self.server)
+
+    async def ended(
+        self,
+        known: tuple[ToolResult, WorkReader],
+        ask: Callable[..., Awaitable[tuple[ToolResult, Any]]],
+        wait: float,
+    ) -> ToolResult:
+        """Wait for the end of long work, as long as the call may; else say how to go on.
+
+        Args:
+            known: The result of the answer with which it began, and its reader.
+            ask: Sends a request to an address; returns its result and reader, None for no answer.
+            wait: Seconds.
+        """
+        result, reader = await _to_end(known, ask, wait)
+        if reader.work.state == shaping.long_work.FAILED:
+            words = words_of(reader.reason, _WORDS)
+            about = f"{self.tool.operation.method} {self.tool.operation.path}"
+            message = f"{about} was accepted, but its work failed{words and f': {words}'}"
+            facts = {"status": result.metadata.get("status"), "body": result.output}
+            return ToolResult.failed("http", message, metadata=result.metadata, facts=facts)
+        if reader.goes_on:
+            result.metadata["job"] = {"tool": self.tool.name, **reader.handle()}
+        return result
+
+
+def _added(prepared: PreparedCall) -> list[str]:
+    """Return the names in the query that credentials set."""
+    return [name for name, _ in prepared.grant.auth.query]
+
+
+async def _to_end(
+    known: tuple[ToolResult, WorkReader],
+    ask: Callable[..., Awaitable[tuple[ToolResult, Any]]],
+    wait: float,
+) -> tuple[ToolResult, WorkReader]:
+    """Ask for the state of work until it ends, and for its result; or until the time is over."""
+    loop = asyncio.get_running_loop()
+    (result, reader), end, pause = known, loop.time() + wait, _FIRST_PAUSE
+    asked = reader.pause
+    while reader.goes_on and reader.work.url:
+        rest = pause if asked is None else max(asked, _SHORTEST_PAUSE)
+        if loop.time() + rest >= end:
+            return result, reader
+        current().retry(rest, status=result.metadata.get("status"), retry_after=asked)
+        await asyncio.sleep(rest)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+        try:
+            async with asyncio.timeout_at(end):
+                answer, following = await ask(reader.work.url, is_poll=True)
+        except TimeoutError:
+            return result, reader
+        asked = None if following is None else following.pause
+        if following is not None and following.work:
+            result, reader = answer, following
+        elif not (answer.error or {}).get("retryable"):
+            return answer, reader
+    if reader.is_done and reader.work.url:
+        result, _ = await ask(reader.work.url, is_poll=False)
+    return result, reader
+
+
+async def resumed(toolset: Toolset, job: Any, *, wait: float | None, context: Any) -> ToolResult:
+    """Ask how long work goes on, as `Toolset.resume` does."""
+    name, url = (job.get("tool"), job.get("url")) if isinstance(job, Mapping) else (None, None)
+    if not isinstance(name, str) or not isinstance(url, str):
+        reason = "a job has a tool and a url, as the metadata['job'] of a result."
+        return ToolResult.failed("invalid_input", reason)
+    if name not in toolset:
+        return ToolResult.failed("invalid_input", no_such_tool(name, [t.name for t in toolset]))
+    return await called(toolset[name], {}, PerCall(wait, address=url, is_poll=True), context)
+
+
+def paged(
+    toolset: Toolset,
+    given: tuple[str, Any],
+    limits: dict[str, Any],
+    profile: str | None,
+    *,
+    context: Any,
+    on_page: Callable[[Pages], Any] | None,
+    fields: str | None,
+) -> Pages:
+    """Return the pages of a call, as `Toolset.pages` does; mistakes are its `error`."""
+    name, arguments = given[0], {} if given[1] is None else given[1]
+    fault = _fault(name, arguments, limits)
+    tool = toolset[name] if not fault and name in toolset else None
+    operation = operation_of(tool) if tool is not None else None
+    paging = operation.paging if operation is not None else None
+
+    async def call(step: Any) -> tuple[ToolResult, Any]:
+        if fault:
+            return ToolResult.failed("invalid_input", fault), None
+        changes, address = (step.arguments, step.url) if step is not None else ({}, "")
+        linked = step is not None and step.linked
+        own = PerCall(address="" if changes else address, is_page=True, linked=linked)
+        given = (name, {**arguments, **changes})
+        told: Any = {"profile": profile, "context": context, "fields": fields}
+        result = await answer_call(toolset, given, **told, own=own)
+        return result, getattr(own.after, "step", None)
+
+    return Pages(call, paging, limits, on_page)
+
+
+def _fault(name: Any, arguments: Any, limits: Mapping[str, Any]) -> str:
+    """Return why pages cannot be read; empty where they can."""
+    if not isinstance(name, str):
+        return f"pages: give the name of a tool, not {kind_of(name)}."
+    if not isinstance(arguments, Mapping):
+        return f"pages: the arguments must be a mapping by name, not {kind_of(arguments)}."
+    for limit, value in limits.items():
+        is_count = limit != "timeout" and value is not None
+        fits = isinstance(value, int) if is_count else isinstance(value, int | float | None)
+        fits = fits and (value is not None or limit != "max_pages")
+        if not fits or isinstance(value, bool) or (value is not None and not value > 0):
+            return f"pages: {limit!r} must be a number above 0, not {value!r:.60}."
+    return ""
+
+
+class Pages:
+    """The items of a paged call: `async for item in pages`, or `await pages.collect()`.
+
+    Nothing is raised but cancellation. It is iterated once.
+
+    Attributes:
+        reason: Why it ended: `complete`, `max_items`, `max_pages`, `timeout`, `loop`,
+            `no_progress`, `outside`, `no_way`, `no_items`, `dry_run` or `error`; empty before.
+        stopped: The same in one line.
+        error: The result of the page that failed; None without one.
+        pages: How many pages came.
+        items: How many of their items were given.
+        following: The arguments that go on behind the last page; empty where they are not known.
+    """
+
+    def __init__(
+        self,
+        call: Callable[[Step | None], Awaitable[tuple[Any, Step | None]]],
+        paging: Paging | None,
+        limits: Mapping[str, Any],
+        on_page: Callable[[Pages], Any] | None = None,
+    ) -> None:
+        self._call, self._paging, self._on_page = call, paging, on_page
+        self._most, self._most_pages = limits["max_items"], limits["max_pages"]
+        self._seconds = limits["timeout"]
+        self._step: Step | None = None
+        self._first: ToolResult | None = None
+        self._seen: set[str] = set()
+        self._changes: dict[str, Any] = {}
+        self._digests: list[bytes] = []
+        self._empty = self._skipped = 0
+        self.reason = self.stopped = ""
+        self.error: ToolResult | None = None
+        self.pages = self.items = 0
+        self.following: dict[str, Any] = {}
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """Yield the items; each page is asked for when the one before it has been read."""
+        now = asyncio.get_running_loop().time()
+        end = None if self._seconds is None else now + self._seconds
+        while not self.reason:
+            for item in await self._page(end):
+                if self.items == self._most:
+                    self._stop("max_items", "in the middle of a page")
+                    return
+                self.items += 1
+                yield item
+            await self._go_on()
+
+    async def collect(self) -> ToolResult:
+        """Return one result with all items, and with a note of how it ended.
+
+        Items that came before a failure are its output; it is an error result then.
+        """
+        items = [item async for item in self]
+        names = ("pages", "items", "reason", "stopped", "following")
+        facts = {"paging": {name: getattr(self, name) for name in names}}
+        note, failed = "" if self.reason == "complete" else self.stopped, self.error
+        if failed is None and self._first is not None and self.reason != "dry_run":
+            made = ToolResult.ok(items, facts, header_note=note)
+            return made.for_call(self._first.tool_call_id)
+        if failed is None or failed.error is None or not self.pages:
+            return failed or self._first or ToolResult.failed("timeout", self.stopped)
+        told: Any = {"metadata": {**failed.metadata, **facts}, "output": items, "header_note": note}
+        others = dict(failed.error)
+        made = ToolResult.failed(others.pop("type"), others.pop("message"), facts=others, **told)
+        return made.for_call(failed.tool_call_id)
+
+    async def _page(self, end: float | None) -> list[Any]:
+        """Return the next page's items; empty where it failed."""
+        step, self._step = self._step, None
+        if step is not None and step.arguments:
+            self._changes |= step.arguments
+            step = step._replace(arguments=dict(self._changes))
+        self._step = step  # where to go on if it fails
+        try:
+            async with asyncio.timeout_at(end):
+                result, following = await self._call(step)
+        except TimeoutError:
+            return self._stop("timeout", f"after {self._seconds:g} s")
+        if not result.success:
+            self.error = result
+            reason = (result.error or {}).get("message", result.output)
+            return self._stop("error", f"page {self.pages + 1} failed: {reason}")
+        self._first = self._first or result
+        self._step = None
+        if result.metadata.get("dry_run"):
+            return self._stop("dry_run", "nothing was sent")
+        return self._taken(step, result.output, following)
+
+    def _taken(self, step: Step | None, output: Any, following: Step | None) -> list[Any]:
+        items = [] if output is None else shaping.paging.items_of(output, self._paging)
+        if items is None and not self.pages:
+            return self._stop("no_items", "the answer holds no list")
+        items = items or []
+        digest = hashlib.blake2b(compact(items), digest_size=16).digest()
+        self._step = following
+        if step is not None and step.first and digest == self._digests[0]:
+            return []  # the first page again: its number is 1
+        if items and digest in self._digests and not self._grows:
+            self._step = None
+            return self._stop("loop", f"page {self.pages + 1} has the items of an earlier page")
+        self._digests.append(digest)
+        self.pages += 1
+        self._empty = 0 if items else self._empty + 1
+        if self._grows:  # a greater page begins with the items of the last one
+            items, self._skipped = items[self._skipped :], len(items)
+        return items
+
+    @property
+    def _grows(self) -> bool:
+        return self._paging is not None and self._paging.style == "limit"
+
+    async def _go_on(self) -> None:
+        """Decide after a page whether another one is asked for."""
+        step = self._step
+        self.following = {**self._changes, **step.arguments} if step and step.arguments else {}
+        if not self.reason:
+            key = json.dumps([step.arguments or step.url]) if step is not None else ""
+            if step is None:
+                self._stop("complete", "")
+            elif self.items == self._most:
+                self._stop("max_items", shaping.paging.words_of(step))
+            elif step.outside:
+                self._stop("outside", f"the next page is not requested: {step.outside}")
+            elif not step.arguments and not step.url:
+                verb = "are" if step.sure > shaping.paging.LIKELY else "may be"
+                self._stop("no_way", f"there {verb} more items, and no argument asks for them")
+            elif key in self._seen:
+                self._stop("loop", "the next page is one that was asked for before")
+            elif self._empty >= _EMPTY:
+                self._stop("no_progress", f"{self._empty} pages in a row were empty")
+            elif self.pages >= self._most_pages:
+                self._stop("max_pages", shaping.paging.words_of(step))
+            self._seen.add(key)
+        await self._tell()
+
+    async def _tell(self) -> None:
+        if self._on_page is None:
+            return
+        try:
+            told = self._on_page(self)
+            if inspect.isawaitable(told):
+                await told
+        except Exception:
+            logger.exception("a function for progress failed; the pages go on")
+
+    def _stop(self, reason: str, words: str) -> list[Any]:
+        self.reason = reason
+        came = f"{self.items} items came in {self.pages} pages"
+        self.stopped = f"{reason}: {came}" + (f"; {words}" if words else "")
+        return []
