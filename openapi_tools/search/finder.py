@@ -16,7 +16,7 @@ from openapi_tools.forks import ForkLock
 from openapi_tools.options import kind_of
 from openapi_tools.search.embedding import embedded, fused, nearest
 from openapi_tools.search.index import Index, scores
-from openapi_tools.search.producers import Producers
+from openapi_tools.search.producers import SHOWN, Producers
 from openapi_tools.search.words import terms
 
 if TYPE_CHECKING:
@@ -162,10 +162,10 @@ class Finder:
         """Return the producers of a tool's arguments, as `Toolset.producers` does."""
         part, places, own = self._homes[name]
         found: dict[str, tuple[str, ...]] = {}
-        for argument, names in part.producers.of(own).items():
-            there = [at for at in (places[part.places[each]] for each in names) if at >= 0]
+        for argument, listed in part.producers.places(part.places[own]).items():
+            there = [places[each] for each in listed if places[each] >= 0]
             if there:
-                found[argument] = tuple(self.tools[at].name for at in there)
+                found[argument] = tuple(self.tools[at].name for at in there[:SHOWN])
         return found
 
     @cached_property

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     Names = list[tuple[str, float]]
     """Names of an object, and how surely it has each: 1 at most."""
 
-_SHOWN = 3
+SHOWN = 3
+"""Producers of an argument."""
 _KEPT = 6
 _CANDIDATES = 40
 """Tools that are compared for a key."""
@@ -36,6 +37,7 @@ _LEAST = 1.5
 _SHARE = 0.12
 """Of the best score, for others to count."""
 _APART = 0.35
+_FEW = 5
 _ALIKE = 2
 """Members that an object shares with one resource only, at least, to be one."""
 _GAINS = {"GET": 12.0, "QUERY": 12.0, "POST": 8.0}
@@ -60,15 +62,12 @@ _HOLDING = frozenset({"$ref", "properties", "items", "allOf", "anyOf", "oneOf"})
 
 
 class _Ask(NamedTuple):
-    """A required argument: the keys that answer it, the best first, and its place in the path."""
+    """A required argument: the best key that answers it, all keys, and its place in the path."""
 
     argument: str
+    key: str
     keys: dict[str, float]
     place: int
-
-    @property
-    def key(self) -> str:
-        return next(iter(self.keys))
 
 
 class _Tool(NamedTuple):
@@ -77,11 +76,8 @@ class _Tool(NamedTuple):
     method: str
     shape: tuple[str, ...]
     asks: tuple[_Ask, ...]
+    required: frozenset[str]
     bonus: float
-
-    @property
-    def required(self) -> set[str]:
-        return {ask.key for ask in self.asks}
 
 
 class _Object(NamedTuple):
@@ -106,20 +102,11 @@ class Producers:
         self._tools = list(tools)
         self._found = dict(enumerate(data))
 
-    def of(self, name: str) -> dict[str, tuple[str, ...]]:
-        """Return the tools that yield a tool's required identifiers, by argument, the best first.
-
-        Raises:
-            KeyError: No tool has this name.
-        """
-        found = self.places(self._places[name])
-        return {
-            argument: tuple(self._tools[each].name for each in places[:_SHOWN])
-            for argument, places in found.items()
-        }
-
     def places(self, place: int) -> Mapping[str, list[int]]:
-        """Return the same for the tool at a place among the tools; six places at most."""
+        """Return the places of the tools that yield what the tool at a place requires.
+
+        They are by argument, the best first, more of them than are shown: some may be hidden.
+        """
         if place not in self._found:
             self._found[place] = self._graph.of(place)
         return self._found[place]
@@ -127,10 +114,6 @@ class Producers:
     def data(self) -> list[Mapping[str, list[int]]]:
         """Return `places` of each tool: the whole graph as plain data."""
         return [self.places(place) for place in range(len(self._tools))]
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {tool.name: place for place, tool in enumerate(self._tools)}
 
     @cached_property
     def _graph(self) -> _Graph:
@@ -146,9 +129,10 @@ class _Graph:
         self._fields = {key.rpartition(" ")[2] for key in self._keys} | self._keys | _GENERIC
         self._first = {key.partition(" ")[0] for key in self._keys}
         self._objects: dict[int, tuple[_Object, Any]] = {}
-        self._owners: dict[str, set[str]] = defaultdict(set)
+        self._owners: dict[str, set[str]] = {}
         for facts, tool in zip(self._tools, tools, strict=True):
             self._note_resource(facts, tool)
+        self._owners = {key: few for key, few in self._owners.items() if len(few) <= _FEW}
         self._collections: dict[tuple[str, ...], list[int]] = defaultdict(list)
         index: dict[str, list[tuple[float, int]]] = defaultdict(list)
         for place, (facts, tool) in enumerate(zip(self._tools, tools, strict=True)):
@@ -183,7 +167,7 @@ class _Graph:
             for weight, other in self._index.get(key, ()):
                 found[other] = max(found.get(other, weight * share), weight * share)
         end = ask.place if ask.place >= 0 else len(tool.shape)
-        for other in self._collections.get(tool.shape[:end], ()):
+        for other in self._collections.get(tool.shape[:end], ())[:_CANDIDATES]:
             if ask.place >= 0 or (other in found and tool.method != "POST"):
                 found[other] = _GAINS[self._tools[other].method]
         own, made = tool.required, {}
@@ -199,7 +183,9 @@ class _Graph:
         if facts.method == "GET" and facts.shape[-1] == "{}" and "{}" not in facts.shape[-2:-1]:
             answer = tool.answer_schema or {}
             for name in self._looked(answer, answer).all_names:
-                self._owners[name].add(" ".join(words("".join(facts.shape[-2:-1]))))
+                self._owners.setdefault(name, set()).add(
+                    " ".join(words("".join(facts.shape[-2:-1])))
+                )
 
     def _yields(self, tool: Any, facts: _Tool) -> dict[str, float]:
         """Return the keys that a tool's answer yields, and how good it is for each."""
@@ -272,7 +258,7 @@ class _Graph:
         for name, member in islice(properties.items(), _MEMBERS):
             known = " ".join(words(name))
             found.all_names.add(name)
-            if known in self._fields:
+            if known in self._fields and len(found.fields) < _CANDIDATES:
                 found.fields.append(known)
             if isinstance(member, dict) and not _HOLDING.isdisjoint(member):
                 found.members.append((known, member))
@@ -330,7 +316,8 @@ def _facts(tool: Any) -> _Tool:
     finds = bool({*words(tool.name), *schema.get("required", ())} & _FINDING)
     creates = tool.method == "POST" and not finds
     bonus = 1.5 * finds - 2.5 * creates - 2 * tool.deprecated - (shape[-1] == "{}")
-    return _Tool(tool.method, shape, tuple(_asks(tool, segments, schema)), bonus)
+    asks = tuple(_asks(tool, segments, schema))
+    return _Tool(tool.method, shape, asks, frozenset(ask.key for ask in asks), bonus)
 
 
 def _asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Iterator[_Ask]:
@@ -352,7 +339,7 @@ def _asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Iterator
             if not keys and _MENTIONS.search(str(node.get("description"))):
                 keys = {f"{words(wire)[-1]} id": 1.0}
             if keys:
-                yield _Ask(argument, keys, place)
+                yield _Ask(argument, next(iter(keys)), keys, place)
 
 
 def _identifies(node: Any, root: Mapping[str, Any]) -> bool:

@@ -86,7 +86,7 @@ def stub(tool: Any, needs: Needs | None = None, *, python: bool = False) -> str:
 
     Args:
         tool: The tool.
-        needs: Its producers, as of `Producers.of`.
+        needs: Its producers, as of `Toolset.producers`.
         python: Whether names are those of `python_name`, for programs.
     """
     line = _line(tool, _ROOM, _named(python))

@@ -47,7 +47,7 @@ def producers(tools, asking):
     """Return what yields the arguments of the tool at a method and path, as methods and paths."""
     named = {f"{tool.method} {tool.path}": tool.name for tool in tools}
     places = {name: place for place, name in named.items()}
-    found = Producers(tools).of(named[asking])
+    found = tools.producers(named[asking])
     return {argument: [places[name] for name in names] for argument, names in found.items()}
 
 
@@ -228,7 +228,7 @@ def test_a_tool_that_requires_nothing_needs_nothing():
 
     assert producers(tools, "GET /pets") == {}
     with pytest.raises(KeyError):
-        Producers(tools).of("other")
+        tools.producers("other")
 
 
 def test_an_argument_with_another_name_than_its_variable_is_found():
@@ -242,6 +242,18 @@ def test_an_argument_with_another_name_than_its_variable_is_found():
     assert producers(tools, "GET /shops/{name}")["name_path"] == ["GET /shops"]
 
 
+def test_a_selection_names_its_own_tools_only():
+    pets = array(objects("id"))
+    tools = loaded(
+        *(path("get", f"/pets{rest}", pets) for rest in ("", "/old", "/new", "/all")),
+        path("get", "/pets/{petId}"),
+    )
+    some = tools.select({"exclude": {"names": ["get_pets", "get_pets_old"]}})
+
+    assert tools.producers("get_pets_pet_id")["petId"][0] == "get_pets"
+    assert set(some.producers("get_pets_pet_id")["petId"]) == {"get_pets_new", "get_pets_all"}
+
+
 def test_the_graph_is_plain_data():
     tools = loaded(path("get", "/pets", array(objects("id"))), path("get", "/pets/{petId}"))
     made = Producers(tools)
@@ -249,7 +261,6 @@ def test_the_graph_is_plain_data():
     kept = Producers(tools, json.loads(json.dumps(made.data())))
 
     assert kept.data() == made.data() == [{}, {"petId": [0]}]
-    assert kept.of("get_pets_pet_id") == {"petId": ("get_pets",)}
 
 
 def test_recursive_and_huge_answers_are_looked_at_within_bounds():
@@ -284,10 +295,9 @@ def test_any_answer_gives_a_graph_of_tools_that_there_are(answer, other):
         A=objects(self=ref("A"), b=ref("B")),
         B=array(answer),
     )
-    made = Producers(tools)
 
     for tool in tools:
-        for names in made.of(tool.name).values():
+        for names in tools.producers(tool.name).values():
             assert 0 < len(names) <= 3
             assert tool.name not in names
             assert set(names) <= {other.name for other in tools}
