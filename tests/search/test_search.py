@@ -1,14 +1,14 @@
 """Which tools a search finds, and in which order."""
 
-import sys
 import threading
 from pathlib import Path
 
 import pytest
+from packages import imported
 
 from openapi_tools import Toolset, load_tools
 from openapi_tools.errors import SettingsError
-from openapi_tools.runtime import Operation, OperationTool, load_package
+from openapi_tools.runtime import Operation, OperationTool
 from openapi_tools.tools.session import open_session
 
 ROOT = Path(__file__).parents[2]
@@ -173,13 +173,11 @@ def test_tools_of_the_users_own_are_found_by_every_field(query):
     assert names(Toolset([Lamp()], open_session()), query) == ["switch_lamp"]
 
 
-def test_the_tools_of_a_generated_package_are_found(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "generated" / "museum"))
+def test_the_tools_of_a_generated_package_are_found():
     loaded = load_tools(ROOT / "specs" / "museum.yaml")
 
-    assert names(load_package("museum_tools"), "buy tickets")[0] == names(loaded, "buy tickets")[0]
-    for name in [name for name in sys.modules if name.startswith("museum_tools")]:
-        monkeypatch.delitem(sys.modules, name)
+    with imported(ROOT / "generated" / "museum", "museum_tools") as package:
+        assert names(package.load(), "buy tickets")[0] == names(loaded, "buy tickets")[0]
 
 
 def test_searches_in_several_threads_find_the_same():
