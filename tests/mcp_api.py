@@ -98,18 +98,24 @@ class Api(Recorder):
 
 
 @asynccontextmanager
-async def connected(transport, mode, api, folder, *, ask=False, **options):
-    """Give a client of a server of `DOCUMENT`; with `ask`, calls that write need approval."""
+async def connected(transport, mode, api, folder, *, ask=False, serve="tools", **options):
+    """Give a client of a server of `DOCUMENT`; with `ask`, calls that write need approval.
+
+    The tools are offered in the mode `serve` of `openapi-tools serve`.
+    """
     if transport == "memory":
         async with load_tools(DOCUMENT, settings=Settings(base_url=api.url)) as toolset:
             if ask:
                 toolset.add_input_guardrails([require_approval()])
-            async with Client(create_server(toolset), mode=mode, **options) as client:
+            ways = {"search": toolset.meta_tools, "code": toolset.code_tools}
+            offered = ways[serve]() if serve in ways else toolset
+            async with Client(create_server(offered), mode=mode, **options) as client:
                 yield client
         return
-    args = [written(folder), "--base-url", api.url, *(["--ask"] if ask else [])]
+    args = [written(folder), "--base-url", api.url, "--mode", serve, *(["--ask"] if ask else [])]
     if transport == "stdio":
-        run = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "serve", *args])
+        command, *more = [*COMMAND, "serve", *args]
+        run = StdioServerParameters(command=command, args=more, env=dict(os.environ))
         with (folder / "errors.txt").open("w") as errors:
             async with Client(stdio_client(run, errors), mode=mode, **options) as client:
                 yield client

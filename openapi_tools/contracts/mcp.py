@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import blocks_of, requiring
-from openapi_tools.errors import OpenAPIToolsError, SettingsError
+from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError
 from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.providers.definitions import shown
 from openapi_tools.shaping.files import file_of, store_of
@@ -67,14 +67,11 @@ def create_server(
 ) -> Server[Any]:
     """Return a low-level server of the package `mcp` that lists and calls the tools.
 
-    Nothing of a request's headers reaches the API: calls carry the toolset's own credentials. A
-    guard of the tools finds the request in `context.state`. Tools that need approval ask the
-    client's user; in the stateless protocol (2026-07-28) the client then sends the call a second
-    time, and the first one counts as denied for guards and functions for failures. The toolset
-    stays yours to close.
-
-    With a store of files in the settings of a toolset, answers link to their files, which are
-    resources; a session's list has the files of that session.
+    No header of a request reaches the API: calls carry the toolset's own credentials. Guards find
+    the request in `context.state`. Tools that need approval ask the client's user; a stateless
+    client (2026-07-28) then sends the call again, and the first one counts as denied for guards and
+    functions for failures. The toolset stays yours to close. With a store of files in its settings,
+    answers link to their files, which are resources; a session's list has those of that session.
 
     Spec: Model Context Protocol 2026-07-28 and 2025-11-25, server/tools and server/resources.
 
@@ -120,6 +117,7 @@ class _Served:
                 message = f"two tools are called {tool.name}; load one of them with another prefix."
                 raise SettingsError(message)
             self._tools[tool.name] = tool
+        self._called = {tool.name: tool for tool in getattr(tools, "called", ())}
         self._listed: types.ListToolsResult | None = None
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
@@ -139,15 +137,24 @@ class _Served:
         """Run a call and return its answer, or the question that has to be answered first."""
         tool = self._tools.get(params.name)
         if tool is None:
-            message = no_such_tool(params.name, list(self._tools))
-            raise MCPError(code=INVALID_PARAMS, message=_clean(message))
-        desk = _Desk(request, params.input_responses, tool)
+            message = _clean(no_such_tool(params.name, list(self._tools)))
+            raise MCPError(code=INVALID_PARAMS, message=message)
+        desk = _Desk(request, params.input_responses, tool, self._called)
         call_id = str(request.request_id or "")
         call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
-        context = Context(approve=desk.approve if desk.is_open else None, state=request)
+        approve = desk.approve if desk.is_open else None
+        told: Any = {"conversation": _owner(request, self), "resume": params.request_state}
+        context = Context(approve=approve, state=request, **told)
         result = await _reporting(request.session, tool(call, context))
         links = [] if self._files is None else self._files.links(request, result)
-        return desk.question or _answer(result, links)
+        return desk.question(result) or _answer(result, links)
+
+
+def _owner(request: ServerRequestContext[Any], only: object) -> object | None:
+    """Return an object that all requests of a client share; None if nothing tells clients."""
+    if request.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return request.session.client_params
+    return only if request.request is None else None  # stdio has one client
 
 
 class _Files:
@@ -157,12 +164,6 @@ class _Files:
         self._settings = settings
         self._made: deque[tuple[weakref.ref[Any], dict[str, Any]]] = deque(maxlen=_LISTED)
 
-    def _owner(self, request: ServerRequestContext[Any]) -> object | None:
-        """Return an object that all requests of a client share; None if nothing tells clients."""
-        if request.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            return request.session.client_params
-        return self if request.request is None else None  # stdio has one client
-
     def links(self, request: ServerRequestContext[Any], result: ToolResult) -> list[dict[str, Any]]:
         """Return the link to an answer's file, if it has one, and list that for the session."""
         file = result.metadata.get("file")
@@ -170,13 +171,13 @@ class _Files:
             return []
         handle, kind = str(file["handle"]), str(file["media_type"])
         resource = {"uri": _FILES + handle, "name": handle, "mimeType": kind, "size": file["bytes"]}
-        if (owner := self._owner(request)) is not None:
+        if (owner := _owner(request, self)) is not None:
             self._made.append((weakref.ref(owner), resource))
         return [{"type": "resource_link", **resource}]
 
     async def listed(self, request: ServerRequestContext[Any], _: Any) -> types.ListResourcesResult:
         """Return the files of the request's session."""
-        own = self._owner(request)
+        own = _owner(request, self)
         found = [file for made, file in self._made if own is not None and made() is own]
         return types.ListResourcesResult.model_validate({"resources": found})
 
@@ -205,20 +206,17 @@ class _Desk:
     """The channel that asks the client's user about one call."""
 
     def __init__(
-        self, request: ServerRequestContext[Any], answers: Any, tool: OperationTool
+        self, request: ServerRequestContext[Any], answers: Any, tool: Any, called: Any = None
     ) -> None:
-        self.question: types.InputRequiredResult | None = None
         self._request = request
-        self._answers: Mapping[str, Any] = answers or {}
-        self._tool = tool
+        self._answers: dict[str, Any] = dict(answers or {})
+        self._asked: dict[str, Any] = {}
+        self._tool, self._called = tool, called or {}
         self._is_stateless = request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
     def is_open(self) -> bool:
-        """Whether the client has a user who can be asked.
-
-        Spec: Model Context Protocol 2025-11-25, client/elicitation: `{}` means forms.
-        """
+        """Whether the client has a user who can be asked; `{}` means forms."""
         session = self._request.session
         able = session.client_capabilities.elicitation if session.client_capabilities else None
         takes_forms = able is not None and (able.form is not None or able.url is None)
@@ -227,7 +225,7 @@ class _Desk:
     async def approve(self, call: ToolCall) -> bool:
         """Tell whether the client's answer is a yes; a stateless client without one has to ask."""
         form = {"type": "object", "properties": {}}
-        question = question_of(self._tool, call, _LONGEST_QUESTION)
+        question = question_of(self._called.get(call.name, self._tool), call, _LONGEST_QUESTION)
         answer: Any = None
         if not self._is_stateless:
             with suppress(MCPError):
@@ -237,14 +235,19 @@ class _Desk:
             # The name of the question: an answer is good for equal calls only.
             said = json.dumps([call.name, call.arguments], sort_keys=True)
             key = f"approve-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
-            answer = self._answers.get(key)
+            answer = self._answers.pop(key, None)
             if answer is None:
                 asked = {"mode": "form", "message": question, "requestedSchema": form}
-                requests = {key: {"method": "elicitation/create", "params": asked}}
-                self.question = types.InputRequiredResult.model_validate(
-                    {"inputRequests": requests}
-                )
+                self._asked[key] = {"method": "elicitation/create", "params": asked}
+                raise PendingApproval(question)
         return getattr(answer, "action", None) == "accept"
+
+    def question(self, result: ToolResult) -> types.InputRequiredResult | None:
+        """Return the questions that a stateless client has to answer first; None without any."""
+        if not self._asked or "calls" in result.metadata:  # a program that has ended
+            return None
+        asked = {"inputRequests": self._asked, "requestState": result.metadata.get("run")}
+        return types.InputRequiredResult.model_validate(asked)
 
 
 async def _reporting(session: ServerSession, call: Awaitable[ToolResult]) -> ToolResult:
@@ -317,9 +320,9 @@ def _clean(text: str) -> str:
 class PlainAnswers:
     """An ASGI app that answers a POST with JSON where nothing comes before the answer.
 
-    In protocol versions with a handshake the package sends every answer as an event of a stream,
-    and its own client takes no event of more than 1 MiB. A JSON body has no such bound.
-    `structuredContent` is left out where only this makes the answer small enough.
+    With a handshake the package sends every answer as an event, and its own client takes none of
+    more than 1 MiB. A JSON body has no such bound. `structuredContent` is left out where only this
+    makes the answer small enough.
 
     Spec: Model Context Protocol 2025-11-25, basic/transports, "Sending Messages to the Server".
     """
@@ -373,10 +376,7 @@ class _Stream:
 
 
 def _starts_events(message: Message) -> bool:
-    return any(
-        name.lower() == b"content-type" and value.startswith(b"text/event-stream")
-        for name, value in message["headers"]
-    )
+    return any(value.startswith(b"text/event-stream") for _, value in message["headers"])
 
 
 def _json_start(start: Message, body: bytes) -> Message:

@@ -129,6 +129,8 @@ class Context:
         wait: Seconds to wait for the end of long work; None for what the tool or settings say.
         answer: An `AnswerShape`, or a mapping of its members: how this answer is made smaller.
         fields: A JMESPath expression that chooses parts of the answer, before that of `answer`.
+        conversation: A text, or an object of the conversation, whose programs share variables.
+        resume: The `metadata["run"]` of a program that waited for an approval and goes on now.
     """
 
     credentials: Mapping[str, Any] | None = field(default=None, repr=False)
@@ -137,6 +139,8 @@ class Context:
     wait: float | None = None
     answer: AnswerShape | Mapping[str, Any] | None = None
     fields: str | None = None
+    conversation: Any = None
+    resume: str | None = None
 
 
 @dataclass(slots=True, eq=False)

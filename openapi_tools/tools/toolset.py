@@ -220,9 +220,10 @@ class Toolset:
         functions: Toolset = _room("function_tool").functions(self, made)
         return functions
 
-    def _called(self) -> Iterable[OperationTool]:
-        """Return the tools that call an API: those behind `meta_tools`, else its own."""
-        return self if self._reaches is None else self._reaches._called()  # noqa: SLF001 -- its own
+    @property
+    def called(self) -> Iterable[OperationTool]:
+        """The tools that call an API: those behind `meta_tools` and `code_tools`, else its own."""
+        return self if self._reaches is None else self._reaches.called
 
     def _found(self) -> Finder:
         if self._finder is None:
@@ -321,7 +322,7 @@ class Toolset:
             SettingsError: They are not functions.
         """
         listed = functions_of(guardrails, "guardrails")
-        for tool in self._called():
+        for tool in self.called:
             tool.add_input_guardrails(listed)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
@@ -331,12 +332,12 @@ class Toolset:
             SettingsError: They are not functions.
         """
         listed = functions_of(guardrails, "guardrails")
-        for tool in self._called():
+        for tool in self.called:
             tool.add_output_guardrails(listed)
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
         """Add a function for failures to each tool."""
-        for tool in self._called():
+        for tool in self.called:
             tool.add_on_error_func(on_error_func)
 
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
