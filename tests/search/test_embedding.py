@@ -105,6 +105,7 @@ async def later(texts):
         (lambda texts: [[]] * len(texts), "a vector is empty"),
         (lambda texts: [[float("nan")]] * len(texts), "not finite"),
         (lambda texts: [[1.0] * len(texts)] * len(texts), "differ in length"),
+        (lambda texts: [[1.0] * n for n in range(1, len(texts) + 1)], "the vectors differ"),
         (lambda texts: later([*texts]), "not coroutine"),
         (raises, "the function raised RuntimeError"),
     ],

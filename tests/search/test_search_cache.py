@@ -82,6 +82,16 @@ def test_a_damaged_index_is_made_anew(folder, made, case):
     assert side.read_bytes() == whole
 
 
+@pytest.mark.parametrize("data", [b"", b"[2,[]]\n[]", b'["big",1,0,4,0,0]\n\0\0\0\0'])
+def test_a_whole_file_that_is_not_an_index_is_made_anew(made, monkeypatch, data):
+    with monkeypatch.context() as patch:
+        patch.setattr(Index, "to_bytes", lambda index: data)
+        first = hits(load_tools(MUSEUM))
+
+    assert hits(load_tools(MUSEUM)) == first
+    assert made == [8, 8]
+
+
 def test_an_index_that_others_can_write_is_not_read(folder, made):
     hits(load_tools(MUSEUM))
     sides(folder)[0].chmod(0o666)
