@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _RESERVED = frozenset({*dir(builtins), "ApiError", "asyncio", "call", "json", "pages"})
 _WORD = re.compile(r"[^\W\d]\w*")
+_LARGE_ANSWER = 32 * 1024
 _LARGE = 4096
 """Characters of a program from which on it is read in a thread."""
 
@@ -145,8 +146,8 @@ class Run:
             self._timer.cancel()
             self._left -= loop.time() - self._since
 
-    async def _call(self, text: str) -> str:
-        """Make a call of the program and return its answer as JSON text."""
+    async def _call(self, text: str) -> Any:
+        """Make a call of the program and return its answer."""
         task: Any = asyncio.current_task()
         self._calls.add(task)
         try:
@@ -162,7 +163,7 @@ class Run:
         finally:
             self._calls.discard(task)
 
-    async def _answer(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> str:
+    async def _answer(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         self._counted()
         tool = self._functions.tools.get(name)
         name = name if tool is None or name in self._toolset else tool.name
@@ -172,9 +173,9 @@ class Run:
         result = await self._toolset.call(name, arguments, context=self.context)
         if not result.success:
             raise _CallFailedError(result.error["message"])
-        return compact(result.output).decode()
+        return _crossing(result.output, compact(result.output))
 
-    async def _pages(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> str:
+    async def _pages(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> bytes:
         """Return the items of all pages; those of a page are written before the next is asked."""
         most, written, items, size = kwargs.pop("max_items", None), 0, [], 0
         told: Any = {"max_items": most, "max_pages": self._limits.calls, "context": self.context}
@@ -183,7 +184,7 @@ class Run:
             if pages.pages > written + 1:
                 written += 1
                 self._counted()
-            items.append(compact(item).decode())
+            items.append(compact(item))
             size += len(items[-1])
             if size > self._limits.memory_bytes // 2:
                 raise _CallFailedError(f"pages of {name}: the items are too large; give max_items")
@@ -191,7 +192,7 @@ class Run:
             raise _CallFailedError(f"{pages.error.error['message']} (after {pages.items} items)")
         if pages.reason not in ("complete", "max_items"):
             self.notes.append(f"pages of {name} stopped: {pages.stopped}")
-        return f"[{','.join(items)}]"
+        return b"[%b]" % b",".join(items)
 
     def _counted(self) -> None:
         self.count += 1
@@ -206,6 +207,8 @@ class Run:
             return kwargs
         schema = self._toolset[name].input_schema
         properties, required = schema.get("properties", {}), schema.get("required", ())
+        if not args and properties.keys() >= kwargs.keys():
+            return kwargs
         if len(args) > len(required):
             order = ", ".join(map(python_name, required)) or "none"
             raise _CallFailedError(f"{name} takes these arguments without a name: {order}")
@@ -277,6 +280,11 @@ class _CallContext:
 def member(context: Any, name: str) -> Any:
     """Return a member of a context, or of a mapping like it; None without it."""
     return context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
+
+
+def _crossing(value: Any, text: bytes) -> Any:
+    """Return a value, or its text where the package would keep the event loop busy with it."""
+    return value if len(text) < _LARGE_ANSWER and value is not None else text
 
 
 async def _joined(tasks: Iterable[asyncio.Task[Any]]) -> None:

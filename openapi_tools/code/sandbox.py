@@ -1,7 +1,7 @@
 """The sandbox: the one module that knows pydantic-monty.
 
-A program runs in a process of its own, which ends with the run. Only text crosses the border: calls
-and values as JSON, prints, and the variables, as bytes that this process keeps and reads back.
+A program runs in a process of its own, which ends with the run. JSON crosses the border, prints, and
+the variables, as bytes that this process keeps and hands back.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ async def __call(name, args, kwargs):
         text = __json.dumps([name, args, kwargs], allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(name + ": " + (__fault([args, kwargs], "arguments") or str(error)))
-    return __json.loads(await __host(text))
+    answer = await __host(text)
+    return __json.loads(answer) if type(answer) is bytes else answer
 async def call(name, arguments=None, **others):
     return await __call(name, [], {**(arguments or {}), **others})
 async def pages(function, *args, **kwargs):
@@ -122,7 +123,7 @@ class Outcome:
 
 async def run(
     texts: tuple[str, str],
-    host: Callable[[str], Awaitable[str]],
+    host: Callable[[str], Awaitable[Any]],
     limits: CodeLimits,
     outcome: Outcome,
     state: bytes | None = None,
@@ -132,8 +133,8 @@ async def run(
     Args:
         texts: Definitions of the functions that it uses, and the program, which leaves its value in
             the variable `__value`.
-        host: Called with `[name, args, kwargs]` as JSON text for each call; returns JSON text, or
-            raises an exception with a message for the program.
+        host: Called with `[name, args, kwargs]` as JSON text for each call; returns a JSON value,
+            which a large one is as bytes, or raises an exception with a message for the program.
         limits: Of the run.
         outcome: Is filled in.
         state: Variables of an earlier program, which this process has made.
