@@ -84,6 +84,7 @@ class Run:
     def go_on(self, context: Any) -> None:
         """Begin or go on, with the context of a request."""
         self.context, self.ask = _CallContext(context, self), member(context, "approve")
+        self._waiting = 0
         self._paused.clear()
         self._gate.set()
         answered, self._answered = self._answered, asyncio.Event()
@@ -243,10 +244,7 @@ class Run:
         answered, self._question = self._answered, question
         self._waiting += 1
         self._pause_if_quiet()
-        try:
-            await answered.wait()
-        finally:
-            self._waiting -= 1
+        await answered.wait()
 
     def _pause_if_quiet(self) -> None:
         if self._waiting and self._waiting == self._active:

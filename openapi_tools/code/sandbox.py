@@ -1,7 +1,7 @@
 """The sandbox: the one module that knows pydantic-monty.
 
-A program runs in a process of its own, which ends with the run. JSON crosses the border, prints, and
-the variables, as bytes that this process keeps and hands back.
+A program runs in a process of its own, which ends with the run. What crosses the border is JSON,
+prints, and the variables, as bytes that this process keeps and hands back.
 """
 
 from __future__ import annotations

@@ -1,0 +1,172 @@
+"""A person is asked in the middle of a program; what ran before never runs again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from programs import Shop
+
+from openapi_tools import CodeLimits, Context, DeniedError, PendingApproval, require_approval
+
+WRITES = """
+import asyncio
+first = await call('create-item', {'body': {'n': 1}})
+second, user = await asyncio.gather(delete_user(7), get_user(8))
+[first, second, user]
+"""
+OUTPUT = [{"made": True}, {"name": "u7"}, {"name": "u8"}]
+
+
+def asking(limits=None):
+    shop = Shop()
+    toolset = shop.toolset()
+    toolset.add_input_guardrails([require_approval()])
+    return shop, toolset.code_tools(limits=limits)
+
+
+def pending(call):
+    raise PendingApproval(f"{call.name}?")
+
+
+async def ran(code, program, **context):
+    return await code.call("run_code", {"code": program}, context=Context(**context))
+
+
+def sent(shop):
+    return [f"{request.method} {request.url.path}" for request in shop.requests]
+
+
+async def test_a_person_is_asked_about_each_write_in_a_program():
+    shop, code = asking()
+    asked = []
+
+    async def approve(call):
+        asked.append((call.name, call.arguments))
+        return call.name != "delete_user"
+
+    result = await ran(code, WRITES, approve=approve)
+    none = await ran(code, WRITES)
+
+    assert asked == [("create-item", {"body": {"n": 1}}), ("delete_user", {"user_id": 7})]
+    assert sent(shop)[0] == "POST /items"
+    assert "delete_user was not approved" in result.output
+    assert "approval is not configured" in none.output
+    assert not any(line.startswith("DELETE") for line in sent(shop))
+
+
+async def test_a_program_waits_for_a_later_answer_and_goes_on_where_it_was():
+    shop, code = asking()
+
+    first = await ran(code, WRITES, approve=pending)
+    before = sent(shop)
+    second = await ran(code, WRITES, approve=lambda _: True, resume=first.metadata["run"])
+
+    assert first.error["type"] == "denied"
+    assert before == []
+    assert second.output == OUTPUT
+    assert sorted(sent(shop)) == ["DELETE /users/7", "GET /users/8", "POST /items"]
+
+
+async def test_each_question_pauses_and_an_answer_is_good_for_its_call_only():
+    shop, code = asking()
+
+    def approve(call):
+        return call.name == "create-item" or pending(call)
+
+    first = await ran(code, WRITES, approve=pending)
+    second = await ran(code, WRITES, approve=approve, resume=first.metadata["run"])
+    between = sent(shop)
+    third = await ran(code, WRITES, approve=lambda _: False, resume=second.metadata["run"])
+
+    assert second.error["message"] == "delete_user?"
+    assert between[0] == "POST /items"
+    assert "delete_user was not approved" in third.output
+    assert sorted(sent(shop)) == ["GET /users/8", "POST /items"]
+
+
+async def test_nothing_is_run_for_a_wrong_name_of_a_run_or_another_program():
+    shop, code = asking()
+
+    first = await ran(code, WRITES, approve=pending)
+    name = first.metadata["run"]
+    unknown = await ran(code, WRITES, approve=lambda _: True, resume=name + "x")
+    other = await ran(code, "1", approve=lambda _: True, resume=name)
+    again = await ran(code, WRITES, approve=lambda _: True, resume=name)
+
+    assert [each.error["type"] for each in (unknown, other, again)] == ["denied"] * 3
+    assert "none of it was repeated" in again.output
+    assert shop.requests == []
+
+
+async def test_no_call_begins_while_a_program_waits():
+    shop, code = asking()
+    program = """
+import asyncio
+async def read():
+    for number in range(3):
+        await get_user(number)
+await asyncio.gather(delete_user(7), read())
+"""
+
+    first = await ran(code, program, approve=pending)
+    before = sent(shop)
+    await asyncio.sleep(0.05)
+
+    assert sent(shop) == before
+    done = await ran(code, program, approve=lambda _: True, resume=first.metadata["run"])
+    assert done.success, done.output
+    assert len(sent(shop)) == 4
+
+
+async def test_a_question_does_not_take_the_time_of_the_program():
+    _, code = asking(CodeLimits(seconds=1))
+
+    async def slowly(call):
+        await asyncio.sleep(1.2)
+        return True
+
+    result = await ran(code, "await delete_user(7)", approve=slowly)
+
+    assert result.success, result.output
+
+
+async def test_an_approval_that_fails_refuses_the_call():
+    shop, code = asking()
+
+    def broken(call):
+        raise DeniedError("only pets may be deleted")
+
+    result = await ran(code, "await delete_user(7)", approve=broken)
+
+    assert "only pets may be deleted" in result.output
+    assert shop.requests == []
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("action", ["accept", "decline"])
+async def test_over_mcp_the_client_is_asked_and_no_write_is_repeated(mode, action):
+    pytest.importorskip("mcp", reason="mcp is not installed")
+    from mcp import Client, types
+
+    from openapi_tools.contracts.mcp import create_server
+
+    shop, code = asking()
+    asked = []
+
+    async def answer(_, params):
+        asked.append(params.message)
+        return types.ElicitResult(action=action if "delete_user" in params.message else "accept")
+
+    async with Client(create_server(code), mode=mode, elicitation_callback=answer) as client:
+        result = await client.call_tool("run_code", {"code": WRITES})
+        later = await client.call_tool("run_code", {"code": "first"})
+
+    assert [line.partition("\n")[0] for line in asked] == [
+        "Call create-item (POST /items)?",
+        "Call delete_user (DELETE /users/{user-id})?",
+    ]
+    assert sent(shop).count("POST /items") == 1
+    assert sent(shop).count("DELETE /users/7") == (action == "accept")
+    assert result.is_error == (action == "decline")
+    assert later.content[0].text == '{"made":true}'
