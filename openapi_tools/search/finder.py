@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nlargest
@@ -52,12 +53,13 @@ class Part:
 
     Args:
         tools: Of the document.
-        kept: The place where index and graph are kept; None for none.
+        kept: The place where index and graph are kept; None for none. Tools of a user's own, which
+            may change, are not kept.
     """
 
     def __init__(self, tools: Iterable[Any], kept: Any) -> None:
         self.tools = list(tools)
-        self._kept = kept
+        self._kept: Any = kept if all(hasattr(tool, "form") for tool in self.tools) else None
         self._turn = ForkLock()
         self._known: tuple[Index, Producers] | None = None
         self._vectors: tuple[Any, list[array[float]]] | None = None
@@ -93,8 +95,7 @@ class Part:
 
     def _file(self) -> Any:
         """Return the place for these tools: a configuration may have shaped or chosen them."""
-        forms = [getattr(tool, "form", tool.name) for tool in self.tools]
-        return self._kept.formed(repr(forms))
+        return self._kept.formed(repr([tool.form for tool in self.tools]))
 
     def _read(self) -> tuple[Index, Producers] | None:
         data = None if self._kept is None else self._file().read()
@@ -112,7 +113,8 @@ class Part:
         index, producers = Index.of(self.tools), Producers(self.tools)
         if self._kept is not None:
             data = index.to_bytes()
-            self._file().write(to_json([len(data), producers.data()]) + b"\n" + data)
+            with suppress(ValueError):  # half of a surrogate pair in a name
+                self._file().write(to_json([len(data), producers.data()]) + b"\n" + data)
         return index, producers
 
 

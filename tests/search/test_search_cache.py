@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from openapi_tools import Settings, load_tools
 from openapi_tools.cli import commands
 from openapi_tools.loading import cache
+from openapi_tools.runtime import Operation, OperationTool
 from openapi_tools.search.index import Index
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -124,6 +125,26 @@ def test_a_selection_uses_the_index_of_the_whole_document(folder, made):
         assert hits(load_tools(MUSEUM, select={"tags": tags}))
 
     assert made == [8]
+
+
+def test_tools_of_the_users_own_are_indexed_anew(folder):
+    class Own(OperationTool):
+        name = "own"
+        input_schema = {"type": "object", "properties": {}}  # noqa: RUF012 -- not changed
+        operation = Operation("GET", "/own")
+
+        def __init__(self, description):
+            super().__init__()
+            self.words = description
+
+        description = property(lambda self: self.words)
+
+    for words in ("Feed lions", "Feed tigers"):
+        toolset = load_tools(MUSEUM)
+        mixed = toolset.with_tools([*toolset, Own(words)])
+        assert next(name for name, _, _ in hits(mixed, words)) == "own"
+        assert len(hits(mixed, "lions")) == words.count("lions")
+    assert sides(folder) == []
 
 
 def test_only_some_forms_are_kept(folder):
