@@ -220,9 +220,13 @@ WAYS = {
 
 
 def recalls(corpora):
-    """Return the recalls of each way to search, over the tasks of all corpora."""
-    found = {way: [] for way in WAYS}
+    """Return the recalls of each way to search, over all tasks, and how many tools are missing.
+
+    A tool that a task wants and its set does not have counts for no way to search.
+    """
+    found, missing = {way: [] for way in WAYS}, 0
     for corpus in corpora:
+        missing += sum(not names for _, wanted in corpus.tasks for names in wanted)
         for way, make in WAYS.items():
             search = make(corpus.toolset)
             for query, wanted in corpus.tasks:
@@ -230,7 +234,7 @@ def recalls(corpora):
                 names = set(search(" ".join(query.split())))
                 if there:
                     found[way].append(sum(bool(names & one) for one in there) / len(there))
-    return found
+    return found, missing
 
 
 def main():
@@ -241,12 +245,13 @@ def main():
     print(f"recall@{MOST:<24} tasks  {'  '.join(f'{way:>13}' for way in WAYS)}")
     for name in asked.sets or SETS:
         try:
-            found = recalls(SETS[name](asked.folder))
+            found, missing = recalls(SETS[name](asked.folder))
         except OSError as error:
             print(f"{name}: not at hand ({error})")
             continue
         means = [sum(values) / len(values) if values else math.nan for values in found.values()]
         goal = f"  goal {GOALS[name]}" if name in GOALS else ""
+        goal += f"  {missing} wanted tools are not in the set" if missing else ""
         figures = "  ".join(f"{mean:13.4f}" for mean in means)
         print(f"{name:32} {len(found['search']):5}  {figures}{goal}", flush=True)
 
