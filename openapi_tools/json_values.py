@@ -33,6 +33,7 @@ SCHEMA_MAPS = frozenset(
 UNIONS = ("anyOf", "oneOf")
 DEFINITIONS = "#/$defs/"
 """The beginning of a reference to one of `$defs`."""
+_LONGEST_CHAIN = 64
 _LARGEST = 10**18
 """Python refuses to write the largest numbers as text."""
 HOLDING = ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS
@@ -105,6 +106,27 @@ def resolve(root: Any, reference: str) -> Any:
         return find(root, unquote(reference))
     except LookupError:
         return None
+
+
+def follow(document: Mapping[str, Any], node: Any) -> Mapping[str, Any]:
+    """Return the object at the end of a node's chain of `$ref`; the node itself without one.
+
+    A reference to another document, to nothing or in a cycle gives `{}`, as a node does that is no
+    object: a mock answers all the same, and `lint` reports it. Members beside a `$ref` override
+    those of its target.
+
+    Spec: RFC 6901; OpenAPI 3.1.2, section 4.23 (Reference Object).
+    """
+    beside: dict[str, Any] = {}
+    for _ in range(_LONGEST_CHAIN):
+        if not isinstance(node, Mapping):
+            return {}
+        reference = node.get("$ref")
+        if not isinstance(reference, str):
+            return {**node, **beside} if beside else node
+        beside = {**{key: node[key] for key in node if key != "$ref"}, **beside}
+        node = resolve(document, reference) if reference.startswith("#") else {}
+    return {}
 
 
 def same(one: Any, other: Any) -> bool:

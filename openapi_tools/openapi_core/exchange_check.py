@@ -26,9 +26,9 @@ from openapi_core.validation import response as response_validators
 from openapi_core.validation.request.exceptions import MissingParameterError, MissingRequestBody
 from werkzeug.datastructures import Headers, ImmutableMultiDict
 
-from openapi_tools.json_values import pointer
+from openapi_tools.json_values import follow, pointer
 from openapi_tools.openapi_core.document_check import closed_path, shorten
-from openapi_tools.openapi_core.routes import Route, find_route, follow
+from openapi_tools.openapi_core.routes import Route, find_route
 
 if TYPE_CHECKING:
     import httpx

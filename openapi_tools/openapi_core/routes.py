@@ -9,10 +9,9 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from openapi_tools.json_values import resolve
+from openapi_tools.json_values import follow
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
-_LONGEST_CHAIN = 64
 _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 
@@ -110,24 +109,3 @@ def _expression(base: str, shape: str) -> tuple[re.Pattern[str], tuple[str, ...]
     head = before + re.sub(r"\\\{.*?\\\}", "[^?]*", re.escape(base.removeprefix("./")))
     tail = re.sub(r"\\\{.*?\\\}", "([^/]*)", re.escape(shape))
     return re.compile(head + tail), tuple(names)
-
-
-def follow(document: Mapping[str, Any], node: Any) -> Mapping[str, Any]:
-    """Return the object at the end of a node's chain of `$ref`; the node itself without one.
-
-    A reference to another document, to nothing or in a cycle gives `{}`, as a node does that is no
-    object: a mock answers all the same, and `lint` reports it. Members beside a `$ref` override
-    those of its target.
-
-    Spec: RFC 6901; OpenAPI 3.1.2, section 4.23 (Reference Object).
-    """
-    beside: dict[str, Any] = {}
-    for _ in range(_LONGEST_CHAIN):
-        if not isinstance(node, Mapping):
-            return {}
-        reference = node.get("$ref")
-        if not isinstance(reference, str):
-            return {**node, **beside} if beside else node
-        beside = {**{key: node[key] for key in node if key != "$ref"}, **beside}
-        node = resolve(document, reference) if reference.startswith("#") else {}
-    return {}

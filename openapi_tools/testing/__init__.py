@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from openapi_tools.testing.mock import mock_client
-    from openapi_tools.testing.samples import sample
+    from openapi_tools.validation.samples import sample
 
 __all__ = ["mock_client", "sample"]
 
-_HOMES = {"mock_client": "mock", "sample": "samples"}
+_HOMES = {"mock_client": "testing.mock", "sample": "validation.samples"}
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"openapi_tools.{_HOMES[name]}"), name)

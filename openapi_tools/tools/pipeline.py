@@ -224,7 +224,7 @@ class Caller:
         repaired = self._restored(arguments, "")
         if self._checker.fits(repaired):
             return repaired
-        self._checker.check(arguments)
+        self._checker.check(arguments, example=True)
         return arguments
 
     def _restored(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:

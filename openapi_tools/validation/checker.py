@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools import validation
 from openapi_tools.errors import InputError
 from openapi_tools.json_values import (
     ASSERTIONS,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from openapi_tools.validation.engine import Node, Schema
 
 _TOLD = 5
+_LOOKED_AT = 60
 _SMALL = Size(2 * engine.SMALL_VALUES + 1, engine.SMALL_TEXT, 0, [1] * 101)
 """The most that a small input has: names count as values, and 100 levels may be below it."""
 _MOST_ERRORS = 5_000
@@ -82,6 +84,7 @@ class Checker:
     """
 
     def __init__(self, schema: Node) -> None:
+        self._original = schema
         self._whole = prepare(schema)
         self.notes = self._whole.notes
         self._schema = self._whole.schema
@@ -103,15 +106,18 @@ class Checker:
         judge = self._judge(size_of(arguments))
         return judge is None or judge.validator.is_valid(arguments)
 
-    def check(self, arguments: dict[str, Any]) -> None:
+    def check(self, arguments: dict[str, Any], *, example: bool = False) -> None:
         """Raise an error that describes the faults of arguments; do nothing when they fit.
 
         Raises:
             InputError: They do not fit; it gives place, value and allowed values, one line
-                for each of the first five faults. Its pointer is the first of those places.
+                for each of the first five faults, then an example call where that is asked for
+                and helps. Its pointer is the first of those places.
         """
         if not self.fits(arguments):
-            raise _explained(list(islice(self._flaws(arguments), _TOLD + 1)))
+            flaws = list(islice(self._flaws(arguments), _LOOKED_AT))
+            flaws, call = validation.samples.taught(flaws, self._original)
+            raise _explained(flaws, call if example else "")
 
     def _judge(self, size: Size) -> Judge | None:
         """Return a judge that is done in time with a value of this size."""
@@ -194,14 +200,13 @@ def _errors_of(node: Node) -> float:
     return 1.0 + len(node.get("required", ())) + _NAMES * ("propertyNames" in node)
 
 
-def _explained(flaws: list[Flaw]) -> InputError:
+def _explained(flaws: list[Flaw], call: str) -> InputError:
     if not flaws:
         return InputError("the arguments do not fit the schema; there are too many to say where.")
-    shown = [(pointer(flaw.place), sentence(flaw)) for flaw in flaws]
+    shown = [(pointer(flaw.place), sentence(flaw)) for flaw in flaws[:_TOLD]]
     place, first = shown[0]
-    others = [f"{where}: {text}" if where else text for where, text in shown[1:_TOLD]]
-    if len(shown) > _TOLD:
-        others.append("There is more.")
+    others = [f"{where}: {text}" if where else text for where, text in shown[1:]]
+    others += ["There is more."] * (len(flaws) > _TOLD) + [f"Example: {call}"] * bool(call)
     return InputError("\n".join([first, *others]), pointer=place)
 
 

@@ -7,12 +7,12 @@ then a constant such as a discriminator's.
 
 from __future__ import annotations
 
-import difflib
 import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import UNIONS
+from openapi_tools.options import nearest
 from openapi_tools.redaction import redacted
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ _LEAST = 4
 _LARGEST_INTEGER_BITS = 1024
 _LISTED = 20
 _NAME = 100
-_COMPARED = 500
+_LISTED_CHARS = 500
+_READ = 10_000
 _PER_BRANCH = 20
 _BRANCHES = 200
 _CONSTANTS = ("const", "enum")
@@ -172,14 +173,23 @@ def _merged(branches: list[list[Flaw]], place: Place, value: Any) -> Flaw | None
     """Return one flaw where all want another type, or other constants in one place."""
     # The constants are those of a discriminator, or of enumerations side by side.
     firsts = [flaws[0] for flaws in branches if flaws]
-    if all(flaw.keyword == "type" and flaw.place == place for flaw in firsts):
-        limits = (f.limit if isinstance(f.limit, list) else [f.limit] for f in firsts)
-        return Flaw(place, "type", [name for limit in limits for name in limit], value)
+    is_here = all(flaw.place == place for flaw in firsts)
+    if is_here and all(flaw.keyword == "type" or _is_constant(flaw) for flaw in firsts):
+        kinds = [name for flaw in firsts for name in _kinds_of(flaw)]
+        if any(flaw.keyword == "type" and flaw.limit != "null" for flaw in firsts):
+            return Flaw(place, "type", sorted(kinds, key="null".__eq__), value)
     found = [f for f in (next(filter(_is_constant, flaws), None) for flaws in branches) if f]
     if len(found) < len(branches) or any(flaw.place != found[0].place for flaw in found):
         return None
     options = [option for f in found for option in (f.limit if f.keyword == "enum" else [f.limit])]
     return Flaw(found[0].place, "enum", options, found[0].value)
+
+
+def _kinds_of(flaw: Flaw) -> list[str]:
+    """Return the types that would fit, in the words of a message where they are constants."""
+    if flaw.keyword == "type":
+        return [flaw.limit] if isinstance(flaw.limit, str) else flaw.limit
+    return [show(flaw.limit) if flaw.keyword == "const" else f"one of {show(flaw.limit, 200)}"]
 
 
 def _is_constant(flaw: Flaw) -> bool:
@@ -190,7 +200,7 @@ def sentence(flaw: Flaw) -> str:
     """Describe a fault and the allowed values in a sentence, without the place."""
     phrase = _PHRASES.get(flaw.keyword)
     text = phrase(flaw) if phrase else f"{show(flaw.value)} does not fit its schema"
-    return f"{text}{flaw.remark}."
+    return f"{text}{flaw.remark}{'' if text.endswith('?') else '.'}"
 
 
 def show(value: Any, room: int = _SHOWN) -> str:
@@ -243,15 +253,14 @@ def _wrong_type(flaw: Flaw) -> str:
     text = f"expected {' or '.join(_KINDS.get(name, name) for name in wanted)}, got {given}"
     if given != kind_of(flaw.value):
         text += f" ({kind_of(flaw.value)})"
-    if isinstance(flaw.value, str) and _would_fit(flaw.value, wanted):
-        text += "; give it without quotes"
-    return text
+    return f"{text}; give it without quotes" if would_fit(flaw) else text
 
 
-def _would_fit(text: str, wanted: list[str]) -> bool:
-    """Whether a string holds JSON of a fitting type."""
+def would_fit(flaw: Flaw) -> bool:
+    """Tell whether a value of a wrong type is a string that holds JSON of a fitting type."""
+    text, wanted = flaw.value, [flaw.limit] if isinstance(flaw.limit, str) else flaw.limit
     try:
-        meant = json.loads(text) if len(text) <= _SHOWN else None
+        meant = json.loads(text) if isinstance(text, str) and len(text) <= _READ else None
     except (ValueError, RecursionError):
         return False
     kind = kind_of(meant)
@@ -264,15 +273,40 @@ def _unknown(flaw: Flaw) -> str:
     known = [name for name in flaw.limit if len(name) <= _NAME]
     if not known:
         return "is not known here; leave it out"
-    name = str(flaw.place[-1])[:_NAME]
-    close = difflib.get_close_matches(name, known[:_COMPARED], n=3)
+    close = nearest(flaw.place[-1], known)
     text = "is not known here"
     if close:
         text += f"; did you mean {' or '.join(map(repr, close))}?"
+    if flaw.keyword == "listed":
+        return text
     if len(known) > _LISTED:
         number = f" {len(known)} names are known"
         return text + (number if close else ", nor is any name like it; leave it out")
     return f"{text}{' Known:' if close else '; known are'} {', '.join(map(repr, known))}"
+
+
+def _inside(flaw: Flaw) -> str:
+    """Say in which arguments members belong that were given beside them."""
+    places = " or ".join(show(".".join(map(str, path)), _NAME) for path in flaw.limit)
+    return f"{listed(flaw.value)} belong{'s' * (len(flaw.value) == 1)} inside {places}"
+
+
+def listed(names: list[str]) -> str:
+    """Return names with `and` before the last one."""
+    shown = [show(name, _NAME) for name in names]
+    if len(shown) > _LISTED:
+        shown[_LISTED:] = [f"{len(shown) - _LISTED} more"]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def _one_of(flaw: Flaw) -> str:
+    """List short enumerations; of others give the nearest values and their number."""
+    options = show(flaw.limit, _LISTED_CHARS)
+    texts = [option for option in flaw.limit if isinstance(option, str)]
+    close = nearest(flaw.value, texts) if "… " in options and isinstance(flaw.value, str) else []
+    if close:
+        options = f"{len(flaw.limit)} values; did you mean {' or '.join(map(show, close))}?"
+    return f"{show(flaw.value)} is not one of {options}"
 
 
 def _repeated(flaw: Flaw) -> str:
@@ -320,7 +354,10 @@ _PHRASES: dict[str, Callable[[Flaw], str]] = {
     "maxContains": _too_many,
     "minContains": _too_few,
     "dependentRequired": lambda flaw: f"required when {flaw.limit!r} is given",
-    "enum": lambda flaw: f"{show(flaw.value)} is not one of {show(flaw.limit, 500)}",
+    "enum": _one_of,
+    "inside": _inside,
+    "listed": _unknown,
+    "wraps": lambda _: "is not known here",
     "false": lambda _: "is not allowed here; leave it out",
     **{f"{bound}{noun}": _counted for bound in ("max", "min") for noun in _NOUNS},
     **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"), _bounded),

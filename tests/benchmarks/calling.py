@@ -12,7 +12,7 @@ from rows import Row, at_most
 from timing import samples, turns
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.testing.samples import sample
+from openapi_tools.testing import sample
 from openapi_tools.validation.checker import Checker
 
 METHODS = ("GET", "POST")

@@ -12,7 +12,7 @@ from providers.expressing import Expression, InexpressibleError
 
 from openapi_tools import load_tools
 from openapi_tools.providers.definitions import PROFILES, Memory, Shape, define
-from openapi_tools.testing.samples import sample
+from openapi_tools.testing import sample
 from openapi_tools.validation.checker import Checker
 
 pytestmark = [pytest.mark.long, pytest.mark.untraced]

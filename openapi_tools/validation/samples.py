@@ -1,20 +1,34 @@
-"""A value that fits a schema, the same one every time."""
+"""Values that fit a schema, the same ones every time; examples of calls for messages.
+
+Messages also say where arguments belong that were given in another place.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 import jsonschema_rs
 
-from openapi_tools.openapi_core.routes import follow
+from openapi_tools.json_values import follow
+from openapi_tools.options import nearest
+from openapi_tools.validation.messages import Flaw, kind_of, listed, would_fit
 
+Path = tuple[str, ...]
 _DEEPEST = 12
 _MOST_SCHEMAS = 5000
 _OPTIONAL_UNTIL = 2
 _MOST_ITEMS = 16
 _LONGEST = 4096
+_EXAMPLE = 300
+_ROOMS = (_EXAMPLE, 90, 30)
+"""Characters of each argument in an example: less where the whole is too long."""
+_NESTED = _MOST_PLACES = 3
+_MOST_HOMES = 200
+_MOST_MOVED = 5
+_LIKE = 4
 
 _FORMATS = {
     **dict.fromkeys(("byte", "base64url"), "c2FtcGxl"),
@@ -48,15 +62,158 @@ def sample(schema: Any, document: Mapping[str, Any]) -> Any:
     return _Sampler(document).value(schema, 0)
 
 
-class _Sampler:
-    """Makes one value from a number of schemas at most, as unions of unions can explode."""
+def example(schema: Mapping[str, Any], paths: list[Path] | None = None) -> str:
+    """Return arguments of a call as JSON, in 300 characters: the required ones, and `paths`.
 
-    def __init__(self, document: Mapping[str, Any]) -> None:
+    Values are those that the schema shows; other texts are `…`, and so is what is too long.
+
+    Args:
+        schema: An input schema.
+        paths: Further arguments, or members of arguments: `("body", "title")`.
+    """
+    sampler, made = _Sampler(schema, brief=True), dict[str, Any]()
+    for path in [*((name,) for name in _listed(schema, "required")), *(paths or ())]:
+        sampler.put(made, path)
+    if not made:
+        return ""
+    for room in _ROOMS:
+        parts = [f"{_json(name)}: {_shortened(value, room)}" for name, value in made.items()]
+        if sum(map(len, parts)) + 2 * len(parts) <= _EXAMPLE:
+            break
+    else:
+        while sum(map(len, parts)) + 2 * len(parts) + 3 > _EXAMPLE:
+            parts.pop()
+        parts.append("…")
+    return f"{{{', '.join(parts)}}}".encode(errors="replace").decode()
+
+
+def _shortened(value: Any, room: int) -> str:
+    text = _json(value)
+    if len(text) <= room:
+        return text
+    return {"an object": "{…}", "an array": "[…]"}.get(kind_of(value), '"…"')
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def taught(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], str]:
+    """Return the flaws of arguments, those in a wrong place told once, and an example call.
+
+    The example is empty where it would not help.
+    """
+    known = _mapped(schema, "properties")
+    wraps = {flaw.place[0]: inner for flaw in flaws if (inner := _own_names(flaw, known))}
+    unknown = [str(flaw.place[0]) for flaw in flaws if _is_unknown(flaw)]
+    moved = _belonging([name for name in unknown if name not in wraps], schema)
+    told = [Flaw((), "inside", places, names) for names, places in moved]
+    paths = [(*places[0], name) for names, places in moved for name in names[:_MOST_MOVED]]
+    lacking = {places[0][0] for _, places in moved}.union(*wraps.values())
+    gone = {("additionalProperties", name) for names, _ in moved for name in names}
+    gone |= {("required", name) for name in lacking}
+    for flaw in flaws:
+        inner = wraps.get(flaw.place[0], [])[:_MOST_MOVED] if len(flaw.place) == 1 else []
+        paths += [(name,) for name in inner]
+        if inner:
+            keyword = "wraps" if _is_unknown(flaw) else flaw.keyword
+            told.append(
+                flaw._replace(
+                    keyword=keyword, remark=f"; give {listed(inner)} directly, not inside it"
+                )
+            )
+        elif (flaw.keyword, *flaw.place) not in gone:
+            is_listed = _is_unknown(flaw) and any(map(_is_unknown, told))
+            told.append(flaw._replace(keyword="listed") if is_listed else flaw)
+            paths += _shown_for(flaw, known)
+    return told, example(schema, paths) if wraps or any(map(_is_helped, told)) else ""
+
+
+def _is_unknown(flaw: Flaw) -> bool:
+    return flaw.keyword == "additionalProperties" and len(flaw.place) == 1
+
+
+def _own_names(flaw: Flaw, known: Mapping[str, Any]) -> list[str]:
+    """Return names of arguments that were given inside another one, which does not take them."""
+    is_wrong = len(flaw.place) == 1 and flaw.keyword in ("additionalProperties", "type")
+    given = flaw.value if is_wrong and isinstance(flaw.value, dict) else {}
+    inner = [name for name in given if name in known and name not in flaw.place]
+    return inner if 2 * len(inner) >= len(given) else []
+
+
+def _shown_for(flaw: Flaw, known: Mapping[str, Any]) -> list[Path]:
+    """Return what an example shows for a flaw beside the required arguments."""
+    if _is_unknown(flaw):
+        name = str(flaw.place[0])
+        return [(n,) for n in nearest(name, known, most=1) if abs(len(n) - len(name)) < _LIKE]
+    return [tuple(map(str, flaw.place))] if flaw.keyword in ("required", "type") else []
+
+
+def _is_helped(flaw: Flaw) -> bool:
+    """Tell whether an example call helps: a name near the root is wrong or missing, or a shape."""
+    if flaw.keyword == "type":
+        has_parts = "array" in flaw.limit or "object" in flaw.limit
+        return has_parts and len(flaw.place) == 1 and not would_fit(flaw)
+    is_near = len(flaw.place) < (3 if flaw.keyword == "required" else 2)
+    return is_near and flaw.keyword in ("additionalProperties", "inside", "required")
+
+
+def _belonging(names: list[str], schema: Mapping[str, Any]) -> list[tuple[list[str], list[Path]]]:
+    """Return unknown names that are members of arguments, with the paths of those."""
+    homes = _Sampler(schema, brief=True).homes() if names else []
+    found: list[tuple[list[str], list[Path]]] = []
+    while names and homes:
+        there = [([name for name in names if name in home], path) for path, home in homes]
+        inner, nearby = min(there, key=lambda pair: (-len(pair[0]), len(pair[1])))
+        if not inner:
+            break
+        places = [path for others, path in there if others == inner and len(path) == len(nearby)]
+        is_clear = len(inner) > 1 or not nearest(inner[0], _mapped(schema, "properties"))
+        if is_clear and len(places) <= _MOST_PLACES:
+            found.append((inner, places))
+        names = [name for name in names if name not in inner]
+    return found
+
+
+class _Sampler:
+    """Makes values from a number of schemas at most, as unions of unions can explode.
+
+    Brief ones have required members only, and `…` for texts; `fills` gives others a member, too.
+    """
+
+    def __init__(self, document: Mapping[str, Any], *, brief: bool = False) -> None:
         self.document = document
         self.left = _MOST_SCHEMAS
+        self.brief = brief
+        self.fills = False
+
+    def put(self, made: dict[str, Any], path: Path) -> None:
+        """Add a value at a path of names; nothing where the schema has no such place."""
+        node: Any = self.document
+        for name in path:
+            properties = self._properties(node)
+            if name not in properties or not isinstance(made, dict):
+                return
+            node = properties[name]
+            self.fills = name is path[-1]
+            value = made[name] if name in made else self.value(node, 1)
+            made[name] = made = {**value} if isinstance(value, dict) else value
+
+    def homes(self) -> list[tuple[Path, Mapping[str, Any]]]:
+        """Return the objects inside the arguments, outermost first: their paths and members."""
+        found: list[tuple[Path, Mapping[str, Any]]] = [((), self._properties(self.document))]
+        for path, members in found:  # which grows
+            if len(path) < _NESTED and len(found) < _MOST_HOMES:
+                found += [((*path, name), self._properties(part)) for name, part in members.items()]
+        return found[1:]
+
+    def _properties(self, node: Any) -> Mapping[str, Any]:
+        return _mapped(self._merged(self._resolved(node), 0), "properties")
 
     def value(self, node: Any, depth: int) -> Any:
         schema = self._resolved(node)
+        if self.brief and schema.get("format") == "password":
+            return "…"
         if not _given(schema):
             if depth > _DEEPEST or self.left <= 0:
                 return None
@@ -114,17 +271,19 @@ class _Sampler:
                 return True
             case "null":
                 return None
-        return _text(schema)
+        return _FORMATS.get(str(schema.get("format")), "…") if self.brief else _text(schema)
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Return an object without `writeOnly` members, as of an answer."""
+        """Return an object; without `writeOnly` members, as of an answer, where it is not brief."""
         required = [name for name in _listed(schema, "required") if isinstance(name, str)]
         properties = _mapped(schema, "properties")
         made = {}
         for name, entry in properties.items():
-            wanted = name in required or depth < _OPTIONAL_UNTIL
-            if wanted and self._resolved(entry).get("writeOnly") is not True:
+            wanted = name in required or (depth < _OPTIONAL_UNTIL and not self.brief)
+            if wanted and (self.brief or self._resolved(entry).get("writeOnly") is not True):
                 made[name] = self.value(entry, depth + 1)
+        if self.fills and not made and depth <= _OPTIONAL_UNTIL:
+            made = {name: self.value(properties[name], depth + 1) for name in [*properties][:1]}
         made |= {name: "sample" for name in required if name not in properties}
         for number in range(len(made), min(_count(schema, "minProperties", 0), _MOST_ITEMS)):
             other = schema.get("additionalProperties", {"type": "string"})
