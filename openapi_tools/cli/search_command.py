@@ -14,6 +14,8 @@ from openapi_tools.cli import as_json, clean, members, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.call_command import mocked, tell
 from openapi_tools.code.limits import CodeLimits
+from openapi_tools.redaction import redacted
+from openapi_tools.result import ToolResult
 from openapi_tools.search.stubs import stub
 from openapi_tools.search.stubs import stubs as stubs_of
 from openapi_tools.tools.guardrails import question_of, require_approval
@@ -22,12 +24,12 @@ from openapi_tools.tools.tool_call import Context
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.tool_call import ToolCall
     from openapi_tools.tools.toolset import Toolset
 
 _LIMITS = CodeLimits()
+_OUTPUT = 1_000_000
 
 
 @click.command("search")
@@ -108,7 +110,7 @@ def _data(tool: OperationTool, needs: Mapping[str, tuple[str, ...]]) -> dict[str
 )
 @click.option(
     "--calls",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=1),
     default=_LIMITS.calls,
     show_default=True,
     help="Calls at most.",
@@ -146,16 +148,30 @@ def run(  # noqa: PLR0913 -- one for each option
     toolset = shared.load(shared.source_of(spec), **settings)
     loaded.append(toolset)
     toolset = toolset.select(shared.selection(tags, methods, patterns))
-    programs = toolset.code_tools(CodeLimits(seconds=timeout, calls=calls))
+    limits = CodeLimits(seconds=timeout, calls=calls, output_chars=_OUTPUT)
+    programs = toolset.code_tools(limits)
     if not (yes or mock):
         toolset.add_input_guardrails([require_approval()])
     approve = _asking(toolset, can_ask=file != "-" and sys.stdin.isatty())
-    return tell(asyncio.run(_run(programs, _text_of(file), Context(approve=approve))), problems)
+    result = asyncio.run(_run(programs, _text_of(file), Context(approve=approve)))
+    return _tell(result, problems)
 
 
 async def _run(programs: Toolset, program: str, context: Context) -> ToolResult:
     async with programs:
         return await programs["run_code"].execute({"code": program}, context=context)
+
+
+def _tell(result: ToolResult, problems: list[str]) -> int:
+    """Write the value of a program as JSON, and what it printed to standard error."""
+    printed, value = result.metadata.get("printed"), result.output
+    if printed:
+        click.echo(clean(redacted(printed)), err=True, nl=not printed.endswith("\n"))
+        value = value.get("result") if isinstance(value, dict) else None
+    if result.success:
+        text = None if value is None else redacted(as_json(value, pretty=sys.stdout.isatty()))
+        result = ToolResult.ok(text, header_note=result.header_note)
+    return tell(result, problems)
 
 
 def _text_of(file: str) -> str:

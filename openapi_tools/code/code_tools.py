@@ -132,7 +132,8 @@ class _CodeMode:
     def _result(self, outcome: Outcome, run: Run, context: Any) -> ToolResult:
         """Keep the variables of a program, and return what is for the model."""
         self._keep(context, outcome.state)
-        room, printed, facts = self._limits.output_chars, outcome.printed, {"calls": run.count}
+        room, printed = self._limits.output_chars, outcome.printed
+        facts = {"calls": run.count, "printed": printed}
         if outcome.kind:
             shown = {"printed": shorten(printed, room)} if printed else None
             reason = f"{outcome.reason[0].upper()}{outcome.reason[1:]}"

@@ -1,8 +1,16 @@
 """`openapi-tools search`, `stubs` and `run`."""
 
 import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from contextlib import suppress
 
 import pytest
+
+from openapi_tools import code
 
 ID = {"name": "pet_id", "in": "path", "required": True, "schema": {"type": "string"}}
 PET = {"type": "object", "title": "Pet", "properties": {"id": {"type": "string"}}}
@@ -125,3 +133,147 @@ def test_texts_of_a_document_do_not_steer_a_terminal(run, write):
 
     assert ran.stdout.startswith("send(")
     assert not {"\x1b", "\u202e"} & set(ran.stdout)
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Write a program, and return its path."""
+
+    def write_program(text):
+        path = tmp_path / "program.py"
+        path.write_text(text)
+        return path
+
+    return write_program
+
+
+def test_a_program_returns_json_and_its_prints_go_to_standard_error(run, museum, program):
+    lines = [
+        "print('two', 'hours')",
+        "hours = await get_museum_hours(limit=2)",
+        "[hours[0]['date']]",
+    ]
+
+    ran = run("run", museum, program("\n".join(lines)), "--mock")
+
+    assert (ran.exit_code, ran.stderr) == (0, "two hours\n")
+    assert json.loads(ran.stdout) == ["2023-09-11"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "printed"),
+    [
+        ("'text'", '"text"\n', ""),
+        ("{'result': 1, 'printed': 2}", '{"result":1,"printed":2}\n', ""),
+        ("print('a')", "", "a\n"),
+        ("print('a')\n{'b': 1}", '{"b":1}\n', "a\n"),
+        ("x = 1", "", ""),
+        ("'x' * 100_000", f'"{"x" * 100_000}"\n', ""),
+    ],
+)
+def test_values_are_json_whatever_they_are(run, museum, text, value, printed):
+    ran = run("run", museum, "-", "--mock", stdin=text)
+
+    assert (ran.exit_code, ran.stdout, ran.stderr) == (0, value, printed)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("1 / 0", [], "ZeroDivisionError"),
+        ("print('before')\n1 / 0", [], "before\n"),
+        ("await get_musuem_hours()", [], "get_musuem_hours"),
+        ("await buy_museum_tickets()", [], "ticketDate"),
+        ("await get_museum_hours()\nawait get_museum_hours()", ["--calls", 1], "more than 1 calls"),
+        ("while True:\n    pass", ["--timeout", 0.2], "timeout: "),
+        ("await get_ticket_code(ticketId='a')", ["--tag", "Events"], "get_ticket_code"),
+    ],
+)
+def test_a_program_that_fails_is_told_on_standard_error(run, museum, text, options, said):
+    ran = run("run", museum, "-", "--mock", *options, stdin=text)
+
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert said in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_requests_that_do_not_fit_the_document_are_told(run, specs):
+    text = "(await upload_app_image(id=1, file={'text': 'hi'}))['id']"
+
+    ran = run("run", specs / "gotify.json", "-", "--mock", stdin=text)
+
+    assert (ran.exit_code, ran.stdout) == (0, "5\n")
+    assert ran.stderr.startswith("note: not judged: ")
+
+
+def test_without_a_terminal_calls_that_may_change_something_are_refused(run, museum, program):
+    text = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
+
+    ran = run("run", museum, program(text), "--base-url", "http://127.0.0.1:1", "--anonymous")
+
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert "delete_special_event may change something" in ran.stderr
+    assert "--yes allows such calls." in ran.stderr
+
+
+def test_such_calls_are_made_when_they_are_allowed(run, museum, program):
+    text = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
+    options = ["--base-url", "http://127.0.0.1:1", "--anonymous", "--yes"]
+
+    ran = run("run", museum, program(text), *options)
+
+    assert ran.exit_code == 1
+    assert "Connection refused" in ran.stderr or "onnect" in ran.stderr
+
+
+@pytest.mark.parametrize(("answer", "code", "said"), [("y", 1, "onnect"), ("n", 1, "not approved")])
+def test_on_a_terminal_such_calls_are_asked_about(museum, program, answer, code, said):
+    text = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
+    options = ["--base-url", "http://127.0.0.1:1", "--anonymous"]
+
+    ended, shown = on_terminal(["run", museum, program(text), *options], answer)
+
+    assert "Call delete_special_event (DELETE /special-events/{eventId})?" in shown
+    assert (ended, said in shown, "Traceback" in shown) == (code, True, False)
+
+
+def test_an_interrupted_question_ends_the_command(museum, program):
+    text = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
+
+    ended, shown = on_terminal(["run", museum, program(text)], None)
+
+    assert (ended, "Traceback" in shown) == (130, False)
+
+
+def on_terminal(arguments, answer):
+    """Run the command on a terminal, answer its question; return the exit code and the output."""
+    terminal, own = pty.openpty()
+    command = [sys.executable, "-m", "openapi_tools", *map(str, arguments)]
+    process = subprocess.Popen(command, stdin=own, stdout=own, stderr=own, start_new_session=True)
+    os.close(own)
+    shown, is_answered = b"", False
+    with suppress(OSError):  # the end of a terminal, on Linux
+        while read := os.read(terminal, 4096):
+            shown += read
+            if b"[y/N]" in shown and not is_answered:
+                is_answered = True
+                if answer is None:
+                    process.send_signal(signal.SIGINT)
+                else:
+                    os.write(terminal, answer.encode() + b"\n")
+    os.close(terminal)
+    return process.wait(30), shown.decode()
+
+
+def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, program, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    monkeypatch.delitem(sys.modules, "openapi_tools.code.sandbox", raising=False)
+    for name in ("code_tools", "program", "sandbox"):
+        monkeypatch.delitem(sys.modules, f"openapi_tools.code.{name}", raising=False)
+        monkeypatch.delattr(code, name, raising=False)
+
+    said = refused("run", museum, program("1"), "--mock")
+
+    assert said == (
+        "openapi-tools: error: pydantic_monty is not installed: pip install 'openapi-tools[code]'\n"
+    )

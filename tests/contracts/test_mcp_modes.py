@@ -1,11 +1,18 @@
 """A large API over MCP: what clients do with the few tools of the modes `search` and `code`."""
 
+import asyncio
+import json
+import signal
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
-from mcp import MCPError, types
-from mcp_api import MODES, Api, connected, texts
+import httpx2
+from mcp import Client, MCPError, types
+from mcp.client.streamable_http import streamable_http_client
+from mcp_api import COMMAND, MODES, Api, connected, served, texts, written
 
 WAYS = [
     pytest.param(transport, mode, id=f"{transport}-{mode}", marks=marks)
@@ -99,3 +106,162 @@ async def test_a_call_that_is_not_approved_is_not_sent(
     assert result.is_error
     assert texts(result)[0].startswith("delete_pet ")
     assert (len(asked), api.requests) == (action is not None, [])
+
+
+@pytest.mark.parametrize(("transport", "mode"), WAYS)
+async def test_a_client_runs_programs(transport, mode, api, tmp_path, asked, answering):
+    options = {"ask": True, "serve": "code", "elicitation_callback": answering("accept")}
+    async with connected(transport, mode, api, tmp_path, **options) as client:
+
+        async def run(*lines):
+            result = await client.call_tool("run_code", {"code": "\n".join(lines)})
+            return result.is_error, texts(result)[0]
+
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        found = await client.call_tool("search", {"query": "get one pet"})
+        wrong = await run("await get_pet(id='one')")
+        right = await run("print('seen')", "pet = await get_pet(id=1)", "pet['name']")
+        failed = await run("await get_pet(id=404)")
+        written = await run(
+            "import asyncio",
+            "await add_pet()",
+            "await asyncio.gather(put_pet(id=1), put_pet(id=2))",
+            "await add_pet()",
+            "'done'",
+        )
+
+    assert names == ["search", "run_code"]
+    assert "get_pet(id: int)" in texts(found)[0]
+    assert wrong == (True, "Line 1: RuntimeError: /id: expected an integer, got 'one' (a string).")
+    assert right == (False, '{"result":"Rex","printed":"seen\\n"}')
+    assert failed[0]
+    assert "404" in failed[1]
+    assert "no such pet" in failed[1]
+    assert written == (False, "done")
+    first, last = "Call add_pet (POST /pets)?", "Call put_pet (PUT /pets/{id})?\n"
+    assert [asked[0], asked[-1]] == [first, first]
+    assert sorted(asked[1:-1]) == [f'{last}  "id": {number}' for number in (1, 2)]
+    # Each once, although a stateless client sends the program again with each answer.
+    sent = [(request.method, request.target) for request in api.requests[2:]]
+    assert [sent[0], sent[-1]] == [("POST", "/pets")] * 2
+    assert sorted(sent[1:-1]) == [("PUT", "/pets/1"), ("PUT", "/pets/2")]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("action", ["decline", "cancel", None])
+async def test_a_call_of_a_program_that_is_not_approved_is_not_sent(
+    mode, action, api, tmp_path, asked, answering
+):
+    options = {} if action is None else {"elicitation_callback": answering(action)}
+    async with connected(
+        "memory", mode, api, tmp_path, ask=True, serve="code", **options
+    ) as client:
+        result = await client.call_tool("run_code", {"code": "await delete_pet(id=1)"})
+
+    assert result.is_error
+    assert "delete_pet " in texts(result)[0]
+    assert (len(asked), api.requests) == (action is not None, [])
+
+
+async def test_an_answer_without_its_program_repeats_nothing(api, tmp_path):
+    code = {"code": "await add_pet()\nawait delete_pet(id=1)"}
+
+    async def never(*_):
+        raise AssertionError("the test answers by itself")
+
+    def yes(question):
+        return {key: types.ElicitResult(action="accept") for key in question.input_requests}
+
+    async with connected(
+        "memory", "auto", api, tmp_path, ask=True, serve="code", elicitation_callback=never
+    ) as client:
+        call = client.session.call_tool
+
+        async def answered(question, given=code):
+            told = {"input_responses": yes(question), "request_state": question.request_state}
+            return await call("run_code", given, allow_input_required=True, **told)
+
+        first = await call("run_code", code, allow_input_required=True)
+        second = await answered(first)
+        again = await answered(first)
+        other = await answered(second, {"code": "await delete_pet(id=1)"})
+        late = await answered(second)
+
+    assert [type(each).__name__ for each in (first, second)] == ["InputRequiredResult"] * 2
+    assert first.input_requests.keys().isdisjoint(second.input_requests)
+    assert [each.is_error for each in (again, other, late)] == [True] * 3
+    assert "none of it was repeated" in texts(again)[0]
+    assert [request.method for request in api.requests] == ["POST"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+async def test_clients_of_a_server_do_not_see_the_variables_of_others(mode, api, tmp_path):
+    args = [written(tmp_path), "--base-url", api.url, "--mode", "code"]
+
+    async def run(client, code):
+        result = await client.call_tool("run_code", {"code": code})
+        return texts(result)[0]
+
+    async with served(*args) as url, httpx2.AsyncClient(timeout=60) as web:
+        place = streamable_http_client(url, http_client=web)
+        other = streamable_http_client(url, http_client=web)
+        async with Client(place, mode=mode) as one, Client(other, mode=mode) as two:
+            await asyncio.gather(run(one, "mine = 'first'"), run(two, "mine = 'second'"))
+            await run(one, "secret = 1")
+            told = await asyncio.gather(run(one, "mine"), run(two, "mine"))
+            foreign = await run(two, "secret")
+
+    unknown = "Line 1: NameError: name 'mine' is not defined"
+    # Nothing tells stateless clients apart, so their programs share nothing.
+    assert told == (["first", "second"] if mode == "legacy" else [unknown] * 2)
+    assert "name 'secret' is not defined" in foreign
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("end", ["SIGINT", "SIGTERM", "closed input"])
+@pytest.mark.parametrize(
+    "program", ["await be_slow(seconds=60)", "await be_slow(seconds=0)\nwhile 1:\n  0"]
+)
+async def test_the_end_of_a_server_ends_its_programs(end, program, api, tmp_path):
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
+    args = ["serve", written(tmp_path), "--base-url", api.url, "--mode", "code"]
+    process = await asyncio.create_subprocess_exec(*COMMAND, *args, **pipes)
+    who = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    who["clientInfo"] = {"name": "t", "version": "1"}
+    messages = [
+        {"id": 1, "method": "initialize", "params": who},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call"},
+    ]
+    messages[2]["params"] = {"name": "run_code", "arguments": {"code": program}}
+    for message in messages:
+        process.stdin.write(f"{json.dumps({'jsonrpc': '2.0', **message})}\n".encode())
+    await asyncio.wait_for(api.arrived.wait(), 30)
+    workers = children(process.pid)
+
+    if end == "closed input":
+        process.stdin.close()
+    else:
+        process.send_signal(signal.Signals[end])
+
+    assert await asyncio.wait_for(process.wait(), 30) == 0
+    said = (await process.stderr.read()).decode()
+    assert said == "serving 8 tools (0 operations skipped) in mode code over stdio.\n"
+    assert workers
+    for _ in range(20):
+        if not alive(workers):
+            break
+        await asyncio.sleep(0.1)
+    assert alive(workers) == []
+
+
+def alive(processes):
+    """Return the processes that have not ended."""
+    return [each for each in processes if Path(f"/proc/{each}").exists()]
+
+
+def children(process):
+    """Return the processes that a process has started."""
+    listed = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(number) for file in listed for number in file.read_text().split()]
