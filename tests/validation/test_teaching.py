@@ -76,7 +76,7 @@ def lines(schema, arguments):
          ["/metadata: expected an object or one of [''], got 'x' (a string).",
           'Example: {"metadata": {}}']),
         (LOCALES, {"locale": "x7-4"},
-         ["/locale: 'x7-4' is not one of 99 values; did you mean 'x7-49' or 'x1-7' or 'x74-518'?"]),
+         ["/locale: 'x7-4' is not one of 99 values; did you mean 'x7-49' or 'x1-7' or 'x78-546'?"]),
     ],
     ids=["flat for nested", "one beside", "text of an object", "nested for flat", "wrapped",
          "one for a list", "scalar", "unknown ones", "two levels", "two places", "empty text",
