@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Skipped
     from openapi_tools.observability.observers import Event
     from openapi_tools.options import Select
-    from openapi_tools.requests.request_auth import Preview
+    from openapi_tools.requests.request_parts import Preview
     from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.settings import FileStore, Settings
     from openapi_tools.shaping.files import FolderStore
@@ -61,7 +61,7 @@ _HOMES = {
     "ImageContent": "result",
     "OAuth2": "auth.oauth2",
     "OperationTool": "tools.tool",
-    "Preview": "requests.request_auth",
+    "Preview": "requests.request_parts",
     "Report": "generate",
     "Select": "options",
     "Settings": "settings",

@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.media_types import is_media_type, is_wildcard
+from openapi_tools.http_rules import is_media_type, is_wildcard
 from openapi_tools.options import LEAST_BUDGET, DefaultSettings, close_names
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ _COMMANDS = {
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
     "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
     "lint": ("Check a document for errors.", "document_commands", "lint"),
-    "init": ("Write a configuration file.", "init_command", "init"),
+    "init": ("Write a configuration file.", "document_commands", "init"),
     "generate": ("Write the tools as a Python package.", "generate_command", "generate"),
     "cache": ("List or remove cached documents.", "document_commands", "cache"),
 }

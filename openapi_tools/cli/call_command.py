@@ -14,7 +14,7 @@ from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.options import close_names
 from openapi_tools.redaction import redacted
-from openapi_tools.requests.request_auth import preview_of
+from openapi_tools.requests.request_parts import preview_of
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:

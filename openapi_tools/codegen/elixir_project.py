@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import media_types
+from openapi_tools import http_rules
 from openapi_tools.codegen.elixir_literals import Fields, Unwritable, literal
 from openapi_tools.codegen.literals import Code
 from openapi_tools.codegen.package_plan import Names, slug
@@ -25,7 +25,7 @@ from openapi_tools.requests.encoding import (
     is_token,
     keep_triples,
 )
-from openapi_tools.requests.server_urls import VARIABLE, server_url
+from openapi_tools.requests.request_parts import VARIABLE, server_url
 from openapi_tools.settings import Settings
 from openapi_tools.tools.packages import class_name
 
@@ -51,10 +51,10 @@ _STYLES = {
 _DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]")  # on Windows, whatever the ending
 _PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
 _BODIES = (
-    (media_types.is_json, "json"),
-    (media_types.is_form, "form"),
-    (media_types.is_json_lines, "lines"),
-    (media_types.is_json_sequence, "sequence"),
+    (http_rules.is_json, "json"),
+    (http_rules.is_form, "form"),
+    (http_rules.is_json_lines, "lines"),
+    (http_rules.is_json_sequence, "sequence"),
 )
 
 
@@ -210,7 +210,7 @@ def _parameter(parameter: Parameter) -> Iterator[tuple[str, Any]]:
     name, place, style = parameter.name, parameter.location, parameter.style
     if place not in ("path", "query", "header", "cookie"):
         raise Unwritable(f"its input is the whole query string ({name!r:.60}).")
-    content = media_types.is_json(parameter.media_type) and place in ("path", "query")
+    content = http_rules.is_json(parameter.media_type) and place in ("path", "query")
     printed = parameter.printed and style == "pipeDelimited" and not parameter.explode
     obstacles = (
         (bool(parameter.inner), "has lists in lists, each with a delimiter of its own."),
@@ -238,7 +238,7 @@ def _parameter(parameter: Parameter) -> Iterator[tuple[str, Any]]:
 
 
 def _body(body: RequestBody) -> Fields:
-    if not media_types.is_media_type(body.media_type):
+    if not http_rules.is_media_type(body.media_type):
         raise Unwritable(f"its body has the media type {body.media_type!r:.60}, which is none.")
     kind = _kind(body)
     data = Fields(kind=Code(f":{kind}"), media_type=_content_type(body, kind))
@@ -250,8 +250,8 @@ def _body(body: RequestBody) -> Fields:
         data["required"] = True
     if kind == "file" and body.alternatives:
         data["alternatives"] = list(body.alternatives)
-    if kind == "file" and media_types.is_text(body.media_type):
-        others = filter(media_types.is_bytes, body.alternatives)
+    if kind == "file" and http_rules.is_text(body.media_type):
+        others = filter(http_rules.is_bytes, body.alternatives)
         data["bytes"] = next(others, "application/octet-stream")
     if kind == "form" and body.encodings:
         data["encodings"] = {encoding.name: _encoding(encoding) for encoding in body.encodings}
@@ -261,13 +261,13 @@ def _body(body: RequestBody) -> Fields:
 def _kind(body: RequestBody) -> str:
     if body.choices:
         raise Unwritable("the model chooses the media type of its body.")
-    if body.file and not media_types.is_text(body.media_type):
+    if body.file and not http_rules.is_text(body.media_type):
         return "file"
-    if media_types.is_multipart(body.media_type):
+    if http_rules.is_multipart(body.media_type):
         raise Unwritable("its body is multipart, which the Elixir helper does not write.")
-    if media_types.is_wildcard(body.media_type):
+    if http_rules.is_wildcard(body.media_type):
         raise Unwritable(f"its body may be anything ({body.media_type!r:.60}).")
-    charset = media_types.parameter(body.media_type, "charset").lower() or "utf-8"
+    charset = http_rules.parameter(body.media_type, "charset").lower() or "utf-8"
     kind = next((kind for holds, kind in _BODIES if holds(body.media_type)), "text")
     if kind == "text" and charset != "utf-8":
         raise Unwritable(f"its body is text in the charset {charset!r:.40}.")
@@ -276,16 +276,16 @@ def _kind(body: RequestBody) -> str:
 
 def _content_type(body: RequestBody, kind: str) -> str:
     """Return the whole header; text says its charset."""
-    is_text = kind in ("text", "file") and media_types.is_text(body.media_type)
-    is_plain = is_text and media_types.essence(body.media_type).startswith("text/")
-    if is_plain and not media_types.parameter(body.media_type, "charset"):
+    is_text = kind in ("text", "file") and http_rules.is_text(body.media_type)
+    is_plain = is_text and http_rules.essence(body.media_type).startswith("text/")
+    if is_plain and not http_rules.parameter(body.media_type, "charset"):
         return f"{body.media_type}; charset=utf-8"
     return body.media_type
 
 
 def _encoding(encoding: Encoding) -> Fields:
     kind, style = encoding.content_type, encoding.style
-    if encoding.file or encoding.inner or not (style or not kind or media_types.is_json(kind)):
+    if encoding.file or encoding.inner or not (style or not kind or http_rules.is_json(kind)):
         what = "a file" if encoding.file else kind or "lists in lists"
         raise Unwritable(f"the member {encoding.name!r:.60} of its form is {what!r:.60}.")
     if not style:

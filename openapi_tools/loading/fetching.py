@@ -25,7 +25,7 @@ from openapi_tools.loading.versions import requirements, root_servers, security_
 from openapi_tools.model import Operation
 from openapi_tools.options import credentials_of
 from openapi_tools.requests.builder import with_auth
-from openapi_tools.requests.server_urls import named_origins, origin_of, url_of
+from openapi_tools.requests.request_parts import named_origins, origin_of, url_of
 from openapi_tools.responses.shown_text import looks_like_html
 from openapi_tools.tools.session import brings_identity
 from openapi_tools.transport.failures import named

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools import media_types
+from openapi_tools import http_rules
 from openapi_tools.json_values import as_boolean, is_true
 from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.model import Encoding, Parameter
@@ -68,7 +68,7 @@ class Forms:
         self, kind: str, schema: dict[str, Any], declared: dict[str, Any], resource: Resource
     ) -> Form:
         """Return how a form or multipart body with a converted schema is written."""
-        multipart = media_types.is_multipart(kind)
+        multipart = http_rules.is_multipart(kind)
         whole = self._document.schemas.content(schema)
         if multipart and _is_positional(whole, declared):
             return self._positions(whole, declared, resource)
@@ -190,7 +190,7 @@ class Forms:
             )
         kinds = node.get("contentType")
         first = kinds.split(",")[0].strip() if isinstance(kinds, str) else ""
-        usable = media_types.is_media_type(first) and not media_types.is_wildcard(first)
+        usable = http_rules.is_media_type(first) and not http_rules.is_wildcard(first)
         return Encoding(name, content_type=first if usable else "")
 
     def _headers(self, name: str, node: Any, resource: Resource) -> Iterator[PartHeader]:
@@ -211,7 +211,7 @@ def _ranges(node: Any) -> str:
     """Return the `contentType` of a file whose first media type is a range, else an empty text."""
     kinds = as_dict(node).get("contentType")
     listed = [kind.strip() for kind in kinds.split(",")] if isinstance(kinds, str) else [""]
-    is_open = not all(map(media_types.is_media_type, listed)) or "*/*" in listed
+    is_open = not all(map(http_rules.is_media_type, listed)) or "*/*" in listed
     return "" if is_open else ", ".join(listed)
 
 
@@ -240,7 +240,7 @@ def is_file(schema: dict[str, Any], *, untyped: bool) -> bool:
         return True  # RFC 2045, section 6.2: the encoding `binary` changes nothing
     kind = schema.get("contentMediaType")
     if kind is not None and "contentEncoding" not in schema and (textual or types is None):
-        return not (media_types.is_text(kind) or media_types.is_json(kind))
+        return not (http_rules.is_text(kind) or http_rules.is_json(kind))
     return untyped and not schema.keys() - _UNTYPED
 
 
@@ -269,7 +269,7 @@ def _part_schema(
         made = described_file(settings, declared, "A file.")
         if isinstance(declared.get("type"), list):
             made = {"anyOf": [made, {"type": "null"}]}
-        return _Part(made, "" if media_types.is_wildcard(kind) else kind)
+        return _Part(made, "" if http_rules.is_wildcard(kind) else kind)
     look = partial(_part_schema, settings, content=content, depth=depth - 1)
     if declared.get("type") == "array":
         inner = look(declared.get("items"), untyped=untyped)

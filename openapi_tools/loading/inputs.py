@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError
-from openapi_tools.http_rules import header_key, is_kept
+from openapi_tools.http_rules import essence, header_key, is_json, is_kept, is_sequential
 from openapi_tools.json_values import as_boolean, is_text, is_true
 from openapi_tools.loading import versions
 from openapi_tools.loading.keyword_values import MAX_LITERAL, flags_of, is_longer
@@ -27,7 +27,6 @@ from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.versions import requirements, servers
-from openapi_tools.media_types import essence, is_json, is_sequential
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 from openapi_tools.visible_text import (

@@ -32,7 +32,7 @@ from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays, read_source
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
 from openapi_tools.options import Select, credentials_of
-from openapi_tools.requests.server_urls import origin_of
+from openapi_tools.requests.request_parts import origin_of
 from openapi_tools.tools.session import Provenance, no_such_tool, open_session, settings_of
 from openapi_tools.tools.toolset import About, Toolset
 

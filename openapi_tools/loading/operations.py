@@ -25,7 +25,7 @@ from openapi_tools.loading.references import (
 )
 from openapi_tools.loading.schemas import Schemas
 from openapi_tools.requests.encoding import is_cookie_name, is_token
-from openapi_tools.requests.server_urls import VARIABLE
+from openapi_tools.requests.request_parts import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -19,9 +19,9 @@ from openapi_tools.http_rules import (
     SAME,
     TOTALS,
     folded,
+    is_json,
 )
 from openapi_tools.json_values import kinds_of
-from openapi_tools.media_types import is_json
 from openapi_tools.model import Paging
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import media_types
+from openapi_tools import http_rules
 from openapi_tools.json_values import is_true
 from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
 from openapi_tools.loading.operations import MAX_CHOICES
@@ -107,19 +107,19 @@ class Bodies:
         listed, chosen = preferred(content, wanted)
         declared, owner = self._media_type(content[listed], resource)
         schema = self._schema(chosen, declared, owner)
-        uploads = list(filter(media_types.is_multipart, content))
+        uploads = list(filter(http_rules.is_multipart, content))
         if uploads and not wanted and self._holds_files(chosen, schema):
             chosen = uploads[0]  # bytes have no place in JSON
             declared, owner = self._media_type(content[chosen], resource)
             schema = self._schema(chosen, declared, owner)
-        if own and not media_types.matches(chosen, own[0]):
+        if own and not http_rules.matches(chosen, own[0]):
             chosen = own[0]
         others = tuple(kind for kind in content if kind != chosen)
         described = node.get("description")
         words = described if isinstance(described, str) and described else ""
         found = Content(chosen, others, is_true(node.get("required")), schema)
         found.file = (
-            not wanted and media_types.is_text(chosen) and any(map(media_types.is_bytes, others))
+            not wanted and http_rules.is_text(chosen) and any(map(http_rules.is_bytes, others))
         )
         self._complete(found, declared, owner, words)
         return found
@@ -132,7 +132,7 @@ class Bodies:
 
     def _holds_files(self, kind: str, schema: dict[str, Any]) -> bool:
         """Tell whether a JSON body has members that are bytes, which multipart could send."""
-        if not media_types.is_json(kind):
+        if not http_rules.is_json(kind):
             return False
         content = self._document.schemas.content
         members = content(schema).get("properties", {}).values()
@@ -150,7 +150,7 @@ class Bodies:
         schema = convert(declared.get("schema"), resource)
         if (
             _family(kind) == ""
-            and media_types.is_sequential(kind)
+            and http_rules.is_sequential(kind)
             and "type" not in self._document.schemas.content(schema)
         ):
             return {**schema, "type": "array"}
@@ -167,15 +167,15 @@ class Bodies:
         inner = self._document.schemas.content(schema)
         if family == "wildcard" and not is_file(inner, untyped=True):
             kind = found.media_type = "application/json"
-        if family == "json" or media_types.is_json(kind):
+        if family == "json" or http_rules.is_json(kind):
             found.flat = self._is_flat(schema, inner, required=found.required)
             schema = inner if found.flat else schema
-        elif media_types.is_text(kind):
+        elif http_rules.is_text(kind):
             schema = self._text(kind, inner, declared, resource, words)
             if found.file:
                 told = self._described(schema, words)
                 schema = described_file(self._settings, told, "The body, as text or as bytes.")
-        elif not media_types.is_sequential(kind):
+        elif not http_rules.is_sequential(kind):
             found.file = True
             schema = described_file(self._settings, inner, "The body's bytes.")
         found.schema = self._described(schema, words)
@@ -195,7 +195,7 @@ class Bodies:
         words: str,
     ) -> dict[str, Any]:
         text = _as_text(inner, kind)
-        if media_types.is_xml(kind) and text is not inner:
+        if http_rules.is_xml(kind) and text is not inner:
             shape = _outline(declared.get("schema"), resource, self._document.references)
             told = plain_text(words, self._settings.description_chars)
             known = f"Its elements: {shape}" if shape.startswith("<") else ""
@@ -238,24 +238,24 @@ def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> tuple[str, str
     """Return the media type to send, as listed and as sent: the user's first, then JSON, forms."""
     for pattern in wanted:
         for kind in kinds:
-            if media_types.matches(kind, pattern) or media_types.matches(pattern, kind):
-                return kind, pattern if media_types.is_wildcard(kind) else kind
+            if http_rules.matches(kind, pattern) or http_rules.matches(pattern, kind):
+                return kind, pattern if http_rules.is_wildcard(kind) else kind
     best = min(kinds, key=_rank)  # the document's order decides among equals
     return best, best
 
 
 @lru_cache(maxsize=1024)
 def _rank(kind: str) -> int:
-    essence = media_types.essence(kind)
+    essence = http_rules.essence(kind)
     ranks = [essence in names for names in _PREFERENCE]
     ranks += [
-        media_types.is_json(kind) and "json-patch" not in essence,
-        media_types.is_form(kind),
-        media_types.is_multipart(kind),
-        media_types.is_json(kind),
-        media_types.is_sequential(kind),
+        http_rules.is_json(kind) and "json-patch" not in essence,
+        http_rules.is_form(kind),
+        http_rules.is_multipart(kind),
+        http_rules.is_json(kind),
+        http_rules.is_sequential(kind),
         essence == "text/plain",
-        media_types.is_text(kind),
+        http_rules.is_text(kind),
     ]
     return ranks.index(True) if True in ranks else len(ranks)
 
@@ -263,18 +263,18 @@ def _rank(kind: str) -> int:
 @lru_cache(maxsize=1024)
 def _family(kind: str) -> str:
     """Return the family of a media type: `form`, `wildcard`, `json` or an empty text."""
-    if media_types.is_form(kind) or media_types.is_multipart(kind):
+    if http_rules.is_form(kind) or http_rules.is_multipart(kind):
         return "form"
-    if media_types.is_wildcard(kind):
+    if http_rules.is_wildcard(kind):
         return "wildcard"
-    return "json" if media_types.is_json(kind) else ""
+    return "json" if http_rules.is_json(kind) else ""
 
 
 def _as_text(schema: dict[str, Any], kind: str) -> dict[str, Any]:
     """Return the schema of a body that is text; a structure becomes the text that holds it."""
     if schema.get("type") in ("string", "number", "integer", "boolean"):
         return schema
-    words = f"The body as text ({media_types.essence(kind)})."
+    words = f"The body as text ({http_rules.essence(kind)})."
     return {"type": "string", "description": words}
 
 

@@ -1,4 +1,4 @@
-"""openapi-core's checks of requests, answers and documents.
+"""openapi-core's checks of requests, answers and documents, and the operation of a request.
 
 The mock uses them for requests, `Settings(check_answers=True)` for answers, `lint` for documents.
 Loading and calling do not need them.
@@ -6,17 +6,25 @@ Loading and calling do not need them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from openapi_tools.json_values import follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Callable
 
     import httpx
 
     from openapi_tools.openapi_core.exchange_check import Judge
     from openapi_tools.transport.sender import Answer
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 
 def make_checker(
@@ -43,3 +51,99 @@ def make_checker(
         return judges[0].answer(request, answer.status, answer.headers, answer.content)
 
     return check
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An operation and its path item, the keys that lead there, and the decoded path variables."""
+
+    pointer: tuple[str, ...]
+    operation: Mapping[str, Any]
+    item: Mapping[str, Any]
+    variables: Mapping[str, str]
+
+    @property
+    def path(self) -> str:
+        """The path template."""
+        return self.pointer[1]
+
+
+def find_route(
+    document: Mapping[str, Any], method: str, target: str, *, base_path: str | None = None
+) -> Route | None:
+    """Return the operation of a request, None without one.
+
+    The path with the fewest variables wins: concrete paths come before templated ones.
+
+    Spec: OpenAPI 3.1.2, section 4.8.8.2 (Path Templating Matching).
+    """
+    path, _, query = target.partition("?")
+    found = []
+    for key, entry in follow(document, document.get("paths")).items():
+        item = follow(document, entry) if isinstance(key, str) and key.startswith("/") else {}
+        for name, operation in _operations(item, method):
+            bases = [base_path] if base_path is not None else _bases(document, item, operation)
+            variables = _match(key, path, query, bases)
+            if variables is not None:
+                found.append(Route(("paths", key, *name), operation, item, variables))
+    return min(
+        found, key=lambda route: (len(route.variables), _fragment_rank(route, query)), default=None
+    )
+
+
+def _fragment_rank(route: Route, query: str) -> int:
+    """Rank a path template by its fragment; a fitting one is below 0."""
+    # AWS documents distinguish operations of one path by `#Action=X` or `#uploads`.
+    fragment = parse_qsl(route.path.partition("#")[2], keep_blank_values=True)
+    given = parse_qsl(query, keep_blank_values=True)
+    names = {name for name, _ in given}
+    if all((name, value) in given if value else name in names for name, value in fragment):
+        return -len(fragment)
+    return 1
+
+
+def _operations(
+    item: Mapping[str, Any], method: str
+) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    lower = method.lower()
+    if lower in METHODS and isinstance(item.get(lower), Mapping):
+        yield (lower,), item[lower]
+    more = item.get("additionalOperations")
+    for name, operation in more.items() if isinstance(more, Mapping) else ():
+        if str(name).lower() == lower and isinstance(operation, Mapping):
+            yield ("additionalOperations", name), operation
+
+
+def _bases(
+    document: Mapping[str, Any], item: Mapping[str, Any], operation: Mapping[str, Any]
+) -> list[str]:
+    if "swagger" in document:
+        base = document.get("basePath")
+        return ["", base if isinstance(base, str) else ""]
+    levels = (operation.get("servers"), item.get("servers"), document.get("servers"))
+    servers = next((level for level in levels if isinstance(level, list) and level), [])
+    urls = [server.get("url") for server in servers if isinstance(server, Mapping)]
+    return ["", *(_ORIGIN.sub("", url) for url in urls if isinstance(url, str))]
+
+
+def _match(template: str, path: str, query: str, bases: list[str]) -> dict[str, str] | None:
+    shape, _, fixed = template.partition("#")[0].partition("?")
+    if fixed and not set(parse_qsl(fixed)) <= set(parse_qsl(query)):
+        return None
+    for base in bases:
+        expression, names = _expression(base.rstrip("/"), shape)
+        match = expression.fullmatch(path)
+        if match:
+            return dict(zip(names, map(unquote, match.groups()), strict=True))
+    return None
+
+
+@lru_cache(maxsize=8192)
+def _expression(base: str, shape: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """Return a path template as a regular expression, and the names of its groups."""
+    names = re.findall(r"\{([^{}]*)\}", shape)
+    # A relative server is relative to the document's own address, which is not known here.
+    before = "" if not base or base.startswith(("/", "{")) else ".*/"
+    head = before + re.sub(r"\\\{.*?\\\}", "[^?]*", re.escape(base.removeprefix("./")))
+    tail = re.sub(r"\\\{.*?\\\}", "([^/]*)", re.escape(shape))
+    return re.compile(head + tail), tuple(names)

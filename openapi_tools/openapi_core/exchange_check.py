@@ -27,8 +27,8 @@ from openapi_core.validation.request.exceptions import MissingParameterError, Mi
 from werkzeug.datastructures import Headers, ImmutableMultiDict
 
 from openapi_tools.json_values import follow, pointer
+from openapi_tools.openapi_core import Route, find_route
 from openapi_tools.openapi_core.document_check import closed_path, shorten
-from openapi_tools.openapi_core.routes import Route, find_route
 
 if TYPE_CHECKING:
     import httpx

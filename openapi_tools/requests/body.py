@@ -16,7 +16,7 @@ import secrets
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools import media_types, shaping
+from openapi_tools import http_rules, shaping
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.encoding import (
@@ -67,7 +67,7 @@ class File(NamedTuple):
         if self.content_type or isinstance(self.content, bytes):
             return self.content_type
         likely = self.content.media_type
-        return likely if any(media_types.matches(likely, kind) for kind in kinds) else ""
+        return likely if any(http_rules.matches(likely, kind) for kind in kinds) else ""
 
 
 class Sources(NamedTuple):
@@ -142,24 +142,24 @@ def _form(body: RequestBody, value: Any, sources: Sources) -> Content:
 
 def _lines(body: RequestBody, value: Any, _: Sources) -> Content:
     """Write JSON lines, or a JSON text sequence (RFC 7464, section 2.2)."""
-    start = b"\x1e" if media_types.is_json_sequence(body.media_type) else b""
+    start = b"\x1e" if http_rules.is_json_sequence(body.media_type) else b""
     items = value if isinstance(value, list) else [value]
     return Content(body.media_type, b"".join(start + json_bytes(item) + b"\n" for item in items))
 
 
 def _any(body: RequestBody, value: Any, _: Sources) -> Content:
     """Choose a media type for a range such as `*/*`: text for strings where it allows that."""
-    if isinstance(value, str) and media_types.matches("text/plain", body.media_type):
+    if isinstance(value, str) and http_rules.matches("text/plain", body.media_type):
         return Content(_UTF8_TEXT, encode_text(value))
-    if media_types.matches("application/json", body.media_type):
+    if http_rules.matches("application/json", body.media_type):
         return Content("application/json", json_bytes(value))
     raise CallError("invalid_input", f"this package has no way to write {body.media_type}.")
 
 
 def _text(body: RequestBody, value: Any, _: Sources) -> Content:
-    charset = media_types.parameter(body.media_type, "charset")
+    charset = http_rules.parameter(body.media_type, "charset")
     data = encode_text(content_text(body.media_type, value), charset)
-    if charset or not media_types.essence(body.media_type).startswith("text/"):
+    if charset or not http_rules.essence(body.media_type).startswith("text/"):
         return Content(body.media_type, data)
     return Content(f"{body.media_type}; charset=utf-8", data)
 
@@ -169,17 +169,17 @@ def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
     given = file.type_among(listed)
-    if any(media_types.matches(given, kind) for kind in listed):
+    if any(http_rules.matches(given, kind) for kind in listed):
         return Content(given, _joined([file.content]))
-    if media_types.is_wildcard(body.media_type):
+    if http_rules.is_wildcard(body.media_type):
         if file.content_type:
             reason = f"{file.content_type} does not fit {body.media_type}."
             raise InputError(reason, pointer="/content_type")
         return Content(_OCTETS, _joined([file.content]))
-    if media_types.is_text(body.media_type):
+    if http_rules.is_text(body.media_type):
         if "text" in value:
             return _text(body, value["text"], sources)
-        kind = next(filter(media_types.is_bytes, listed), _OCTETS)
+        kind = next(filter(http_rules.is_bytes, listed), _OCTETS)
         return Content(kind, _joined([file.content]))
     return Content(body.media_type, _joined([file.content]))
 
@@ -199,15 +199,15 @@ def _multipart(body: RequestBody, value: Any, sources: Sources) -> Content:
         head = b"--%s\r\n%s\r\n\r\n" % (boundary.encode(), b"\r\n".join(headers))
         pieces += (head, content, b"\r\n")
     pieces.append(b"--%s--\r\n" % boundary.encode())
-    kind = media_types.without_parameter(body.media_type, "boundary")
+    kind = http_rules.without_parameter(body.media_type, "boundary")
     return Content(f"{kind}; boundary={boundary}", _joined(pieces))
 
 
 _WRITERS: tuple[tuple[Callable[[str], bool], _Write], ...] = (
-    (media_types.is_wildcard, _any),
-    (media_types.is_form, _form),
-    (media_types.is_multipart, _multipart),
-    (media_types.is_sequential, _lines),
+    (http_rules.is_wildcard, _any),
+    (http_rules.is_form, _form),
+    (http_rules.is_multipart, _multipart),
+    (http_rules.is_sequential, _lines),
 )
 
 
@@ -227,7 +227,7 @@ def _parts(media_type: str, value: Any, sources: Sources) -> Iterator[_Part]:
                 yield from _named_parts(name, member, sources)
             except (InputError, UnicodeEncodeError, RecursionError) as error:
                 raise placed(error, name) from None
-    elif isinstance(value, list) and media_types.essence(media_type) != "multipart/form-data":
+    elif isinstance(value, list) and http_rules.essence(media_type) != "multipart/form-data":
         # Unnamed parts: OpenAPI 3.2.0, section 4.14.5.2, Encoding By Position.
         for index, item in enumerate(value):
             name = str(index) if str(index) in sources.encodings else "*"
@@ -266,18 +266,18 @@ def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
     kind = encoding.content_type
     if encoding.file:
         file = read_file(value, sources.settings)
-        given, is_open = file.type_among([kind or "*/*"]), not kind or media_types.is_wildcard(kind)
+        given, is_open = file.type_among([kind or "*/*"]), not kind or http_rules.is_wildcard(kind)
         ranges = kind.split(",") if kind and is_open else ()
-        if given and ranges and not any(media_types.matches(given, one) for one in ranges):
+        if given and ranges and not any(http_rules.matches(given, one) for one in ranges):
             raise InputError(f"{given} does not fit {kind}.", pointer="/content_type")
         found = given or (_OCTETS if is_open else kind)
         return File(file.content, file.filename or "file", found)
-    if not kind or media_types.is_wildcard(kind):
+    if not kind or http_rules.is_wildcard(kind):
         kind = "application/json" if value is None or isinstance(value, (list, dict)) else ""
-    if media_types.is_multipart(kind):
+    if http_rules.is_multipart(kind):
         raise CallError("invalid_input", f"a part of {kind} inside another body is not supported.")
     text = content_text(kind or "text/plain", value)
-    return File(encode_text(text, media_types.parameter(kind, "charset")), "", kind)
+    return File(encode_text(text, http_rules.parameter(kind, "charset")), "", kind)
 
 
 def _shape_of(encoding: Encoding) -> Parameter:
@@ -358,8 +358,8 @@ def read_file(value: Any, settings: Settings) -> File:
     if not isinstance(filename, str):
         raise InputError("text is needed.", pointer="/filename")
     kind = value.get("content_type")
-    is_one = isinstance(kind, str) and media_types.is_media_type(kind)
-    if kind is not None and (not is_one or media_types.is_wildcard(kind)):
+    is_one = isinstance(kind, str) and http_rules.is_media_type(kind)
+    if kind is not None and (not is_one or http_rules.is_wildcard(kind)):
         reason = "a media type is needed, for instance 'image/png'."
         raise InputError(reason, pointer="/content_type")
     return File(content, filename, kind or "")

@@ -25,11 +25,15 @@ from openapi_tools.http_rules import (
     has_override,
     header_key,
     inner_url,
+    is_form,
+    is_json,
+    is_media_type,
+    is_wildcard,
     read_url,
     without_pairs,
 )
 from openapi_tools.json_values import pointer_token
-from openapi_tools.media_types import is_form, is_json, is_media_type, is_wildcard
+from openapi_tools.requests import styles
 from openapi_tools.requests.body import Content, form_text, sources_of, write_content
 from openapi_tools.requests.encoding import (
     OWN_HEADERS,
@@ -42,20 +46,14 @@ from openapi_tools.requests.encoding import (
     placed,
     shown,
 )
-from openapi_tools.requests.request_auth import (
+from openapi_tools.requests.request_parts import (
+    VARIABLE,
     RequestAuth,
     auth_cookies,
     auth_headers,
     auth_query,
     check_unset,
-)
-from openapi_tools.requests.server_urls import VARIABLE, server_url
-from openapi_tools.requests.styles import (
-    content_text,
-    cookie_text,
-    header_text,
-    path_text,
-    query_pairs,
+    server_url,
 )
 
 if TYPE_CHECKING:
@@ -324,22 +322,24 @@ def _places(operation: Operation, arguments: Mapping[str, Any], settings: Settin
 def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings) -> None:
     match parameter.location:
         case "path":
-            places.path[parameter.name] = path_text(parameter, value)
+            places.path[parameter.name] = styles.path_text(parameter, value)
         case "query":
-            places.query += [f"{name}={text}" for name, text in query_pairs(parameter, value)]
+            places.query += [
+                f"{name}={text}" for name, text in styles.query_pairs(parameter, value)
+            ]
         case "header" if header_key(parameter.name) not in OWN_HEADERS:
             if not is_token(parameter.name):
                 reason = f"{shown(parameter.name)} cannot be the name of a header; leave it out."
                 raise InputError(reason)
-            if (text := header_text(parameter, value)) is not None:
+            if (text := styles.header_text(parameter, value)) is not None:
                 places.headers.append((parameter.name, text))
         case "cookie":
-            places.cookies += filter(None, [cookie_text(parameter, value)])
+            places.cookies += filter(None, [styles.cookie_text(parameter, value)])
         case "querystring" if value is not None:  # OpenAPI 3.2.0, section 4.12.1
             if is_form(parameter.media_type):
                 query = form_text(value, sources_of((), {}, settings))
             else:
-                query = percent_encode(content_text(parameter.media_type, value))
+                query = percent_encode(styles.content_text(parameter.media_type, value))
             places.query += filter(None, [query])
 
 

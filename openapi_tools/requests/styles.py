@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.http_rules import has_dot_segment
-from openapi_tools.media_types import essence, is_json
+from openapi_tools.http_rules import essence, has_dot_segment, is_json
 from openapi_tools.requests import encoding
 from openapi_tools.requests.encoding import json_text, plain_text
 

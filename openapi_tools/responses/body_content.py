@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from openapi_tools.errors import CallError
-from openapi_tools.media_types import (
+from openapi_tools.http_rules import (
     essence,
     is_always_bytes,
     is_form,

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic_core import to_json
 
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import header_label, is_kept, linked
-from openapi_tools.media_types import essence, is_json, parameter
+from openapi_tools.http_rules import essence, header_label, is_json, is_kept, linked, parameter
 from openapi_tools.responses.body_content import Body, Content, Shape, as_file, read_content
 from openapi_tools.responses.server_json import PARTLY, VALUES, clean, read_json, words_of
 from openapi_tools.responses.shown_text import (

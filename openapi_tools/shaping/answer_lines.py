@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.errors import DocumentError
-from openapi_tools.media_types import essence, is_json, is_media_type, is_wildcard
+from openapi_tools.http_rules import essence, is_json, is_media_type, is_wildcard
 from openapi_tools.visible_text import cut, plain_text
 
 if TYPE_CHECKING:

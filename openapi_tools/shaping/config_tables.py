@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
-from openapi_tools.media_types import is_media_type, is_wildcard
+from openapi_tools.http_rules import is_media_type, is_wildcard
 from openapi_tools.model import AnswerShape, Paging
 from openapi_tools.options import VARIABLE
 from openapi_tools.settings import Settings

@@ -20,7 +20,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from openapi_tools import media_types
+from openapi_tools import http_rules
 from openapi_tools.errors import CallError, InputError
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Files(NamedTuple):
     def begin(self, redactor: Redactor, status: int, headers: Mapping[str, str]) -> Download | None:
         """Return a download where an answer may be one."""
         kind = headers.get("content-type", "")
-        may_be = 200 <= status < 300 and media_types.is_bytes(kind)  # noqa: PLR2004
+        may_be = 200 <= status < 300 and http_rules.is_bytes(kind)  # noqa: PLR2004
         return Download(self, redactor, kind) if may_be else None
 
     def keep(self, content: bytes | Download, filename: str, media_type: str) -> dict[str, Any]:
@@ -191,8 +191,8 @@ class Download:
     def __init__(self, files: Files, redactor: Redactor, content_type: str) -> None:
         self._store, settings = files
         self._redactor = redactor
-        self._kind = media_types.essence(content_type)
-        self._charset = media_types.parameter(content_type, "charset").lower()
+        self._kind = http_rules.essence(content_type)
+        self._charset = http_rules.parameter(content_type, "charset").lower()
         self._most, self._most_in_memory = settings.max_file_bytes, settings.max_response_bytes
         self._room = settings.max_output_chars
         self.limit = max(self._most, self._most_in_memory)
@@ -256,8 +256,8 @@ class Download:
             is_utf_16 = self._charset not in _PLAIN_CHARSETS or begin.startswith(_UTF_16)
             masked_whole = bool(self._redactor) and is_utf_16
             named = not self._kind and begin[:_OVERLAP].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in b"{[<"
-            told = media_types.is_always_bytes(self._kind)
-            self._is_text = masked_whole or named or (not told and media_types.is_readable(begin))
+            told = http_rules.is_always_bytes(self._kind)
+            self._is_text = masked_whole or named or (not told and http_rules.is_readable(begin))
             if masked_whole:
                 self._room = self._most_in_memory
         is_large = self._kind == "application/octet-stream" and len(self._waiting) > self._room

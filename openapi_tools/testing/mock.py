@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 import httpx
 
 from openapi_tools.errors import SettingsError
+from openapi_tools.http_rules import essence
 from openapi_tools.json_values import follow
-from openapi_tools.media_types import essence
-from openapi_tools.openapi_core.routes import find_route
+from openapi_tools.openapi_core import find_route
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:

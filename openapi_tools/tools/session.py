@@ -14,7 +14,7 @@ from openapi_tools.model import Operation
 from openapi_tools.observability.observers import Observers
 from openapi_tools.options import DEFAULT_SETTINGS, close_names, credentials_of, kind_of, members_of
 from openapi_tools.redaction import Redactor, excerpt
-from openapi_tools.requests.server_urls import named_origins, origin_of, server_url, url_of
+from openapi_tools.requests.request_parts import named_origins, origin_of, server_url, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from openapi_tools import http_rules
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url, reads
-from openapi_tools.media_types import essence, is_json, is_sequential
 from openapi_tools.observability.observers import current, trace_headers
 from openapi_tools.redaction import excerpt, learn_headers
 from openapi_tools.transport.connection_pool import CERTIFICATE, REUSED
@@ -259,16 +259,18 @@ class Exchange:
         if self.response is None or not self._received:
             return False
         kind = self.response.headers.get("content-type", "")
-        if essence(kind) == "text/event-stream":
+        if http_rules.essence(kind) == "text/event-stream":
             return _EVENT_END.search(self._received) is not None
-        return is_sequential(kind) and b"\n" in self._received
+        return http_rules.is_sequential(kind) and b"\n" in self._received
 
     def _is_endless_json(self) -> bool:
         """Whether part of a JSON answer without a `Content-Length` has arrived."""
         if self.response is None or not self._received:
             return False
         headers = self.response.headers
-        return is_json(headers.get("content-type", "")) and "content-length" not in headers
+        return (
+            http_rules.is_json(headers.get("content-type", "")) and "content-length" not in headers
+        )
 
     def answer(self, attempts: int) -> Answer:
         """Return the answer that was received in so many attempts."""

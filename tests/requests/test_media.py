@@ -2,15 +2,15 @@
 
 import pytest
 
-from openapi_tools import media_types
+from openapi_tools import http_rules
 
 PREDICATES = {
-    "json": media_types.is_json,
-    "form": media_types.is_form,
-    "multipart": media_types.is_multipart,
-    "sequential": media_types.is_sequential,
-    "text": media_types.is_text,
-    "xml": media_types.is_xml,
+    "json": http_rules.is_json,
+    "form": http_rules.is_form,
+    "multipart": http_rules.is_multipart,
+    "sequential": http_rules.is_sequential,
+    "text": http_rules.is_text,
+    "xml": http_rules.is_xml,
 }
 
 
@@ -43,16 +43,16 @@ INVALID = [
 
 @pytest.mark.parametrize("text", VALID + INVALID)
 def test_a_media_type_is_told_from_what_is_none(text):
-    assert media_types.is_media_type(text) is (text in VALID)
+    assert http_rules.is_media_type(text) is (text in VALID)
 
 
 def test_parameters_are_read_and_left_out():
     media_type = 'Multipart/Form-Data; Boundary="a b"; charset=utf-8'
 
-    assert media_types.essence(media_type) == "multipart/form-data"
-    assert media_types.parameter(media_type, "boundary") == "a b"
-    assert media_types.parameter(media_type, "missing") == ""
-    without = media_types.without_parameter(media_type, "boundary")
+    assert http_rules.essence(media_type) == "multipart/form-data"
+    assert http_rules.parameter(media_type, "boundary") == "a b"
+    assert http_rules.parameter(media_type, "missing") == ""
+    without = http_rules.without_parameter(media_type, "boundary")
     assert without == "Multipart/Form-Data; charset=utf-8"
 
 
@@ -67,5 +67,5 @@ def test_parameters_are_read_and_left_out():
     ],
 )
 def test_a_range_matches_what_it_stands_for(media_type, matched, unmatched):
-    assert all(media_types.matches(media_type, pattern) for pattern in matched)
-    assert not any(media_types.matches(media_type, pattern) for pattern in unmatched)
+    assert all(http_rules.matches(media_type, pattern) for pattern in matched)
+    assert not any(http_rules.matches(media_type, pattern) for pattern in unmatched)
