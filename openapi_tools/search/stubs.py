@@ -12,6 +12,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools import validation
 from openapi_tools.search.producers import parts
 from openapi_tools.visible_text import cut, plain_text
 
@@ -94,7 +95,7 @@ def stub(tool: Any, needs: Needs | None = None, *, python: bool = False) -> str:
 
 
 def describe(tool: Any, needs: Needs | None = None) -> str:
-    """Return a tool with its whole description, every argument, its needs and its answer.
+    """Return a tool with its description, every argument, needs, its answer, and a call of it.
 
     It has at most some 4,000 characters, and says what it leaves out.
     """
@@ -108,6 +109,8 @@ def describe(tool: Any, needs: Needs | None = None) -> str:
     lines += [f"  {arguments}: from {names}" for arguments, names in found.items()]
     if answer is not None:
         lines.append(f"Answer: {_type(answer, answer, _ANSWER)}")
+    if call := validation.samples.example(schema):
+        lines.append(f"Example: {_one_line(call, _TOLD)}")
     text = "\n".join(lines)
     return text if len(text) <= _DESCRIBED else f"{text[:_DESCRIBED]}\n… cut"
 
@@ -257,7 +260,8 @@ def _object(
     for member in sorted(islice(members, _MEMBERS), key=lambda e: _order(e, lists, required)):
         text = _plain(member)
         if depth == 0 and (member in lists or room > 2 * _NAME):
-            kind = _type(members[member], root, room - len(text) - 2, 1, 1)
+            inner = room - len(text) - 2 if member in lists else 2 * _NAME
+            kind = _type(members[member], root, inner, 1, 1)
             text = f"{text}: {kind}" if "{" in kind else text
         room -= len(text) + 2
         if room < 0 and shown:

@@ -219,7 +219,7 @@ def test_a_description_says_everything_of_each_argument():
         "Needs first:",
         "  order: from a, b, c, d",
     ]
-    assert "Answer: list[{id}]" in describe(tool)
+    assert describe(tool).splitlines()[-2:] == ["Answer: list[{id}]", 'Example: {"order": "…"}']
 
 
 def test_a_description_is_bounded_and_says_what_it_leaves_out():
