@@ -120,6 +120,8 @@ def restorer(tool: _Described, profile: str) -> Restorer | None:
 
     Without a profile, it undoes unambiguous changes.
     """
+    if profile in _PLAIN:
+        return None
     if profile:
         try:
             return define(tool, profile, loosely=True).restorer
@@ -163,6 +165,8 @@ def define(
     check_profile(profile)
     if not _NAME.fullmatch(tool.name):
         raise CannotExpress(f"providers take no name like {tool.name!r:.100}")
+    if profile not in (*_PLAIN, "anthropic"):
+        tool = getattr(tool, "portable", tool)
     schema = tool.input_schema
     known = memory or Memory()
     try:

@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
+from openapi_tools.http_rules import is_safe
+from openapi_tools.options import close_names
+from openapi_tools.redaction import excerpt
 from openapi_tools.responses.shown_text import shorten
 from openapi_tools.result import ToolResult
-from openapi_tools.search.stubs import describe, stubs
+from openapi_tools.search import stubs
 from openapi_tools.validation.tool_input import CALL_ID
 
-_SHOWN = 8
-_MOST = 20
-"""Hits of a search, and tools of a description, that a model may ask for at once."""
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+_HITS = 8
+_MOST_HITS = 50
+_DESCRIBED = 10
+"""Tools that are described at once; more are named."""
 _PAGES = 100
+_ITEMS = 10_000
+_SEARCH = {
+    "query": {"type": "string", "description": "Words; each line is a query"},
+    "limit": {"type": "integer"},
+}
+_NAMES = {"names": {"type": "array", "items": {"type": "string"}}}
+_CALL = {
+    "name": {"type": "string"},
+    "arguments": {"type": "object"},
+    "fields": {"type": "string", "description": "JMESPath on the answer"},
+    "pages": {"type": "integer", "description": "Pages to collect"},
+}
+_TEXT = {"type": "string", "description": "JSON object"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +49,8 @@ class MetaTool:
         read_only: Whether no call of it changes anything.
         reached: Returns the tool that a call with these arguments runs, and its arguments; None
             for no other tool.
+        repaired: Returns arguments that do not fit in another form.
+        portable: The input for providers whose schemas have no open objects; `repaired` reads it.
     """
 
     name: str
@@ -37,105 +59,132 @@ class MetaTool:
     run: Callable[[Any, Any], Awaitable[Any]]
     read_only: bool = True
     reached: Callable[[Mapping[str, Any]], Any] | None = None
+    repaired: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    portable: dict[str, Any] | None = None
 
 
 def meta_tools(toolset: Any) -> list[MetaTool]:
     """Return the three tools over a toolset."""
-    meta = _Meta(toolset)
-    text = {"type": "string"}
-    limit = {"type": "integer", "minimum": 1, "maximum": _MOST}
-    names = {"type": "array", "items": text, "minItems": 1, "maxItems": _MOST}
-    pages = {"type": "integer", "minimum": 1, "maximum": _PAGES, "description": "Pages to join."}
-    called = {
-        "name": text,
-        "arguments": {"type": "object"},
-        "fields": {**text, "description": "JMESPath of the parts wanted."},
-        "pages": pages,
-    }
-    return [
-        MetaTool(
-            "search_tools",
-            "Find tools for a task; one step a line.",
-            _schema({"query": text, "limit": limit}, "query"),
-            meta.search,
-        ),
-        MetaTool("describe_tools", "Show all arguments.", _schema({"names": names}), meta.describe),
-        MetaTool(
-            "call_tool",
-            "Call a tool that was found.",
-            _schema(called, "name", "arguments"),
-            meta.call,
-            read_only=False,
-            reached=meta.reached,
-        ),
-    ]
-
-
-def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    needed = list(required or properties)
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": needed,
-        "additionalProperties": False,
-    }
+    made = _Meta(toolset)
+    about = "Find tools. `# id: from x`: call x first, it yields id"
+    search = MetaTool("search_tools", about, _object(_SEARCH, "query"), made.search)
+    schema = _object(_NAMES, "names")
+    describe = MetaTool("describe_tools", "Show every argument of tools", schema, made.describe)
+    call = MetaTool(
+        name="call_tool",
+        description="Call a tool that was found",
+        input_schema=_object(_CALL, "name"),
+        run=made.call,
+        read_only=False,
+        reached=made.reached,
+        repaired=_inside,
+        portable=_object({**_CALL, "arguments": _TEXT}, "name"),
+    )
+    return [search, describe, call]
 
 
 class _Meta:
-    """The functions of the three tools."""
-
     def __init__(self, toolset: Any) -> None:
-        self._toolset = toolset
+        self._tools = toolset
 
     async def search(self, call: Any, _: Any) -> ToolResult:
-        """Return the stubs of the tools that fit."""
-        given = call.arguments
-        limit = given.get("limit", _SHOWN)
-        # In a thread: the first search makes the index.
-        hits = await asyncio.to_thread(self._toolset.search, given["query"], limit)
-        count = len(self._toolset)
-        return ToolResult.ok(stubs(hits) or f"None of the {count} tools fits; try other words.")
+        """Answer with the stubs of hits; the index is made and read in a thread."""
+        return ToolResult.ok(await asyncio.to_thread(self._searched, **call.arguments))
+
+    def _searched(self, query: str, limit: int = _HITS) -> str:
+        hits = self._tools.search(query, min(max(limit, 1), _MOST_HITS))
+        if hits:
+            return stubs.stubs(hits)
+        close = close_names(query, self._names())
+        words = excerpt(repr(query), 100)
+        return f"No tool among {len(self._tools)} has the words {words}{close}"
 
     async def describe(self, call: Any, _: Any) -> ToolResult:
-        """Return the descriptions of tools."""
-        tools = [self._tool(name) for name in dict.fromkeys(call.arguments["names"])]
+        """Answer with the descriptions of tools."""
+        return await asyncio.to_thread(self._described, **call.arguments)
 
-        def described() -> str:
-            return "\n\n".join(describe(t, self._toolset.producers(t.name)) for t in tools)
+    def _described(self, names: list[str]) -> ToolResult:
+        listed = [*dict.fromkeys(names)]
+        told = [self._told(name) for name in listed[:_DESCRIBED]]
+        if len(listed) > _DESCRIBED:
+            told.append(f"{len(listed) - _DESCRIBED} more were not described; ask again for them.")
+        if not any(name in self._tools for name in listed):
+            raise InputError(" ".join(told) or "names: give the names of tools.")
+        return ToolResult.ok("\n\n".join(told))
 
-        return ToolResult.ok(await asyncio.to_thread(described))
+    def _told(self, name: str) -> str:
+        try:
+            tool = self._tool(name)
+        except InputError as error:
+            return error.reason
+        return stubs.describe(tool, self._tools.producers(name))
 
     async def call(self, call: Any, context: Any) -> ToolResult:
-        """Call a tool, with its own checks, guardrails and approval."""
+        """Call a tool; the result is that of the tool."""
         given = call.arguments
-        name = self._tool(given["name"]).name
-        arguments = {**given["arguments"], CALL_ID: call.id}
-        told: dict[str, Any] = {"context": context, "fields": given.get("fields")}
-        pages = given.get("pages", 1)
-        if pages == 1:
-            result: ToolResult = await self._toolset.call(name, arguments, profile="", **told)
+        tool = self._tool(given["name"])
+        own = {**given.get("arguments", {}), CALL_ID: call.id}
+        if given.get("pages", 1) > 1 and (tool.operation.paging or is_safe(tool.method)):
+            return await self._paged(tool, own, given, context)
+        if not given.get("fields"):
+            result: ToolResult = await tool.execute(own, context=context)
             return result
-        joined = self._toolset.pages(name, arguments, max_pages=pages, **told)
-        return self._fitted(await joined.collect(), name)
+        told: dict[str, Any] = {"fields": given["fields"], "profile": "mcp"}  # not that of others
+        chosen: ToolResult = await self._tools.call(tool.name, own, context=context, **told)
+        return chosen
 
-    def _fitted(self, result: ToolResult, name: str) -> ToolResult:
-        """Return a result of joined pages, cut as other answers are."""
-        room = self._toolset[name].settings.max_output_chars
-        if result.is_error or len(str(result)) <= room:
-            return result
-        note = "The list is cut; choose parts with `fields`, or ask for fewer pages."
-        cut = ToolResult.ok(shorten(result.output, room), result.metadata, header_note=note)
-        return cut.for_call(result.tool_call_id)
+    async def _paged(
+        self, tool: Any, own: dict[str, Any], given: Mapping[str, Any], context: Any
+    ) -> ToolResult:
+        """Return the items of several pages, within the limit of characters."""
+        most: dict[str, Any] = {"max_pages": min(given["pages"], _PAGES), "max_items": _ITEMS}
+        told: dict[str, Any] = {"context": context, "fields": given.get("fields") or None}
+        found: ToolResult = await self._tools.pages(tool.name, own, **most, **told).collect()
+        if "paging" not in found.metadata:
+            return found
+        output = await asyncio.to_thread(shorten, found.output, tool.settings.max_output_chars)
+        return found.model_copy(update={"output": output})
 
     def reached(self, arguments: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]] | None:
-        """Return the tool that `call_tool` runs, and its arguments; None where it runs none."""
-        name, given = arguments.get("name"), arguments.get("arguments")
-        if not isinstance(name, str) or name not in self._toolset:
-            return None
-        return self._toolset[name], given if isinstance(given, Mapping) else {}
+        """Return the tool of a call that fits, and its arguments; None for an unknown tool."""
+        name = arguments["name"]
+        return (self._tools[name], arguments.get("arguments", {})) if name in self._tools else None
 
     def _tool(self, name: str) -> Any:
         try:
-            return self._toolset[name]
+            return self._tools[name]
         except KeyError as error:
-            raise InputError(error.args[0]) from None
+            raise InputError(str(error.args[0])) from None
+
+    def _names(self) -> list[str]:
+        return [tool.name for tool in self._tools]
+
+
+def _inside(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a call whose arguments are an object that has all that was given beside it.
+
+    Raises:
+        InputError: An argument is given twice.
+    """
+    own = given.get("arguments")
+    if isinstance(own, str):
+        try:
+            own = json.loads(own) if own.strip() else {}
+        except (ValueError, RecursionError) as error:
+            reason = f"it has to be an object, and the text is not JSON ({error})."
+            raise InputError(reason, pointer="/arguments") from None
+    beside = {name: value for name, value in given.items() if name not in _CALL}
+    if not beside and (own is None or own is given.get("arguments")):
+        return given
+    if own is not None and not isinstance(own, dict):
+        return given
+    if twice := [name for name in beside if name in (own or {})]:
+        raise InputError("it is given beside arguments, too.", pointer=f"/arguments/{twice[0]}")
+    known = {name: value for name, value in given.items() if name in _CALL}
+    return {**known, "arguments": {**beside, **(own or {})}}
+
+
+def _object(properties: dict[str, Any], required: str) -> dict[str, Any]:
+    """Return the schema of a closed object."""
+    told = {"type": "object", "properties": properties, "required": [required]}
+    return {**told, "additionalProperties": False}

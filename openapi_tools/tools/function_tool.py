@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import SettingsError
+from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
 from openapi_tools.options import kind_of
 from openapi_tools.tools.tool import OperationTool
+from openapi_tools.tools.tool_call import taken, with_members
 from openapi_tools.tools.toolset import About, Toolset
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    import httpx
 
     from openapi_tools.model import Operation
     from openapi_tools.result import ToolResult
@@ -48,6 +52,13 @@ class FunctionTool(OperationTool):
     def input_schema(self) -> dict[str, Any]:
         """JSON Schema 2020-12 of the input."""
         return self._made.input_schema
+
+    @property
+    def portable(self) -> FunctionTool:
+        """The same tool for providers whose schemas have no open objects."""
+        session: Any = self._session
+        schema = self._made.portable or self._made.input_schema
+        return FunctionTool(replace(self._made, input_schema=schema), session)
 
     @property
     def operation(self) -> Operation:
@@ -85,20 +96,45 @@ class FunctionTool(OperationTool):
 
     @property
     def annotations(self) -> dict[str, bool]:
-        """All four of MCP's hints."""
-        reads = self.read_only
-        hints = {"readOnlyHint": reads, "destructiveHint": not reads, "idempotentHint": reads}
-        return {**hints, "openWorldHint": True}
+        """Two of MCP's hints; the others are as MCP supposes them."""
+        return {"readOnlyHint": self.read_only, "destructiveHint": not self.read_only}
 
     def reached(self, arguments: Mapping[str, Any]) -> tuple[OperationTool, Mapping[str, Any]]:
         """Return the tool that a call runs, and its arguments; itself where it runs none."""
-        found = None if self._made.reached is None else self._made.reached(arguments)
-        return (self, arguments) if found is None else found
+        if self._made.reached is None:
+            return self, arguments
+        try:
+            found = self._made.reached(self.check(dict(arguments)))
+        except OpenAPIToolsError:
+            return self, arguments
+        return found or (self, arguments)
+
+    def repaired(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments that do not fit in another form."""
+        return arguments if self._made.repaired is None else self._made.repaired(arguments)
+
+    def preview(self, arguments: dict[str, Any]) -> httpx.Request:
+        """Return the request of the tool that a call runs.
+
+        Raises:
+            InputError, CallError: The arguments do not fit, or the function sends no request.
+        """
+        tool, given = self.reached(self.check(arguments))
+        if tool is self:
+            raise CallError("protocol", f"{self.name} sends no request by itself.")
+        return tool.preview(dict(given))
 
     async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
         """Run the function."""
+        own = taken(self.name)
+        if own is not None and own.wait is not None:
+            context = with_members(context, wait=own.wait)
         result: ToolResult = await self._made.run(call, context)
         return result
+
+    def _named(self, name: str) -> FunctionTool:
+        session: Any = self._session
+        return FunctionTool(replace(self._made, name=name), session)
 
     def __repr__(self) -> str:
         return f"<tool {self.name}>"

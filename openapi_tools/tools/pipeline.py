@@ -221,7 +221,7 @@ class Caller:
         if self._checker.fits(arguments, is_small=is_small):
             return arguments
         # For example null for an absent argument, as profiles ask of models.
-        repaired = self._restored(arguments, "")
+        repaired = self._tool.repaired(self._restored(arguments, ""))
         if self._checker.fits(repaired):
             return repaired
         self._checker.check(arguments, example=True)

@@ -159,6 +159,10 @@ class OperationTool:
         """
         return self, arguments
 
+    def repaired(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments that do not fit in another form; only `call_tool` has one."""
+        return arguments
+
     def renamed(self, name: str) -> OperationTool:
         """Return the same tool, with its session and guardrails, under another name."""
         made = self._named(name)
