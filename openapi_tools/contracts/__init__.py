@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from openapi_tools.errors import MissingExtraError
+from openapi_tools.search import costs
+from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from openapi_tools.result import ToolResult
+    from openapi_tools.tools.tool import OperationTool
 
 _Block = TypeVar("_Block")
+_advised: weakref.WeakSet[Toolset] = weakref.WeakSet()
+logger = logging.getLogger("openapi_tools")
 
 
 @contextmanager
@@ -23,6 +30,20 @@ def requiring(extra: str) -> Iterator[None]:
     except ImportError as error:
         reason = f"{error.name} is not installed: pip install 'openapi-tools[{extra}]'"
         raise MissingExtraError(reason, extra=extra) from error
+
+
+def advise(tools: Iterable[OperationTool]) -> None:
+    """Log, once for a toolset, that its definitions take very many tokens, and the ways out."""
+    if not isinstance(tools, Toolset) or tools in _advised:
+        return
+    _advised.add(tools)
+    if costs.exceeds(list(tools)):
+        logger.warning(
+            "the definitions of these %d tools take more than %s tokens in each request: select "
+            "some, or use toolset.meta_tools(), toolset.code_tools() or definitions(…, defer=True)",
+            len(tools),
+            f"{costs.MOST_TOKENS:,}",
+        )
 
 
 def blocks_of(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import RootModel
 
-from openapi_tools.contracts import requiring
+from openapi_tools.contracts import advise, requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.guardrails import approved, rule_of
 from openapi_tools.tools.tool_call import context_for
@@ -45,7 +45,8 @@ def to_function_tools(
     The approval that the framework asks for is also the one that `require_approval` wants, for the
     arguments that were shown. It counts in calls that an agent's loop makes: where code of yours
     invokes such a tool, or a guardrail changed the arguments, the context's own `approve` is asked;
-    without one, the call is refused.
+    without one, the call is refused. The framework asks by the tool's name alone: each call of
+    `call_tool` is asked for, if any tool that it may call needs approval.
 
     Args:
         toolset: A toolset, or any of its tools.
@@ -58,11 +59,14 @@ def to_function_tools(
     Raises:
         SettingsError: `approval` is not a rule.
     """
+    advise(toolset)
     asked = rule_of(False if approval is None else approval)
-    return [
-        OperationFunctionTool(tool, asks=tool.needs_approval or asked(tool), context=context)
-        for tool in toolset
-    ]
+
+    def asks(tool: OperationTool) -> bool:
+        called: Any = getattr(toolset, "called", ()) if tool.calls_another else (tool,)
+        return any(each.needs_approval or asked(each) for each in called)
+
+    return [OperationFunctionTool(tool, asks=asks(tool), context=context) for tool in toolset]
 
 
 class _Arguments(RootModel[dict[str, Any]]):
@@ -120,7 +124,7 @@ async def _answer(
 ) -> ToolResult:
     context = await context_for(source, invocation)
     if invocation.metadata.get(_APPROVED) is True:
-        context = approved(context, tool, dict(invocation.arguments))
+        context = approved(context, *tool.reached(dict(invocation.arguments)))
     given = dict(invocation.arguments)
     if given.keys() == {"raw"} and "raw" not in tool.input_schema.get("properties", ()):
         given = given["raw"]  # what the framework could not read, as the model wrote it

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import PrivateAttr, model_serializer
 
 import openapi_tools
-from openapi_tools.contracts import blocks_of, requiring
+from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.errors import CredentialsError, DeniedError, InputError, SettingsError
 from openapi_tools.options import members_of
 from openapi_tools.providers.definitions import shown
@@ -148,7 +148,9 @@ def present(
     coordinator: Any, tools: Iterable[OperationTool]
 ) -> AbstractContextManager[list[Presented]]:
     """Return a context that gives the tools adapted to Amplifier and announces their events."""
-    presented = [Presented(tool, coordinator) for tool in tools]
+    advise(tools)
+    called = {tool.name: tool for tool in getattr(tools, "called", ())}
+    presented = [Presented(tool, coordinator, called) for tool in tools]
     events = [f"{tool.name}:{event}" for tool in presented for event in _EVENTS]
     coordinator.register_contributor(_CHANNEL, "openapi-tools", events.copy)
     return _Announced(presented, events)
@@ -172,8 +174,9 @@ class Presented:
     calls are checked against the tool's own. Other attributes are the tool's.
     """
 
-    def __init__(self, tool: OperationTool, coordinator: Any) -> None:
+    def __init__(self, tool: OperationTool, coordinator: Any, called: Any = None) -> None:
         self._tool = tool
+        self._called = called or {}
         self._coordinator = coordinator
         self.name = tool.name
 
@@ -259,13 +262,13 @@ class Presented:
                 await settled(hooks.emit(name, data))
 
     async def _approve(self, call: ToolCall) -> bool:
-        prompt = question_of(self._tool, call)
+        prompt = question_of(self._called.get(call.name, self._tool), call)
         try:
             answer = await self._coordinator.approval_system.request_approval(
                 prompt, [_YES, _NO], _WAIT, "deny"
             )
         except (ApprovalTimeoutError, TimeoutError):
-            reason = f"{self.name} was not approved: no answer within {_WAIT:.0f} seconds."
+            reason = f"{call.name} was not approved: no answer within {_WAIT:.0f} seconds."
             raise DeniedError(reason) from None
         return bool(answer == _YES)
 

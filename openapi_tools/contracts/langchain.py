@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import blocks_of, requiring
+from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.errors import SettingsError
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.tool_call import context_for
@@ -49,6 +49,7 @@ def to_structured_tools(
             `RunnableConfig` that gives one for each and may be async. By default a `Context` whose
             `state` is the `RunnableConfig`.
     """
+    advise(toolset)
     return [OperationStructuredTool(tool, context) for tool in toolset]
 
 

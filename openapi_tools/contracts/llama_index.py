@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from openapi_tools.contracts import blocks_of, requiring
+from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.tool_call import context_for
 
@@ -41,6 +41,7 @@ def to_tools(toolset: Iterable[OperationTool], *, context: Any = None) -> list[F
         context: What belongs to a call: a `Context` for all of them, or a function without
             parameters that gives one for each and may be async.
     """
+    advise(toolset)
     return [OperationFunctionTool(tool, context) for tool in toolset]
 
 

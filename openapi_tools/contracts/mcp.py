@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import blocks_of, requiring
+from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError
-from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.providers.definitions import shown
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
@@ -44,11 +43,9 @@ with requiring("mcp"):
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 _UNNAMED = "openapi-tools"
-_LONGEST_NAME = 100
-_LONGEST_TITLE = 60
+_LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LONGEST_QUESTION = 4_000
-_FIRST_BEAT = 1.0
-_EVERY = 5.0
+_FIRST_BEAT, _EVERY = 1.0, 5.0
 _SESSIONS = 300
 """Of protocol versions with a handshake; each takes some 40 kB until half an hour has passed."""
 _LARGEST = 1024 * 1024
@@ -84,8 +81,10 @@ def create_server(
         SettingsError: Two tools have the same name.
     """
     document = getattr(toolset, "document", None)
-    settings: Any = getattr(getattr(toolset, "session", None), "settings", DEFAULT_SETTINGS)
-    files = None if store_of(settings) is None else _Files(settings)
+    settings = [session.settings for session in getattr(toolset, "sessions", ())]
+    stored = [each for each in settings if store_of(each) is not None]
+    files = _Files(stored) if stored else None
+    advise(toolset)
     served = _Served(toolset, files)
     return ToolsServer(
         name or _said(document, "title") or _UNNAMED,
@@ -137,8 +136,7 @@ class _Served:
         """Run a call and return its answer, or the question that has to be answered first."""
         tool = self._tools.get(params.name)
         if tool is None:
-            message = _clean(no_such_tool(params.name, list(self._tools)))
-            raise MCPError(code=INVALID_PARAMS, message=message)
+            raise MCPError(INVALID_PARAMS, _clean(no_such_tool(params.name, [*self._tools])))
         desk = _Desk(request, params.input_responses, tool, self._called)
         call_id = str(request.request_id or "")
         call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
@@ -160,8 +158,8 @@ def _owner(request: ServerRequestContext[Any], only: object) -> object | None:
 class _Files:
     """The files that answers have put into a toolset's store, as resources."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: list[Settings]) -> None:
+        self._settings = settings  # of several documents, each with its own store
         self._made: deque[tuple[weakref.ref[Any], dict[str, Any]]] = deque(maxlen=_LISTED)
 
     def links(self, request: ServerRequestContext[Any], result: ToolResult) -> list[dict[str, Any]]:
@@ -193,8 +191,12 @@ class _Files:
 
     def _contents(self, uri: str) -> dict[str, Any]:
         handle = uri.removeprefix(_FILES) if uri.startswith(_FILES) else ""
-        file = file_of("handle", handle, self._settings)
-        if file.size > self._settings.max_response_bytes:
+        for settings in self._settings:
+            with suppress(OpenAPIToolsError):
+                file_of("handle", handle, settings)
+                break
+        file = file_of("handle", handle, settings)
+        if file.size > settings.max_response_bytes:
             reason = f"the file of {file.size} bytes is larger than allowed (max_response_bytes)."
             raise SettingsError(reason)
         kind = mimetypes.guess_type(handle)[0] or "application/octet-stream"
@@ -205,9 +207,7 @@ class _Files:
 class _Desk:
     """The channel that asks the client's user about one call."""
 
-    def __init__(
-        self, request: ServerRequestContext[Any], answers: Any, tool: Any, called: Any = None
-    ) -> None:
+    def __init__(self, request: Any, answers: Any, tool: Any, called: Any = None) -> None:
         self._request = request
         self._answers: dict[str, Any] = dict(answers or {})
         self._asked: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, cast
 
-from openapi_tools.contracts import blocks_of, requiring
+from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.errors import InputError, OpenAPIToolsError
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.guardrails import approved, rule_of
@@ -43,6 +43,8 @@ def to_tools(
     the approval that `DeferredToolResults` grant is also the one that `require_approval` wants.
     Where a `context` of yours has an `approve`, that is asked instead, for `require_approval`.
     Add guardrails to a tool before you convert it, as that decides whether approval is asked.
+    A call of `call_tool` needs approval if the tool that it calls does; the request's metadata has
+    its `tool` and `arguments`.
 
     Args:
         toolset: A toolset, or any of its tools.
@@ -55,10 +57,13 @@ def to_tools(
     Raises:
         SettingsError: `approval` is not a rule.
     """
+    advise(toolset)
     asked = rule_of(False if approval is None else approval)
     known = callable(context) or member_of(context, "approve") is not None
     return [
-        _tool(tool, asks=asked(tool) or (tool.needs_approval and not known), context=context)
+        _meta_tool(tool, asked, context)
+        if tool.calls_another
+        else _tool(tool, asks=asked(tool) or (tool.needs_approval and not known), context=context)
         for tool in toolset
     ]
 
@@ -66,9 +71,22 @@ def to_tools(
 def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
     # Only its result, for each call, shows whether a context function can approve.
     defers = tool.needs_approval and not asks and callable(context)
+    return _made(tool, lambda _, known: defers and not known, context, asks=asks)
 
+
+def _meta_tool(tool: OperationTool, asked: Callable[..., bool], context: Any) -> Tool[Any]:
+    def defers(called: OperationTool, known: Any) -> bool:
+        is_asked = asked(called) or (called.needs_approval and not known)
+        return called is not tool and is_asked
+
+    return _made(tool, defers, context)
+
+
+def _made(
+    tool: OperationTool, defers: Callable[..., bool], context: Any, *, asks: bool = False
+) -> Tool[Any]:
     async def call(run: RunContext[Any], /, **arguments: Any) -> ToolReturn[Any]:
-        return await _answer(tool, arguments, run, context, defers=defers)
+        return await _answer(tool, arguments, run, context, defers)
 
     description, schema = shown(tool, "openai")
     made: Tool[Any] = Tool.from_schema(
@@ -118,16 +136,17 @@ async def _answer(
     arguments: dict[str, Any],
     run: RunContext[Any],
     source: Any,
-    *,
-    defers: bool,
+    defers: Callable[..., bool],
 ) -> ToolReturn[Any]:
-    """Run a call, or defer it where the context cannot approve it."""
+    """Run a call, or defer it; `defers` gets the tool that it reaches and the own `approve`."""
     context = await context_for(source, run)
+    called, given = tool.reached(arguments)
     if run.tool_call_approved:
-        context = approved(context, tool, arguments)
-    elif defers and member_of(context, "approve") is None:
-        _checker(tool)(run, **arguments)
-        raise ApprovalRequired
+        context = approved(context, called, given)
+    elif defers(called, member_of(context, "approve")):
+        _checker(called)(run, **given)
+        about = None if called is tool else {"tool": called.name, "arguments": dict(given)}
+        raise ApprovalRequired(metadata=about)
     call = {**arguments, "_tool_call_id": run.tool_call_id or ""}
     result = await tool.execute(call, context=context)
     if result.is_error:

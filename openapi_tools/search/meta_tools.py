@@ -129,7 +129,7 @@ class _Meta:
         if not given.get("fields"):
             result: ToolResult = await tool.execute(own, context=context)
             return result
-        told: dict[str, Any] = {"fields": given["fields"], "profile": "mcp"}  # not that of others
+        told: dict[str, Any] = {"fields": given["fields"], "profile": ""}
         chosen: ToolResult = await self._tools.call(tool.name, own, context=context, **told)
         return chosen
 

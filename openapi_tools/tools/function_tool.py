@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
 from openapi_tools.options import kind_of
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.tools.tool_call import taken, with_members
 from openapi_tools.tools.toolset import About, Toolset
 from openapi_tools.visible_text import visible
 
@@ -95,6 +94,11 @@ class FunctionTool(OperationTool):
         return not self.read_only
 
     @property
+    def calls_another(self) -> bool:
+        """Whether each call runs another tool."""
+        return self._made.reached is not None
+
+    @property
     def annotations(self) -> dict[str, bool]:
         """Two of MCP's hints; the others are as MCP supposes them."""
         return {"readOnlyHint": self.read_only, "destructiveHint": not self.read_only}
@@ -126,9 +130,6 @@ class FunctionTool(OperationTool):
 
     async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
         """Run the function."""
-        own = taken(self.name)
-        if own is not None and own.wait is not None:
-            context = with_members(context, wait=own.wait)
         result: ToolResult = await self._made.run(call, context)
         return result
 
@@ -153,13 +154,23 @@ def united(toolsets: tuple[Toolset, ...]) -> Toolset:
     if wrong is not None or not toolsets:
         given = "nothing" if not toolsets else kind_of(wrong)
         raise SettingsError(f"union: give toolsets, not {given}.")
+    if any(isinstance(tool, FunctionTool) for part in toolsets for tool in part):
+        hint = "take meta_tools() or code_tools() of the union."
+        raise SettingsError(f"union: join the tools of documents, then {hint}")
     about = About(
         skipped=tuple(item for part in toolsets for item in part.skipped),
         warnings=lambda: tuple(note for part in toolsets for note in part.warnings),
         security_schemes={k: v for part in toolsets for k, v in part.security_schemes.items()},
-        counts=lambda: dict(sum((Counter(part.counts) for part in toolsets), Counter())),
+        counts=lambda: _summed(part.counts for part in toolsets),
     )
     return Toolset(_renamed(toolsets), toolsets[0].session, about, parts=toolsets)
+
+
+def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for each in counts:
+        found.update(each)
+    return dict(found)
 
 
 def _renamed(toolsets: tuple[Toolset, ...]) -> Iterator[OperationTool]:

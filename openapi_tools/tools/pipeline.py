@@ -310,6 +310,8 @@ async def answer_call(
     if name not in toolset:
         reason = no_such_tool(name, [tool.name for tool in toolset])
         return ToolResult.failed("invalid_input", reason).for_call(call_id_in(arguments))
+    if wait is not None and toolset.called is not toolset:
+        wait, context = None, with_members(context, wait=wait)
     if wait is None and own is PLAIN:
         return await toolset[name].execute(arguments, context=context, profile=profile)
     own = own if wait is None else PerCall(wait)

@@ -148,6 +148,11 @@ class OperationTool:
         """Whether a guardrail of `require_approval` is on the tool."""
         return self.guards is not None and self.guards.needs_approval
 
+    @property
+    def calls_another(self) -> bool:
+        """Whether each call runs another tool, which `reached` tells; true for `call_tool` only."""
+        return False
+
     def get_schema(self) -> dict[str, Any]:
         """Return a copy of the input schema."""
         return copy.deepcopy(self.input_schema)

@@ -148,31 +148,35 @@ class Toolset:
         """Return a toolset of other tools and with more warnings; client and document stay."""
         more, old = tuple(remarks), self._about
         about = replace(old, warnings=lambda: (*more, *old.warnings()))
-        return Toolset(tools, self.session, about, parts=self._parts)
+        return Toolset(tools, self.session, about, parts=self._parts, reaches=self._reaches)
 
-    def definitions(self, profile: str) -> list[dict[str, Any]]:
+    def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:
         """Return the tools for a provider's API, but for unsupported ones: see `warnings`.
 
         Args:
             profile: `openai`, `openai_strict`, `anthropic`, `gemini` or `mcp`.
+            defer: Let the provider load definitions when its own search finds them: for `anthropic`
+                and, in the form of its Responses API, `openai`.
 
         Returns:
             One dict for each tool; schemas are shared, so do not change them.
 
         Raises:
-            SettingsError: The profile is unknown.
+            SettingsError: The profile is unknown, or does not defer.
         """
         from openapi_tools.providers.definitions import LIMITS, Definitions, check_profile
 
         check_profile(profile)
+        if defer:
+            search_room.deferred.check(profile)
         if self._defined is None or self._defined.profile != profile:
             self._defined = Definitions(profile)
         found, notes = self._defined.of(self)
-        if len(found) > (most := LIMITS.get(profile, len(found))):
+        if not defer and len(found) > (most := LIMITS.get(profile, len(found))):
             there = f"takes {most} tools in one request, and these are {len(found)}"
             notes.append(f"{profile}: the provider {there}; select those that you need.")
         self._profile, self._notes[profile] = profile, notes
-        return found
+        return search_room.deferred.deferred(profile, found, self) if defer else found
 
     def search(self, query: str, limit: int = 8) -> list[Hit]:
         """Return the tools that fit a query best, the best first.
@@ -195,7 +199,7 @@ class Toolset:
         Raises:
             KeyError: No tool has this name.
         """
-        return self._found().producers(self[name].name)
+        return self._found().producers(self.called[name].name)
 
     def meta_tools(self) -> Toolset:
         """Return three tools that reach all others: `search_tools`, `describe_tools`, `call_tool`.
@@ -221,14 +225,16 @@ class Toolset:
         return functions
 
     @property
-    def called(self) -> Iterable[OperationTool]:
+    def called(self) -> Toolset:
         """The tools that call an API: those behind `meta_tools` and `code_tools`, else its own."""
         return self if self._reaches is None else self._reaches.called
 
     def _found(self) -> Finder:
+        if self._reaches is not None:
+            return self._reaches._found()  # noqa: SLF001 -- its own
         if self._finder is None:
             whole = None if self._whole is None else self._whole._found()  # noqa: SLF001
-            parts = [] if self._reaches else [part._found() for part in self._parts]  # noqa: SLF001
+            parts = [part._found() for part in self._parts]  # noqa: SLF001
             self._finder = search_room.finder.made(self, self._about.index, whole, parts)
         return self._finder
 
@@ -295,7 +301,7 @@ class Toolset:
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
         told = {"context": context, "on_page": on_page, "fields": fields}
         given = (name, arguments)
-        pages: Pages = _room("following").paged(self, given, limits, self._profile, **told)
+        pages: Pages = _room("following").paged(self.called, given, limits, self._profile, **told)
         return pages
 
     async def resume(
@@ -312,7 +318,7 @@ class Toolset:
             The result of the work, an error result if it failed, or another handle.
         """
         told = {"context": context, "wait": wait}
-        result: ToolResult = await _room("following").resumed(self, job, **told)
+        result: ToolResult = await _room("following").resumed(self.called, job, **told)
         return result
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
