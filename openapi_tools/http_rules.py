@@ -92,13 +92,8 @@ def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
 def inner_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
     """Return the address that an answer names, without its fragment, if the API has it.
 
-    Args:
-        target: Absolute, or relative to `base`.
-        base: The address of the request.
-        server: The API's address; scheme, host and port have to be its own, and its path a prefix.
-
-    Raises:
-        InvalidUrlError: With the reason, for instance "it leads to another origin".
+    `target` may be relative to `base`, the address of the request. Scheme, host and port have to be
+    those of `server`, and its path a prefix; an InvalidUrlError says why it is not.
     """
     target = target.strip()
     if _UNFIT.search(target):
@@ -160,8 +155,7 @@ def is_destructive(method: str) -> bool:
 def can_override(operation: Operation) -> bool:
     """Whether a call can ask for another method: in a header, its query or a form.
 
-    Frameworks read `X-HTTP-Method-Override` and its like, and `_method`, for clients without PUT or
-    DELETE.
+    Frameworks read `X-HTTP-Method-Override` and its like, and `_method`.
     """
     for parameter in operation.parameters:
         match parameter.location:

@@ -49,11 +49,9 @@ class QueryError(Exception):
 
 
 class Queries:
-    """Compiles queries, selects places in documents with them, and counts the steps.
+    """Compiles queries, selects places in documents, and counts the steps that are `left`.
 
-    Attributes:
-        left: Steps that are left.
-        bad_patterns: Regular expressions that cannot be used, and so have matched nothing.
+    `bad_patterns` are regular expressions that cannot be used, and so have matched nothing.
     """
 
     def __init__(self) -> None:
@@ -83,11 +81,7 @@ class Queries:
             raise QueryError(f"{_WRONG}: {str(error).partition(chr(10))[0]}.") from None
 
     def select(self, query: jsonpath.JSONPath, root: Any) -> list[Place]:
-        """Return the places that a query selects, each once, in the query's order.
-
-        Raises:
-            QueryError: It takes too many steps, or has too many segments or filters in filters.
-        """
+        """Return the places that a query selects, each once, in order; QueryError for too much."""
         try:
             found = self.nodes(query, root, root)
             return list(dict.fromkeys(node.place() for node in found))

@@ -226,9 +226,7 @@ def compact(value: Any) -> bytes:
 def rebuilt(node: Any, change: Callable[[Any, str], Any]) -> Any:
     """Return a schema with each schema right inside it changed; the same one where none is.
 
-    Args:
-        node: Any schema; one that is not a dict stays.
-        change: A function of a schema and of the name that it has in its map, or `""`.
+    `change` gets a schema and the name that it has in its map, or `""`.
     """
     if not isinstance(node, dict):
         return node

@@ -185,14 +185,10 @@ def tool_names(
     """Return a name for each operation, in the same order.
 
     The first operation that wants a name gets it; every further one gets a hash of its method and
-    path, so that appending operations renames none.
-
-    Args:
-        candidates: Operation id (empty where there is none), method and path of each.
-        prefix: Put before each name and counted in its length.
-        short: Whether an id that FastAPI generated becomes the name of its function, where no
-            other operation wants that name.
-        kept: Names that operations had, and keep.
+    path, so that appending operations renames none. Candidates are operation id (or empty), method
+    and path. The prefix counts in a name's length. With `short` an id that FastAPI generated
+    becomes the name of its function, where no other operation wants that. Names that operations
+    had are `kept`.
     """
     listed = list(candidates)
     wanted = [_wanted(name, f"{method} {path}", prefix) for name, method, path in listed]
@@ -282,12 +278,9 @@ def _with_hash(name: str, source: str) -> str:
 def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     """Return an argument name for each (location, wire name), in the same order.
 
-    The wire name itself where every provider takes it, else a portable form. Only names
-    that two arguments share get their location as a suffix; a name that resulted from making
-    another one portable yields to the argument that is spelled so.
-
-    Args:
-        wires: Location (`path`, `query`, `header`, `cookie`, `body`, …) and name on the wire.
+    The wire name itself where every provider takes it, else a portable form. Only names that two
+    arguments share get their location as a suffix; a name that resulted from making another one
+    portable yields to the argument that is spelled so.
     """
     pairs = list(wires)
     wanted = [name for _, name in pairs]

@@ -114,11 +114,7 @@ class _Wanted(NamedTuple):
 
 
 class Tokens:
-    """The access tokens that one credential gives.
-
-    Raises:
-        CredentialsError: The credential can give no token.
-    """
+    """The access tokens that one credential gives; CredentialsError where it can give none."""
 
     def __init__(self, config: OAuth2, scheme: SecurityScheme, name: str) -> None:
         self._scheme = scheme

@@ -69,8 +69,7 @@ class OriginPolicy:
 class Grant:
     """The credentials of a call, and a note why some are held back.
 
-    A `renewable` grant is fetched for each call, and again after a 401; any other is reused for
-    every call of the operation.
+    A `renewable` grant is fetched for each call, and again after a 401; others are reused.
     """
 
     auth: RequestAuth = field(default_factory=RequestAuth)

@@ -125,10 +125,9 @@ class OAuth2:
 
     @classmethod
     def of(cls, members: Mapping[str, Any], *, expand: bool = True) -> Self:
-        """Return the members of a configuration file, `${NAME}` from the environment with `expand`.
+        """Return the members of a configuration file, with `expand` `${NAME}` from the environment.
 
-        Raises:
-            CredentialsError: It is not a mapping, or has unknown members.
+        Raises: CredentialsError for anything but a mapping of known members.
         """
         if not isinstance(members, Mapping):
             _refuse(f"the members are a mapping, not {type(members).__name__}.")

@@ -36,12 +36,9 @@ _LOCATIONS = ("header", "query", "cookie")
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """A client certificate, for `mutualTLS`.
+    """A client certificate, for `mutualTLS`: PEM files, and the password of the private key.
 
-    Attributes:
-        cert: PEM file with the certificate, and its chain.
-        key: PEM file with the private key; None if `cert` holds it.
-        password: Of the private key.
+    The certificate's file also holds its chain, and the key where `key` is None.
     """
 
     cert: str | Path

@@ -359,11 +359,7 @@ def _entry(item: dict[str, Any]) -> Stored:
 
 
 def from_file(path: str | PathLike[str]) -> OAuth2:
-    """Return the credential that a login has left in a file.
-
-    Raises:
-        CredentialsError: The file is missing, others can read it, or it holds no token.
-    """
+    """Return the credential that a login left in a file; CredentialsError without a safe one."""
     if not TokenStore(path).entries():
         reason = f"token file {str(path)!r} holds no token; log in: openapi-tools login SPEC"
         raise CredentialsError(f"{reason} --token-file {path}")

@@ -82,10 +82,7 @@ class ToolNames:
 def build_project(data: PackageData) -> tuple[PackageData, dict[str, str]]:
     """Return the data that a project can hold, and its files by path without the manifest.
 
-    Operations that the helper cannot call are moved to `skipped`.
-
-    Raises:
-        SettingsError: None of the tools can be written for ExAthena.
+    Operations that the helper cannot call are moved to `skipped`; SettingsError if that is all.
     """
     servers = Counter(repr(record.operation.servers[:1]) for record in data.records)
     home = max(servers, key=lambda found: servers[found], default="")

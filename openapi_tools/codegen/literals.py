@@ -60,10 +60,7 @@ class TooDeep(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the oth
 def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
     """Return JSON data, tuples, values of `openapi_tools.model` and Code as Python code.
 
-    Args:
-        value: The data, also nested.
-        indent: Columns before the line that it starts on.
-        lead: Columns of that line before the value; `indent` when None.
+    `indent` are the columns before the line that it starts on, `lead` those before the value.
 
     Raises:
         TooDeep: It has no plain layout within the width of a line.

@@ -43,12 +43,8 @@ class Record:
 class PackageData:
     """The data of one package.
 
-    Attributes:
-        api: Name of the API, for instance `"museum"`: it names packages and modules.
-        version: The document's own version, not OpenAPI's.
-        document_hash: SHA-256 of the document's data, hexadecimal.
-        servers: The document's servers; credentials are bound to their origins.
-        settings: Settings that shape tools and differ from their defaults.
+    Its `api` names packages and modules, for instance `"museum"`; `document_hash` is the SHA-256 of
+    the document's data; `settings` are those that shape tools and differ from their defaults.
     """
 
     api: str

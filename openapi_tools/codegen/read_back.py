@@ -53,12 +53,8 @@ class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the 
 def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) -> dict[str, Record]:
     """Return the tools of one generated package by name, in the order of the files.
 
-    Args:
-        files: The `.py` files of the package by relative path, as source or parsed.
-        unreadable: Collects what cannot be read.
-
-    Raises:
-        Unreadable: A file or a tool cannot be read and `unreadable` is None.
+    `files` are the `.py` files by relative path, as source or parsed. `unreadable` collects what
+    cannot be read; without it that raises `Unreadable`.
     """
     package = _Package(files)
     records: dict[str, Record] = {}

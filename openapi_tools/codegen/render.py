@@ -68,8 +68,7 @@ _FAULTS = (
 def render_files(data: PackageData, templates: Templates, *, layout: str) -> dict[str, str]:
     """Return the text of every file of a package but the manifest, by relative path.
 
-    Raises:
-        TemplateError: A template is wrong, or the files do not hold the tools of the data.
+    Raises: TemplateError where a template is wrong, or the files lack tools of the data.
     """
     files = _package(data, templates) if layout == "package" else _module(data, templates)
     _check_read_back(files, data)
@@ -233,8 +232,7 @@ def _import(module: str, names: Iterable[str]) -> Iterator[str]:
 class Templates:
     """The templates of generated files; those in a user's folder replace built-in ones.
 
-    Raises:
-        TemplateError: It is not a folder, or has no template of a known name.
+    Raises: TemplateError where it is not a folder, or has no template of a known name.
     """
 
     def __init__(self, folder: Path | None = None, *, writers: Writers | None = None) -> None:

@@ -65,14 +65,8 @@ def compare(output: Path, files: Mapping[str, str], *, manifest: str) -> Placed:
 def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool = False) -> Placed:
     """Make a folder hold exactly these generated files; leave all other files alone.
 
-    Args:
-        output: The folder; it and those above it are made when absent.
-        files: Text of all generated files, the manifest included, by relative path.
-        manifest: Path of the manifest among them.
-        force: Overwrite files that were edited by hand.
-
-    Raises:
-        OutputError: It cannot or may not be done; nothing was changed.
+    The manifest is among the files, which are texts by relative path. With `force`, files that were
+    edited by hand are overwritten. After an OutputError nothing was changed.
     """
     with _system_errors(output):
         target = _target(output, files, manifest)

@@ -108,11 +108,7 @@ def find(
 ) -> Hit | Miss:
     """Return a document, from the cache where its copy is there and still good.
 
-    Args:
-        source: As for `load_tools`, but not a mapping.
-        settings: Limits what may be read, and shapes tools.
-        fetcher: As `fetcher_of` makes it of the source.
-        overlays: Applied to the cached documents; checked before a document is read.
+    The source is as for `load_tools`, but not a mapping; overlays are applied to cached documents.
 
     Raises:
         SourceError: It cannot be read.

@@ -86,11 +86,9 @@ class UnusableFileError(Exception):
 
 
 class IndexFile(NamedTuple):
-    """The file of a search index beside a document's: for one copy of it and one form of tools.
+    """The file of a search index beside a document's, whose `path` it has.
 
-    Attributes:
-        path: Of the document's file.
-        form: The copy, and everything that forms its tools.
+    Its `form` is the copy of the document, and everything that forms its tools.
     """
 
     path: Path
@@ -138,10 +136,8 @@ def sides(path: Path) -> list[Path]:
 class CacheFile:
     """A file of the cache, open for reading, with its name, label and facts.
 
-    With `whole` all of it is read and verified now, so that later changes have no effect.
-
-    Raises:
-        UnusableFileError: It is not a file of this version, or is damaged.
+    With `whole` all of it is read and verified now, so that later changes have no effect. An
+    UnusableFileError says that it is damaged, or not of this version.
     """
 
     def __init__(self, path: Path, *, whole: bool = False) -> None:
@@ -220,9 +216,7 @@ def _sum(place: str, data: bytes) -> int:
 def write_document(path: Path, label: Label, facts: Facts, root: dict[str, Any]) -> None:
     """Write a document, its label and the facts of its tools into an empty file.
 
-    Raises:
-        OSError: It cannot be written.
-        ValueError: The document holds a value that JSON does not have.
+    Raises: OSError; ValueError where the document holds a value that JSON does not have.
     """
     version = {"version": __version__, "format": _FORMAT}
     keys: dict[str, list[str]] = {}

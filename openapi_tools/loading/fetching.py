@@ -109,12 +109,8 @@ class Fetcher:
     def entry(self, *, etag: str = "", modified: str = "") -> Source:
         """Fetch the entry document; with credentials where its server asks for them.
 
-        Args:
-            etag: Of the cached version; `data` of the document is None where it did not change.
-            modified: When that version last changed.
-
-        Raises:
-            SourceError: The fetch failed; the reason never holds user, password or query.
+        With the `etag` or the date of a cached version, `data` is None where it did not change. The
+        reason of a SourceError never holds user, password or query.
         """
         deadline = time.monotonic() + self._settings.timeout
         # RFC 9110, section 13.1: with both, servers look at the first alone.
@@ -165,15 +161,10 @@ class Fetcher:
         self.warnings.append(f"{name} was read without credentials, as with them: {reason}")
 
     def fetch(self, url: str, *, found_in_public: bool = False) -> Source:
-        """Fetch another document that the entry document refers to.
+        """Fetch another document, by an absolute URL, that the entry document refers to.
 
-        Args:
-            url: An absolute http or https URL.
-            found_in_public: A public document names it: it must be public too, unless
-                `allow_private` says so.
-
-        Raises:
-            SourceError: As `entry`.
+        Where a public document names it, it must be public too, unless `allow_private` says so.
+        Raises SourceError, as `entry`.
         """
         return self._checked(self._attempt(url, found_in_public=found_in_public), url)
 

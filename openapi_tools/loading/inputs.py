@@ -93,12 +93,8 @@ class Inputs:
     def input_schema(self, operation: OperationNode, kinds: tuple[str, ...]) -> dict[str, Any]:
         """Return the schema of an operation's input: a closed object at the root.
 
-        Args:
-            operation: Of the document.
-            kinds: The media types of its body that the user asks for; empty for the usual order.
-
-        Raises:
-            DocumentError: Something in it is malformed or leads nowhere.
+        `kinds` are the media types of its body that the user asks for; empty for the usual order. A
+        DocumentError names the part that is malformed or leads nowhere.
         """
         content, arguments = self._content(operation, kinds), self._arguments(operation)
         key = (id(content), *map(id, arguments))
@@ -133,11 +129,7 @@ class Inputs:
         return {**schema, "description": cut(words, self._settings.description_chars)}
 
     def operation(self, operation: OperationNode, kinds: tuple[str, ...]) -> Operation:
-        """Return how an operation is called; arguments are as of `input_schema`.
-
-        Raises:
-            DocumentError: Something in it is malformed or leads nowhere.
-        """
+        """Return how an operation is called; arguments and errors are as of `input_schema`."""
         document = self._document
         content = self._content(operation, kinds)
         arguments, of_body = self._arguments(operation), _body_arguments(content)

@@ -227,13 +227,7 @@ def shaped_tools(
 ) -> list[LoadedTool]:
     """Return a document's tools shaped as a configuration says.
 
-    Args:
-        tools: Of `load_tools`.
-        config: The configuration.
-        selects: Whether to take only those that it selects.
-
-    Raises:
-        SettingsError: It does not fit the document; the message says where.
+    With `selects` only those that it selects are taken. A SettingsError says what does not fit.
     """
     listed = [tool for tool in tools if isinstance(tool, LoadedTool)]
     select = config.select() if selects else None
@@ -336,8 +330,7 @@ def find_operations(
 ) -> Operations:
     """Return the operations of a parsed document; `kept` as for `tool_names`.
 
-    Raises:
-        DocumentError: `paths` is not an object, or, if strict, an operation would be skipped.
+    Raises: DocumentError without `paths`, or, if strict, where an operation would be skipped.
     """
     listed = list(document.operations())
     nodes = [item for item in listed if isinstance(item, OperationNode)]

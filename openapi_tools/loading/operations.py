@@ -93,11 +93,7 @@ class OperationNode:
 
 
 class Document:
-    """One OpenAPI document.
-
-    Raises:
-        InvalidDocument: Its version is not supported.
-    """
+    """One OpenAPI document; InvalidDocument where its version is not supported."""
 
     def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
         self.entry = entry
@@ -289,11 +285,7 @@ class Document:
         return location, name
 
     def request_body(self, operation: OperationNode) -> tuple[dict[str, Any], Resource] | None:
-        """Return an operation's Request Body Object, None when it takes no body.
-
-        Raises:
-            DocumentError: It is malformed or leads nowhere.
-        """
+        """Return an operation's Request Body Object, None without; DocumentError for a bad one."""
         if self.dialect.swagger:
             consumes = as_list(operation.node.get("consumes", self.root.get("consumes")))
             kinds = list(filter(is_text, consumes[:MAX_CHOICES]))

@@ -176,10 +176,7 @@ class _Candidate(NamedTuple):
 def recognise(operation: Operation, schemas: Mapping[str, Any], known: Documented) -> Paging | None:
     """Return how to ask for an operation's pages; None without plain signs.
 
-    Args:
-        operation: With its parameters and body.
-        schemas: Of its arguments, by name.
-        known: About its answers.
+    `schemas` are those of its arguments, by name; `known` is about its answers.
     """
     return _Recognition(operation, schemas, known).result()
 

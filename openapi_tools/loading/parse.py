@@ -283,8 +283,7 @@ def _repeated(data: bytes) -> Iterator[str]:
 def repeated_key(path: Sequence[str | int], key: str, *, line: int | None = None) -> str:
     """Return the warning for a repeated key that hides only descriptive text.
 
-    Raises:
-        InvalidDocument: The key may hide an operation, a parameter, a rule.
+    Raises: InvalidDocument where it may hide an operation, a parameter, a rule.
     """
     place = "" if line is None else f" (again in line {line})"
     is_map = bool(path) and path[-1] in _NAMED_BY_USERS

@@ -68,16 +68,12 @@ _NO_TEXT = "a key is a list or a mapping; keys are text."
 
 
 def read_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
-    """Return the plain data of a YAML document, None where it is empty, and warnings.
+    """Return the plain data of a YAML document in UTF-8, None where it is empty, and warnings.
+
+    Without `check` repeated keys are not looked for, and the last one counts. InvalidDocument for
+    other text than one YAML document, and for refused values.
 
     Spec: YAML 1.2.2, core schema (section 10.3); merge keys as in the YAML 1.1 type repository.
-
-    Args:
-        data: UTF-8 without a byte order mark.
-        check: Look for repeated keys; without it the last one counts.
-
-    Raises:
-        InvalidDocument: It is not valid YAML, more than one document, or holds refused values.
     """
     text, restore = _shield(data.decode())
     try:
@@ -324,12 +320,9 @@ def _merge_sources(event: Any, value: Any) -> list[dict[str, Any]]:
 
 
 def resolve(text: str) -> Any:
-    """Return the value of a plain scalar without a tag, such as `0o14`.
+    """Return the value of a plain scalar without a tag, such as `0o14` (YAML 1.2.2, 10.3.2).
 
-    Spec: YAML 1.2.2, section 10.3.2.
-
-    Raises:
-        ValueError: NaN, infinity, or an integer of more than `MAX_DIGITS` digits.
+    Raises: ValueError for NaN, infinity, and an integer of more than `MAX_DIGITS` digits.
     """
     if text in _WORDS:
         return _WORDS[text]

@@ -72,11 +72,7 @@ class Target(NamedTuple):
 
 
 class References:
-    """Resolves the references of one document and of the files it refers to.
-
-    Attributes:
-        alone: No other document has been read or requested.
-    """
+    """Resolves the references of one document; `alone` while it has requested no other one."""
 
     def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
         self.entry = entry

@@ -95,9 +95,7 @@ class Schemas:
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
         """Return a Schema Object or a boolean as JSON Schema 2020-12; `{}` for anything else.
 
-        Raises:
-            InvalidDocument: It is nested deeper than `MAX_DEPTH`.
-            UnresolvableReference: A `$ref` leads nowhere.
+        Raises: InvalidDocument below `MAX_DEPTH`, UnresolvableReference for a lost `$ref`.
         """
         if not isinstance(node, dict):
             return {"not": {}} if as_boolean(node) is False else {}

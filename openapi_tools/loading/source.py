@@ -70,9 +70,7 @@ def fetcher_of(
 ) -> Fetcher | None:
     """Return the fetcher of one load, by arguments of `load_tools`; None if it is not of a URL.
 
-    Raises:
-        SourceError: The URL cannot be used.
-        CredentialsError: A credential does not fit the scheme that comes with it.
+    Raises: SourceError for an unusable URL, CredentialsError for credentials that do not fit.
     """
     where = address_of(source)
     if not isinstance(where, str):
@@ -89,18 +87,11 @@ def read_source(
     settings: Settings,
     fetcher: Fetcher | None = None,
 ) -> Source:
-    """Read a document from any source that the user may give.
+    """Read a document from any source that the user may give; SourceError where that fails.
 
     A text is a URL when it begins with `http://` or `https://`; a document when it has several
-    lines, begins with `{`, `[` or `<`, or is blank; else a path.
-
-    Args:
-        source: URL, path, text, bytes or mapping.
-        settings: For `max_document_bytes`.
-        fetcher: Fetches it where it is a URL; by default without credentials.
-
-    Raises:
-        SourceError: It cannot be read, or is too large.
+    lines, begins with `{`, `[` or `<`, or is blank; else a path. Without a fetcher a URL is read
+    without credentials.
     """
     if isinstance(source, Mapping):
         return Source(None, source)
@@ -124,8 +115,7 @@ def read_source(
 def address_of(source: object) -> str | Path | None:
     """Return the URL or the path that a source is; None when it is a document itself.
 
-    Raises:
-        SourceError: It is a URL of another kind than http and https.
+    Raises: SourceError for a URL of another kind than http and https.
     """
     if isinstance(source, os.PathLike):
         return Path(os.fsdecode(source))
@@ -145,8 +135,7 @@ def address_of(source: object) -> str | Path | None:
 def read_file(path: Path, settings: Settings) -> Source:
     """Read a file, after a check of its kind and size; devices and pipes may never end.
 
-    Raises:
-        SourceError: No such file, no ordinary file, not readable, too large.
+    Raises: SourceError without an ordinary, readable file of the allowed size.
     """
     name, limit = str(path), settings.max_document_bytes
     try:
@@ -213,8 +202,7 @@ def relative_place(uri: str, entry: str) -> str:
 class Overlays:
     """The overlays of one load: read at once, checked and applied when a document is parsed.
 
-    Attributes:
-        digest: SHA-256 of their names and contents, in hexadecimal digits; empty without overlays.
+    Their `digest` is the SHA-256 of names and contents; empty without overlays.
     """
 
     def __init__(self, sources: Sequence[Source] = ()) -> None:
@@ -241,14 +229,9 @@ class Overlays:
             self._remarks = [f"{name}: {told}" for name, found in parsed for told in found.warnings]
 
     def applied(self, root: Any, *addresses: str) -> tuple[Any, list[str]]:
-        """Return a parsed document with the overlays applied, and warnings.
+        """Return a parsed document, which is not changed, with the overlays applied, and warnings.
 
-        Args:
-            root: The document, which is not changed.
-            addresses: URLs or paths of the document, where known.
-
-        Raises:
-            InvalidOverlay: One is wrong, or does not fit the document.
+        `addresses` are URLs or paths of the document, where known. InvalidOverlay for a bad one.
         """
         self.check()
         if not self._made:
@@ -266,18 +249,12 @@ NO_OVERLAYS = Overlays()
 
 
 def read_overlays(given: Any, settings: Settings, fetcher: Fetcher | None, **more: Any) -> Overlays:
-    """Read the overlays of one load.
+    """Read the overlays of one load, a list of sources, each as for `load_tools`.
 
-    Args:
-        given: A list of sources, each as for `load_tools`.
-        settings: For limits and addresses.
-        fetcher: Of the document, so that its credentials go where they may go.
-        more: Credentials and client; used without a fetcher where the settings name origins.
+    The document's fetcher lets its credentials go where they may go; without one, `more` has
+    credentials and client, for origins that the settings name.
 
-    Raises:
-        SettingsError: It is not a list.
-        SourceError: One cannot be read.
-        InvalidOverlay: One is a dict that is not plain data.
+    Raises: SettingsError, SourceError, and InvalidOverlay for a dict that is not plain data.
     """
     if not isinstance(given, list | tuple):
         kind = type(given).__name__

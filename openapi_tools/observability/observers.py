@@ -250,8 +250,7 @@ class Observers:
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Call a function with every event; the returned function ends that.
 
-        Raises:
-            SettingsError: It is a coroutine function, or not callable.
+        Raises: SettingsError for a coroutine function, or a value that is not callable.
         """
         is_async = inspect.iscoroutinefunction
         if not callable(function) or is_async(function) or is_async(type(function).__call__):

@@ -33,12 +33,8 @@ def make_checker(
     """Return a function that checks answers against a document, one line for each difference.
 
     It never raises and opens no file or connection. Its first call imports openapi-core; each call
-    costs 1 to 20 ms.
-
-    Args:
-        document: A parsed document of any version, or a function that returns it at the first
-            answer. A Swagger 2.0 document is reported as not judged.
-        base_url: `Settings.base_url`, where it replaces the document's servers.
+    costs 1 to 20 ms. A function may return the document at the first answer; `base_url` replaces
+    its servers. A Swagger 2.0 document is reported as not judged.
     """
     judges: list[Judge] = []
 

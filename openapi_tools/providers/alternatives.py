@@ -41,16 +41,11 @@ _NUMBERS = {"integer", "number"}
 
 
 class Forms:
-    """Works out the alternatives of the schemas inside one input schema.
+    """Works out the alternatives of the schemas inside one input schema, the `root`.
 
-    Args:
-        root: The input schema; its `$ref` lead into it.
-        fits: Tells whether a value fits a form; without it `oneOf` is read like `anyOf`.
-
-    Attributes:
-        plain: The same without `fits`.
-        odd: The `$ref` that were followed and lead to no definition.
-        lost: Set where an alternative accepts nothing that another one does not.
+    Without `fits`, which tells whether a value fits a form, `oneOf` is read like `anyOf`; `plain`
+    is the same without it. `odd` are `$ref` that were followed and lead to no definition, `lost` is
+    set where an alternative accepts nothing that another one does not.
     """
 
     def __init__(self, root: dict[str, Any], fits: Fits | None = None) -> None:

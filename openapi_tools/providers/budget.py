@@ -30,7 +30,7 @@ from openapi_tools.json_values import (
     unequal,
     without,
 )
-from openapi_tools.providers.wording import UNREAD, brief
+from openapi_tools.shaping.wording import UNREAD, brief
 from openapi_tools.visible_text import cut
 
 if TYPE_CHECKING:
@@ -73,12 +73,10 @@ def reworded(schema: Schema, room: int) -> Schema:
 
 
 def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
-    """Return a schema within a number of bytes that accepts every value of the given one.
+    """Return an input schema within a number of bytes that accepts all that the given one does.
 
-    Args:
-        schema: An input schema: an object.
-        room: Bytes that `size_of` may find; below about 150 the least is returned.
-        sharing: Whether equal parts may become one of `$defs`.
+    `room` is compared with `size_of`; below about 150 the least is returned. Only with `sharing`
+    may equal parts become one of `$defs`.
     """
     steps: list[Step] = [_unnamed, *([_shared] if sharing else []), *_WORDS]
     found = _after(schema, room, steps)

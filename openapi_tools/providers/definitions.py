@@ -16,7 +16,7 @@ from openapi_tools.json_values import size_of
 from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.providers.budget import fitted, reworded
 from openapi_tools.providers.simple_forms import CannotExpress, Memory
-from openapi_tools.providers.wording import WORDINGS, brief_tool
+from openapi_tools.shaping.wording import WORDINGS, brief_tool
 from openapi_tools.visible_text import cut
 
 if TYPE_CHECKING:
@@ -70,12 +70,9 @@ _FAULTS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 @dataclass(frozen=True)
 class Definition:
-    """A tool as a provider's API takes it.
+    """A tool as a provider's API takes it; parts of `value` are shared, so do not change it.
 
-    Attributes:
-        value: A plain dict; parts of it are shared with other definitions, so do not change it.
-        notes: What the provider's schemas cannot say, and why; optional parts of the input are
-            left out of the definition.
+    Its notes say what the provider's schemas cannot say, and which optional parts are left out.
     """
 
     value: dict[str, Any]
@@ -104,12 +101,7 @@ class Definition:
 
 
 class Shape(NamedTuple):
-    """The limits of definitions.
-
-    Attributes:
-        words: A wording of `WORDINGS`, or `"full"`.
-        most: Bytes of a definition; 0 without a limit.
-    """
+    """The limits of definitions: a wording of `WORDINGS`, or `"full"`; bytes, 0 without a limit."""
 
     words: str = DEFAULT_SETTINGS.definitions
     most: int = DEFAULT_SETTINGS.definition_bytes
@@ -196,11 +188,8 @@ def shown(
 ) -> tuple[str, Schema]:
     """Return the description and the schema of a tool that a coordinator shows its model.
 
-    Args:
-        tool: Any tool.
-        profile: `"openai"` or `"mcp"`, by what the coordinator adds to them.
-        write: Writes the schema without references, before it is fitted into the budget.
-        beside: Bytes that the coordinator adds.
+    The profile is `"openai"` or `"mcp"`, by what the coordinator adds, which are `beside` bytes.
+    `write` writes the schema without references, before it is fitted into the budget.
     """
     try:
         shape = shape_of(tool)
@@ -267,11 +256,7 @@ class _Writer:
             self._text = brief_tool(self._text, WORDINGS[shape.words])
 
     def definition(self) -> Definition:
-        """Return the definition.
-
-        Raises:
-            CannotExpress: The provider's schemas cannot say what the tool takes.
-        """
+        """Return the definition; CannotExpress where the schemas cannot say what the tool takes."""
         schema = self._memory.reworded(self._tool.input_schema, self._shape.words)
         if self._write is not None:
             schema = self._write(schema)

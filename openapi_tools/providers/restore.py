@@ -40,11 +40,9 @@ _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, Recur
 
 
 class Restorer:
-    """Undoes a profile's changes to the schema of one tool.
+    """Undoes the changes that a profile, `"openai_strict"` or `"gemini"`, makes to a tool's schema.
 
-    Args:
-        schema: The tool's input schema.
-        profile: `"openai_strict"` or `"gemini"`; without one only unambiguous changes are undone.
+    Without a profile only unambiguous changes are undone.
     """
 
     def __init__(self, schema: dict[str, Any], profile: str = "") -> None:

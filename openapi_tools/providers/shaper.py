@@ -66,16 +66,10 @@ class Entry(NamedTuple):
 
 
 class Shaper:
-    """Makes one input schema fit a provider.
+    """Makes one input schema fit a provider, by its dialect; `notes` name the parts that it lacks.
 
-    Args:
-        schema: The input schema.
-        dialect: What the provider's schemas can say.
-        memory: What was shaped for the same provider.
-        levels: Depth below which anything is accepted; without it a schema is exact or refused.
-
-    Attributes:
-        notes: What was left out or said in words, and why.
+    The memory has what was shaped for the same provider. Below a depth of `levels` anything is
+    accepted; without it a schema is exact or refused.
     """
 
     def __init__(
@@ -97,11 +91,7 @@ class Shaper:
         memory.begin(self._definitions)
 
     def shaped(self) -> Form:
-        """Return the schema as the provider wants it.
-
-        Raises:
-            CannotExpress: It cannot be said so that the provider understands.
-        """
+        """Return the schema as the provider wants it; CannotExpress where that cannot be said."""
         for _ in range(_MOST_ROUNDS):
             failed = len(self._failed)
             self.notes.clear()

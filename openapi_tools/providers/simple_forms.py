@@ -22,7 +22,7 @@ from openapi_tools.json_values import (
     rebuilt,
     same,
 )
-from openapi_tools.providers.wording import UNREAD, WORDINGS, Wording, brief, repeats
+from openapi_tools.shaping.wording import UNREAD, WORDINGS, Wording, brief, repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -176,11 +176,7 @@ class Memory:
 
 
 def refuse(form: Form, *keywords: str) -> None:
-    """Do nothing for a schema without some keywords.
-
-    Raises:
-        CannotExpress: It has one of them.
-    """
+    """Raise CannotExpress for a schema with some of the keywords."""
     for keyword in keywords:
         if keyword in form:
             raise CannotExpress(f"`{keyword}` cannot be said")
@@ -244,8 +240,7 @@ def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
 def meet(one: Form, other: Form) -> Form | None:
     """Return the intersection of two forms, with the words of the first; None when it is empty.
 
-    Raises:
-        CannotExpress: Some keywords of both cannot be said in one.
+    Raises: CannotExpress where some keywords of both cannot be said in one.
     """
     if not one or not other:
         return one or other

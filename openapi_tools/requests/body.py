@@ -342,9 +342,7 @@ def file_schema(settings: Settings) -> dict[str, Any]:
 def read_file(value: Any, settings: Settings) -> File:
     """Return the file of an argument that fits `file_schema`.
 
-    Raises:
-        InputError: The argument does not fit, is not base64, or names no file in the store or
-            below `file_roots`.
+    Raises: InputError for one that does not, is not base64, or names no file that may be read.
     """
     given = value.keys() & {"base64", "text", "path", "handle"} if isinstance(value, dict) else ()
     source = next(iter(given), "")

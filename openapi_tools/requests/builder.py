@@ -84,8 +84,7 @@ class _Places:
 class RequestPlan:
     """Builds the requests of one operation; work that is the same for all is done once.
 
-    Raises:
-        CallError: The server or the method is not valid.
+    Raises: CallError where the server or the method is not valid.
     """
 
     __slots__ = ("_base", "_netloc", "_operation", "_own", "_path", "_settings", "_templates")

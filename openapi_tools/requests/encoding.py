@@ -189,8 +189,7 @@ def json_text(value: Any, *, ascii_only: bool = False) -> str:
 def json_bytes(value: Any) -> bytes:
     """Return compact JSON in UTF-8 (RFC 8259).
 
-    Raises:
-        InputError: The value is not a JSON value, or nested too deep; the pointer names the member.
+    Raises: InputError for other values, and too deep ones; the pointer names the member.
     """
     try:
         return _COMPACT.encode(value).encode()

@@ -57,8 +57,7 @@ _HINT = "give the API's address with Settings(base_url=…)"
 def server_url(operation: Operation, settings: Settings) -> str:
     """Return `base_url` or the operation's first server, without a slash at its end.
 
-    Raises:
-        CallError: There is none, or it is not a plain http(s) address.
+    Raises: CallError without a plain http(s) address.
     """
     if settings.base_url is not None:
         return _checked(settings.base_url)

@@ -96,8 +96,7 @@ class Shaper:
 class Shapes:
     """Makes the answers of one tool smaller; `usual` is the shape of a call without its own.
 
-    Raises:
-        SettingsError: The tool's own shape is wrong.
+    Raises: SettingsError where the tool's own shape is wrong.
     """
 
     def __init__(self, tool: Any, settings: Settings) -> None:
@@ -141,15 +140,9 @@ def shaper_of(
     own: AnswerShape | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Shaper:
-    """Return the shaper for the answers of a tool.
+    """Return the shaper for the answers of a tool; SettingsError where a member is wrong.
 
-    Args:
-        settings: For all tools.
-        own: Of the tool, before the settings.
-        given: Of a call, before both.
-
-    Raises:
-        SettingsError: A member is wrong.
+    The members `given` with a call come before the tool's `own`, and these before the settings.
     """
     called = None if given is None else _checked(given)
     usual = AnswerShape(settings.drop, settings.nulls, "", settings.max_items)
@@ -224,12 +217,8 @@ class _Pruner:
 def check_fields(expression: str, schema: dict[str, Any] | None = None) -> None:
     """Check a JMESPath expression for the answers of one operation.
 
-    Args:
-        expression: Chooses parts of an answer; empty for all of it.
-        schema: JSON Schema 2020-12 of the documented answer; None if unknown.
-
-    Raises:
-        SettingsError: It is not JMESPath, or a name cannot be in the answer; with close names.
+    The schema is that of the documented answer, None if unknown. A SettingsError says that it is
+    not JMESPath, or which name cannot be in the answer, with close names.
     """
     if expression and (tree := parsed(expression)) and schema is not None:
         compare(expression, tree, schema)
@@ -237,12 +226,9 @@ def check_fields(expression: str, schema: dict[str, Any] | None = None) -> None:
 
 @lru_cache(maxsize=256)
 def parsed(expression: str) -> Any:
-    """Return the syntax tree of a JMESPath expression.
+    """Return the syntax tree of a JMESPath expression ("Grammar" and "Built-in Functions").
 
-    Spec: JMESPath, "Grammar" and "Built-in Functions".
-
-    Raises:
-        SettingsError: It is not one, too long, too deep, or calls a function wrongly.
+    Raises: SettingsError for another text, and one too long, too deep, or with a wrong call.
     """
     if len(expression) > LONGEST:
         raise _fault(expression, f"has {len(expression)} characters; {LONGEST} are allowed")
@@ -298,8 +284,7 @@ def _problem(node: dict[str, Any]) -> str:
 def chosen(expression: str, value: Any) -> Any:
     """Return the parts of a JSON-native value that an expression chooses, JSON-native too.
 
-    Raises:
-        ValueError: They cannot be told; the message says why.
+    Raises: ValueError, whose message says why they cannot be told.
     """
     work = _Work()
     try:

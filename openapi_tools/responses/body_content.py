@@ -226,12 +226,9 @@ def _bytes(body: Body, kind: str, shape: Shape) -> Content:
 
 
 def as_file(keep: Keep, content: Any, disposition: str, kind: str) -> Content:
-    """Keep bytes in a store and return where they are.
+    """Keep bytes in a store and return where they are; OSError where they cannot be written.
 
     Spec: RFC 6266, section 4.3: the server's name for a file is a hint.
-
-    Raises:
-        OSError: They cannot be written.
     """
     extended, plain = _EXTENDED.search(disposition), _PLAIN.search(disposition)
     name = (plain[1] or plain[2] or "") if plain else ""

@@ -77,8 +77,7 @@ class ConfigFile:
     ) -> tuple[Any, ...]:
         """Return source, settings, credentials and overlays: the given ones over the file's.
 
-        Raises:
-            SettingsError: The file's settings are wrong.
+        Raises: SettingsError where the file's settings are wrong.
         """
         given = {n: getattr(settings, n) for n in getattr(settings, "model_fields_set", ())}
         members = self._settings() | given
@@ -151,8 +150,7 @@ class ConfigFile:
     def shapes(self, tools: Iterable[Any]) -> Shapes:
         """Return the shape and the keys for each tool that the file names.
 
-        Raises:
-            SettingsError: A key names no tool, or an argument that no tool of a pattern has.
+        Raises: SettingsError for a key without a tool, or an argument that no such tool has.
         """
         listed = list(tools)
         found: Shapes = {}
@@ -222,8 +220,7 @@ def _is_pattern(key: str) -> bool:
 def read_configuration(given: str | os.PathLike[str] | Mapping[str, Any]) -> ConfigFile:
     """Return a configuration from a TOML file or a mapping.
 
-    Raises:
-        SettingsError: The file cannot be read, or a key or value is wrong; it says where.
+    Raises: SettingsError for an unreadable file, a wrong key or value; it says where.
     """
     if isinstance(given, Mapping):
         return ConfigFile(_checked(dict(given), "config", {}), "config", Path.cwd(), {})

@@ -71,8 +71,7 @@ class Overlay:
 def read_overlay(node: dict[str, Any], name: str, queries: Queries) -> Overlay:
     """Return an overlay from its plain data.
 
-    Raises:
-        InvalidOverlay: A member is missing, unknown or of a wrong type, or a query is wrong.
+    Raises: InvalidOverlay for a missing, unknown or wrong member, and for a wrong query.
     """
     found = Overlay(name, _is_1_0(node, name), node.get("extends", ""), ())
     _check(found, node, _ROOT, ("overlay", "info", "actions"))
@@ -143,8 +142,7 @@ def apply_overlays(
 ) -> tuple[Any, list[str]]:
     """Return plain data with overlays applied in order, and warnings; shared values are separate.
 
-    Raises:
-        InvalidOverlay: An action does not fit the document, or is too much work.
+    Raises: InvalidOverlay where an action does not fit the document, or is too much work.
     """
     run = _Run(root, queries, max_depth)
     warnings: list[str] = []

@@ -76,11 +76,7 @@ class PreparedCall:
 
 
 class Execution:
-    """Brings the calls of one tool to its API.
-
-    Raises:
-        CallError: The operation's server or method cannot be used.
-    """
+    """Brings the calls of one tool to its API; CallError for an unusable server or method."""
 
     def __init__(self, tool: OperationTool, session: Session) -> None:
         self._tool = tool

@@ -96,10 +96,8 @@ class Following:
     ) -> ToolResult:
         """Wait for the end of long work, as long as the call may; else say how to go on.
 
-        Args:
-            known: The result of the answer with which it began, and its reader.
-            ask: Sends a request to an address; returns its result and reader, None for no answer.
-            wait: Seconds.
+        `known` are the result of the answer with which it began, and its reader. `ask` sends a
+        request to an address; it returns its result and reader, None for no answer.
         """
         result, reader = await _to_end(known, ask, wait)
         if reader.work.state == shaping.long_work.FAILED:

@@ -34,10 +34,8 @@ _USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-age
 class Provenance:
     """The origin of a document.
 
-    Attributes:
-        servers: The document's own; by default credentials are for the first of them.
-        public: Whether it came from a public address.
-        origin: Of the URL that it was fetched from; empty for files and values.
+    The first of its `servers` gets credentials by default. `origin` is that of the URL that it was
+    fetched from, from a `public` address perhaps; empty for files and values.
     """
 
     servers: tuple[Server, ...] = ()
@@ -98,8 +96,7 @@ class Session:
     def bounds(self, operation: Operation) -> OriginPolicy:
         """Return where an operation is called, and where credentials may go.
 
-        Raises:
-            CallError: The operation has no usable server.
+        Raises: CallError where the operation has no usable server.
         """
         return OriginPolicy(
             server_url(operation, self.settings),

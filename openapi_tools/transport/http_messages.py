@@ -113,8 +113,7 @@ class WireExchange:
     def feed(self, data: bytes) -> bytes:
         """Take bytes that arrived, none at the end, and return the part of the body among them.
 
-        Raises:
-            RemoteProtocolError: Of httpx: the answer breaks HTTP, or ends too early.
+        Raises: RemoteProtocolError of httpx where the answer breaks HTTP, or ends too early.
         """
         if not data and not self.status:
             reason = "the server disconnected without sending an answer"

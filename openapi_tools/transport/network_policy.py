@@ -78,9 +78,8 @@ _ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
 class NetworkPolicy:
     """Where connections may go.
 
-    Attributes:
-        private: Whether loopback, private, link-local and similar addresses may be reached.
-        named: Host and port that the user gave as the API's own; they are never refused.
+    If `private`, loopback, private, link-local and similar addresses may be reached; `named` hosts
+    and ports, which the user gave as the API's own, are never refused.
     """
 
     private: bool
@@ -91,13 +90,9 @@ class NetworkPolicy:
         return not self.private and (host.lower(), port) != self.named
 
     def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
-        """Refuse a host when one of its addresses is not of the public internet.
+        """Refuse a host (CallError, `denied`) when one of its addresses is not a public one.
 
-        One bad address among good ones is enough: the name's owner would only have to wait for
-        that one's turn.
-
-        Raises:
-            CallError: `denied`, naming the host and the kind of address.
+        One bad address is enough: the name's owner would only have to wait for that one's turn.
         """
         kinds = filter(None, map(kind_of, addresses)) if self.guards(host, port) else ()
         for kind in kinds:
@@ -155,16 +150,12 @@ def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPo
 
 
 def kind_of(address: str) -> str:
-    """Return the kind of an address; IPv4 addresses inside IPv6 ones are judged as IPv4.
+    """Return the kind of an address, such as `"private"`; empty for one of the public internet.
+
+    IPv4 addresses inside IPv6 ones are judged as IPv4; a scope (`%eth0`) is ignored.
 
     Spec: RFC 6890 and IANA's registries of special-purpose addresses; RFC 4291 section 2.5.5,
     RFC 6052, RFC 3056, RFC 4380 and RFC 5214 for addresses within addresses.
-
-    Args:
-        address: Of IPv4 or IPv6, as a resolver gives it; a scope (`%eth0`) is ignored.
-
-    Returns:
-        `"loopback"`, `"private"` and so on; empty for an address of the public internet.
     """
     try:
         found = ip_address(address.partition("%")[0])

@@ -114,11 +114,9 @@ class Sender:
         return attempts.answer
 
     def attempts(self, about: str, timeout: float | None = None) -> Attempts:
-        """Return the attempts of one call, for `async with`.
+        """Return the attempts of one call, for `async with`; `about` names it in messages.
 
-        Args:
-            about: The call's name in messages, for instance `"GET /pets/7"`.
-            timeout: Seconds for the whole call; those of the settings when None.
+        The seconds for the whole call are those of the settings when None.
         """
         return Attempts(self, about, timeout or self.settings.timeout)
 

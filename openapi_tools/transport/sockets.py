@@ -279,10 +279,7 @@ def trusted(settings: Settings) -> ssl.SSLContext:
     """Return the context for connections without a certificate of our own.
 
     The authorities of `certifi` are trusted and those of `ca_file`; with `trust_env` those of
-    `SSL_CERT_FILE` or `SSL_CERT_DIR` replace certifi's.
-
-    Raises:
-        CallError: A file of certificate authorities cannot be read.
+    `SSL_CERT_FILE` or `SSL_CERT_DIR` replace certifi's. CallError for an unreadable file.
     """
     try:
         return _shared(_usual(trust_env=settings.trust_env), _dated(settings.ca_file))
@@ -302,16 +299,9 @@ def client_context(
     ca_file: str | Path | None = None,
     trust_env: bool = False,
 ) -> ssl.SSLContext:
-    """Return the context for connections that present a certificate (mutual TLS).
+    """Return the context for connections that present a certificate (RFC 8446, section 4.4.2).
 
-    Spec: RFC 8446, section 4.4.2.
-
-    Args:
-        cert: PEM file with the certificate, its chain after it, and the key unless given apart.
-        key: PEM file with the private key.
-        password: Of the key.
-        ca_file: As in `Settings`.
-        trust_env: As in `Settings`.
+    The PEM file `cert` holds its chain after it, and the key unless that is given apart.
 
     Raises:
         CredentialsError: A file cannot be read, or they do not belong together.

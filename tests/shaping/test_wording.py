@@ -9,7 +9,7 @@ from profile_values import array, object_of, text, written
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.providers.definitions import PROFILES, Shape, define
-from openapi_tools.providers.wording import WORDINGS, brief, brief_tool, repeats
+from openapi_tools.shaping.wording import WORDINGS, brief, brief_tool, repeats
 
 MEMBERS = {
     "short": ("The name is not case sensitive.", "The name is not case sensitive."),
