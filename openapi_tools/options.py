@@ -333,3 +333,28 @@ def _unfit(name: str, kind: str, given: object) -> SettingsError:
 def _matches(text: str, patterns: Iterable[str]) -> bool:
     """Tell whether a text is one of the patterns or matches one; braces of paths are literal."""
     return any(text == pattern or fnmatchcase(text, pattern) for pattern in patterns)
+
+
+def member_of(context: object, name: str) -> Any:
+    """Return a member of a `Context`, or of an object or mapping like it; None without it."""
+    if isinstance(context, Mapping):
+        return context.get(name)
+    return getattr(context, name, None)
+
+
+def with_members(context: Any, **members: Any) -> Any:
+    """Return a copy of a context with other members."""
+    if context is None or isinstance(context, Mapping):
+        return {**(context or {}), **members}
+    return _Overlaid(context, members)
+
+
+class _Overlaid:
+    def __init__(self, context: Any, members: dict[str, Any]) -> None:
+        self._context = context
+        self.__dict__.update(members)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._context, name)

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.code.limits import CodeLimits
-from openapi_tools.code.program import Functions, Run, member
+from openapi_tools.code.program import Functions, Run
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import kind_of
+from openapi_tools.options import kind_of, member_of
 from openapi_tools.responses.shown_text import shorten
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool
@@ -75,8 +75,7 @@ class _CodeMode:
     def __init__(self, toolset: Any, limits: CodeLimits) -> None:
         self._toolset, self._limits = toolset, limits
         self._states: OrderedDict[Any, tuple[Any, bytes]] = OrderedDict()
-        self._paused: dict[str, tuple[str, Run, asyncio.TimerHandle]] = {}
-        self._ending: set[asyncio.Task[None]] = set()
+        self._paused: dict[str, tuple[Any, Run, asyncio.TimerHandle]] = {}
         self._runs: weakref.WeakSet[Run] = weakref.WeakSet()
 
     @cached_property
@@ -94,10 +93,11 @@ class _CodeMode:
 
     async def run(self, call: Any, context: Any) -> ToolResult:
         """Run a program, or go on with one that waited for an answer."""
-        code, resume = call.arguments["code"], member(context, "resume")
-        held = self._paused.pop(resume, None) if isinstance(resume, str) else None
-        if held is not None and held[0] == code:
-            _, run, timer = held
+        code, resume = call.arguments["code"], member_of(context, "resume")
+        key, owner = _conversation(context)
+        known = self._paused.get(resume) if isinstance(resume, str) else None
+        if known is not None and known[0] == (code, key):
+            _, run, timer = self._paused.pop(resume)
             timer.cancel()
             run.go_on(context)
         elif resume is not None:
@@ -108,54 +108,43 @@ class _CodeMode:
             return ToolResult.failed("rate_limited", busy, facts={"retryable": True})
         else:
             run = Run(self._toolset, self._functions, self._limits)
-            _, state = self._states.get(_conversation(context)[0], (None, None))
-            run.start(code, state, context)
+            run.start(code, self._states.get(key, (None, None))[1], context)
             self._runs.add(run)
         settled = await run.settled()
-        if isinstance(settled, str):
-            return self._waits(settled, code, run)
-        return self._result(settled, run, context)
-
-    def _waits(self, question: str, code: str, run: Run) -> ToolResult:
-        """Keep a program that waits for an answer, and return the question."""
-        name = secrets.token_urlsafe(24)
-        timer = asyncio.get_running_loop().call_later(_PAUSED, self._expire, name)
-        self._paused[name] = (code, run, timer)
-        return ToolResult.failed("denied", question, metadata={"run": name})
+        if isinstance(settled, str):  # a question, whose answer comes with a later request
+            name = secrets.token_urlsafe(24)
+            timer = asyncio.get_running_loop().call_later(_PAUSED, self._expire, name)
+            self._paused[name] = ((code, key), run, timer)
+            return ToolResult.failed("denied", settled, metadata={"run": name})
+        if settled.state is not None and key is not None:
+            self._keep(key, owner, settled.state)
+        return self._result(settled, run)
 
     def _expire(self, name: str) -> None:
-        _, run, _ = self._paused.pop(name)
-        ending = asyncio.ensure_future(run.end("denied", "no answer came"))
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
+        self._paused.pop(name)[1].end("denied", "no answer came")
 
-    def _result(self, outcome: Outcome, run: Run, context: Any) -> ToolResult:
-        """Keep the variables of a program, and return what is for the model."""
-        self._keep(context, outcome.state)
+    def _result(self, outcome: Outcome, run: Run) -> ToolResult:
+        """Return what of a program is for the model."""
         room, printed = self._limits.output_chars, outcome.printed
         facts = {"calls": run.count, "printed": printed}
         if outcome.kind:
             shown = {"printed": shorten(printed, room)} if printed else None
             reason = f"{outcome.reason[0].upper()}{outcome.reason[1:]}"
             return ToolResult.failed(outcome.kind, reason, metadata=facts, facts=shown)
-        large = len(outcome.value) > _PARSED
-        value = outcome.value[: room + 1] if large else json.loads(outcome.value)
+        text = outcome.value
+        value = json.loads(text) if len(text) <= _PARSED else text[: room + 1]
         if printed:
             value = printed if value is None else {"result": value, "printed": printed}
         cut = shorten(value, room)
         if cut is not value:
-            words = f"cut at {room} characters: return less, such as some members of each item"
-            run.notes.append(words)
+            run.notes.append(f"cut at {room} characters: return less, as some members of items")
         return ToolResult.ok(cut, facts, header_note="; ".join(run.notes))
 
-    def _keep(self, context: Any, state: bytes | None) -> None:
+    def _keep(self, key: Any, owner: Any, state: bytes) -> None:
         """Keep the variables of a conversation, and forget the oldest ones."""
-        key, owner = _conversation(context)
-        if state is None or key is None:
-            return
-        self._states.pop(key, None)
-        self._states[key] = (owner, state)
         held = self._states
+        held.pop(key, None)
+        held[key] = (owner, state)
         while len(held) > _CONVERSATIONS or sum(len(each) for _, each in held.values()) > _KEPT:
             held.popitem(last=False)
 
@@ -166,8 +155,8 @@ def _conversation(context: Any) -> tuple[Any, Any]:
     Calls without any context are one conversation. A context with credentials or a state of its own
     may be any user's: without a `conversation`, its programs share nothing.
     """
-    owner = member(context, "conversation")
+    owner = member_of(context, "conversation")
     if owner is not None:
         return (owner if isinstance(owner, str | int) else (id(owner),)), owner
-    is_anyones = any(member(context, name) is not None for name in ("credentials", "state"))
+    is_anyones = any(member_of(context, name) is not None for name in ("credentials", "state"))
     return (None if is_anyones else ("",)), None

@@ -7,7 +7,6 @@ import builtins
 import inspect
 import json
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.code import sandbox
@@ -15,6 +14,7 @@ from openapi_tools.code.program_text import prepared
 from openapi_tools.code.sandbox import Outcome
 from openapi_tools.errors import PendingApproval
 from openapi_tools.json_values import compact
+from openapi_tools.options import member_of, with_members
 from openapi_tools.search.stubs import python_name
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 _RESERVED = frozenset({*dir(builtins), "ApiError", "asyncio", "call", "json", "pages"})
 _WORD = re.compile(r"[^\W\d]\w*")
+_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+_TYPES |= {"array": "list[Any]", "object": "dict[str, Any]"}
 _LARGE_ANSWER = 32 * 1024
+"""Bytes of an answer from which on its conversion would keep the event loop busy."""
 _LARGE = 4096
 """Characters of a program from which on it is read in a thread."""
 
@@ -48,11 +51,28 @@ class Functions:
         """Tell whether a tool has no function of its own, so that `call` has to reach it."""
         return self.tools.get(python_name(tool.name)) is not tool
 
+    def declared(self, names: Iterable[str]) -> str:
+        """Return functions as declarations with types, which programs are checked against."""
+        lines = (f"async def {name}({_parameters(self.tools[name])}) -> Any: ..." for name in names)
+        return "\n".join(["from typing import Any, Literal", *lines])
 
-def definitions(names: Iterable[str]) -> str:
-    """Return the functions of a program as Python."""
-    one = "async def {0}(*args, **kwargs): return await __call({0!r}, args, kwargs)"
-    return "\n".join(["", *(one.format(name) for name in names)])
+
+def _parameters(tool: Any) -> str:
+    schema = tool.input_schema
+    kinds = {python_name(each): _type(node) for each, node in schema.get("properties", {}).items()}
+    needed = [*dict.fromkeys(map(python_name, schema.get("required", ())))]
+    rest = [f"{name}: {kind} = ..." for name, kind in kinds.items() if name not in needed]
+    given = [f"{name}: {kinds.get(name, 'Any')}" for name in needed]
+    return ", ".join([*given, *["*"] * bool(rest), *rest])
+
+
+def _type(node: Any) -> str:
+    """Return a type of Python that takes all values of a schema."""
+    kind = node.get("type") if isinstance(node, dict) else None
+    choices = node.get("enum", ()) if kind in ("string", "integer") else ()
+    if choices and all(isinstance(each, str | int) for each in choices):
+        return f"Literal[{', '.join(map(repr, choices))}]"
+    return _TYPES.get(kind, "Any") if isinstance(kind, str) else "Any"
 
 
 class Run:
@@ -68,12 +88,12 @@ class Run:
         self._calls: set[asyncio.Task[Any]] = set()
         self.count = self._active = self._waiting = self._asking = 0
         self._left, self._since = float(limits.seconds), 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Any = None
         self._gate, self._paused, self._answered = (asyncio.Event() for _ in range(3))
         self._question = ""
-        self._task: asyncio.Task[Outcome] | None = None
-        self.context: Any = None
-        self.ask: Any = None
+        self._task: Any = None
+        self._context: Any = None
+        self._ask: Any = None
         self.notes: list[str] = []
 
     def start(self, code: str, state: bytes | None, context: Any) -> None:
@@ -83,7 +103,10 @@ class Run:
 
     def go_on(self, context: Any) -> None:
         """Begin or go on, with the context of a request."""
-        self.context, self.ask = _CallContext(context, self), member(context, "approve")
+        self._ask = member_of(context, "approve")
+        approve = self.approve if callable(self._ask) else None
+        own: Any = {"approve": approve, "whole": True, "answer": None, "fields": None}
+        self._context = with_members(context, **own)
         self._waiting = 0
         self._paused.clear()
         self._gate.set()
@@ -93,28 +116,24 @@ class Run:
     @property
     def is_running(self) -> bool:
         """Whether its task has not ended."""
-        return self._task is not None and not self._task.done()
+        return not self._task.done()
 
     async def settled(self) -> Outcome | str:
         """Return the outcome, or the question that has to be answered before the run goes on."""
-        task: Any = self._task
         paused = asyncio.ensure_future(self._paused.wait())
         try:
-            await asyncio.wait([task, paused], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([self._task, paused], return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            await self.end("timeout", "the run was cancelled")
+            self.end("timeout", "the run was cancelled")
+            await _joined([self._task])
             raise
         finally:
             paused.cancel()
-        return task.result() if task.done() else self._question
+        return self._question if self.is_running else self._task.result()
 
-    async def end(self, kind: ErrorType, reason: str) -> None:
+    def end(self, kind: ErrorType, reason: str) -> None:
         """End the run and its calls."""
-        self._stop(kind, reason)
-        await _joined([self._task] if self._task else [])
-
-    def _stop(self, kind: ErrorType, reason: str) -> None:
-        if not self._outcome.kind and self._task is not None:
+        if not self._outcome.kind:
             self._outcome.kind, self._outcome.reason = kind, reason
             self._task.cancel()
 
@@ -123,14 +142,20 @@ class Run:
         outcome = self._outcome
         self._tick(on=True)
         try:
-            own = definitions(self._functions.used(code))
+            used = self._functions.used(code)
+            stubs = self._functions.declared(used) if used else ""
+            wrong = await sandbox.mistakes(code, stubs, self._limits) if used else []
+            if wrong:
+                outcome.kind, outcome.reason = "invalid_input", f"{'; '.join(wrong)}. Nothing ran."
+                return outcome
             text = await asyncio.to_thread(prepared, code) if len(code) > _LARGE else prepared(code)
-            await sandbox.run((own, text), self._call, self._limits, outcome, state)
+            await sandbox.run((used, text), self._call, self._limits, outcome, state)
         except asyncio.CancelledError:
             if not outcome.kind:
                 raise
         finally:
             self._tick(on=False)
+            self._timer = None
             for call in self._calls:
                 call.cancel()
             await _joined(self._calls)
@@ -142,8 +167,8 @@ class Run:
         if on:
             self._since = loop.time()
             words = f"the program took longer than {self._limits.seconds:g} s"
-            self._timer = loop.call_later(max(self._left, 0), self._stop, "timeout", words)
-        elif self._timer is not None:
+            self._timer = loop.call_later(max(self._left, 0), self.end, "timeout", words)
+        else:
             self._timer.cancel()
             self._left -= loop.time() - self._since
 
@@ -155,36 +180,40 @@ class Run:
             await self._gate.wait()
             self._active += 1
             try:
-                return await self._answer(*json.loads(text))
+                name, args, kwargs = json.loads(text)
+                return await self._answer(str(name), list(args), dict(kwargs))
             finally:
                 self._active -= 1
                 self._pause_if_quiet()
-        except _CallFailedError as error:
+        except (_CallFailedError, TypeError, ValueError) as error:
             raise RuntimeError(str(error)) from None
         finally:
             self._calls.discard(task)
 
     async def _answer(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        self._counted()
+        await self._counted()
         tool = self._functions.tools.get(name)
         name = name if tool is None or name in self._toolset else tool.name
         if kwargs.pop("__pages", False):
             return await self._pages(name, args, kwargs)
         arguments = self._bound(name, args, kwargs)
-        result = await self._toolset.call(name, arguments, context=self.context)
+        result = await self._toolset.call(name, arguments, context=self._context)
         if not result.success:
             raise _CallFailedError(result.error["message"])
-        return _crossing(result.output, compact(result.output))
+        text = compact(result.output)
+        return text if len(text) > _LARGE_ANSWER else result.output
 
     async def _pages(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> bytes:
-        """Return the items of all pages; those of a page are written before the next is asked."""
-        most, written, items, size = kwargs.pop("max_items", None), 0, [], 0
-        told: Any = {"max_items": most, "max_pages": self._limits.calls, "context": self.context}
-        pages = self._toolset.pages(name, self._bound(name, args, kwargs), **told)
+        """Return the items of all pages."""
+
+        async def count(pages: Any) -> None:
+            if not pages.reason:  # there is a next one
+                await self._counted()
+
+        told: Any = {"max_items": kwargs.pop("max_items", None), "context": self._context}
+        pages = self._toolset.pages(name, self._bound(name, args, kwargs), on_page=count, **told)
+        items, size = [], 0
         async for item in pages:
-            if pages.pages > written + 1:
-                written += 1
-                self._counted()
             items.append(compact(item))
             size += len(items[-1])
             if size > self._limits.memory_bytes // 2:
@@ -195,12 +224,12 @@ class Run:
             self.notes.append(f"pages of {name} stopped: {pages.stopped}")
         return b"[%b]" % b",".join(items)
 
-    def _counted(self) -> None:
+    async def _counted(self) -> None:
+        """Count a request; the run ends before one too many."""
         self.count += 1
         if self.count > self._limits.calls:
-            words = f"the program made more than {self._limits.calls} calls"
-            self._stop("too_large", words)
-            raise _CallFailedError(words)
+            self.end("too_large", f"the program made more than {self._limits.calls} calls")
+            await asyncio.Event().wait()  # until it is cancelled
 
     def _bound(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call by their own names."""
@@ -230,21 +259,17 @@ class Run:
         try:
             while True:
                 try:
-                    answer = self.ask(call)
+                    answer = self._ask(call)
                     return await answer if inspect.isawaitable(answer) else answer
                 except PendingApproval as error:
-                    await self._answer_to(error.reason)
+                    answered, self._question = self._answered, error.reason
+                    self._waiting += 1
+                    self._pause_if_quiet()
+                    await answered.wait()
         finally:
             self._asking -= 1
-            if not self._asking and not self._outcome.kind:
+            if not self._asking and self._timer is not None:
                 self._tick(on=True)
-
-    async def _answer_to(self, question: str) -> None:
-        """Wait for the request that answers a question."""
-        answered, self._question = self._answered, question
-        self._waiting += 1
-        self._pause_if_quiet()
-        await answered.wait()
 
     def _pause_if_quiet(self) -> None:
         if self._waiting and self._waiting == self._active:
@@ -254,35 +279,6 @@ class Run:
 
 class _CallFailedError(Exception):
     """A call that fails, in words for the program."""
-
-
-class _CallContext:
-    """The context of calls in a program: that of the run, but for approval and whole answers."""
-
-    whole = True
-    answer = fields = None
-
-    def __init__(self, context: Any, run: Run) -> None:
-        self._context = context
-        if callable(member(context, "approve")):
-            self.approve = run.approve
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if isinstance(self._context, Mapping):
-            return self._context.get(name)
-        return getattr(self._context, name, None)
-
-
-def member(context: Any, name: str) -> Any:
-    """Return a member of a context, or of a mapping like it; None without it."""
-    return context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
-
-
-def _crossing(value: Any, text: bytes) -> Any:
-    """Return a value, or its text where the package would keep the event loop busy with it."""
-    return value if len(text) < _LARGE_ANSWER and value is not None else text
 
 
 async def _joined(tasks: Iterable[asyncio.Task[Any]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
-from dataclasses import dataclass
+from keyword import kwlist
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,26 +13,12 @@ if TYPE_CHECKING:
 
     Edit = tuple[tuple[int, int], int, str]
     """A place (row, column), a number of characters there, and the text in their place."""
-    Placed = list[tuple[TokenInfo, int]]
-    """Tokens, each with the number of brackets around it."""
+    Line = list[tuple[TokenInfo, int]]
+    """The tokens of a logical line, each with the number of brackets around it."""
 
-_BLOCKS = frozenset(
-    {"async", "case", "class", "def", "elif", "else", "except", "finally", "for", "if", "match"}
-    | {"try", "while", "with"}
-)
-_WORDS = frozenset({"assert", "break", "continue", "del", "from", "global", "import", "nonlocal"})
-_NOT_VALUES = (_BLOCKS - {"case", "match"}) | _WORDS | {"@", "pass", "raise", "return"}
+_NOT_VALUES = {"@", *kwlist} - {"False", "None", "True", "await", "lambda", "not"}
 _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", "|=", "&=", "^=", ":"})
-_BLANK = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER})
-
-
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    """A statement, or the head of a block; `is_top` outside of all blocks."""
-
-    tokens: Placed
-    is_top: bool
-    in_function: bool
+_BLANK = {tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT}
 
 
 def prepared(code: str) -> str:
@@ -43,21 +29,21 @@ def prepared(code: str) -> str:
     """
     code = code.replace("\r\n", "\n")
     try:
-        placed = list(_placed(tokenize.generate_tokens(io.StringIO(code).readline)))
+        lines = list(_lines(tokenize.generate_tokens(io.StringIO(code).readline)))
     except (tokenize.TokenError, SyntaxError):
         return code
-    statements = list(_statements(placed))
-    edits = [*_loops(placed), *(edit for each in statements for edit in _returned(each))]
-    edits += _last(statements[-1]) if statements else []
-    lines = code.split("\n")
+    edits = [*_returns(lines), *(edit for line in lines for edit in _loops(line))]
+    edits += _last(lines[-1]) if lines else []
+    rows = code.split("\n")
     for (row, column), size, text in sorted(edits, reverse=True):
-        line = lines[row - 1]
-        lines[row - 1] = line[:column] + text + line[column + size :]
-    return "\n".join(lines)
+        old = rows[row - 1]
+        rows[row - 1] = old[:column] + text + old[column + size :]
+    return "\n".join(rows)
 
 
-def _placed(tokens: Iterable[TokenInfo]) -> Iterator[tuple[TokenInfo, int]]:
-    """Yield tokens with the number of brackets around them; the colon of a lambda has one more."""
+def _lines(tokens: Iterable[TokenInfo]) -> Iterator[Line]:
+    """Yield the logical lines; the colon of a lambda counts as inside of brackets."""
+    line: Line = []
     depth, lambdas = 0, list[int]()
     for token in tokens:
         text = token.string if token.type in (tokenize.OP, tokenize.NAME) else ""
@@ -67,78 +53,66 @@ def _placed(tokens: Iterable[TokenInfo]) -> Iterator[tuple[TokenInfo, int]]:
         is_own = text == ":" and bool(lambdas) and lambdas[-1] == depth
         if is_own:
             lambdas.pop()
-        yield token, depth + is_own
+        if token.type not in _BLANK and token.type != tokenize.NEWLINE:
+            line.append((token, depth + is_own))
+        elif token.type == tokenize.NEWLINE and line:
+            yield line
+            line = []
         depth += text in ("(", "[", "{")
 
 
-def _statements(placed: Placed) -> Iterator[_Statement]:
-    """Yield the statements of a program in their order."""
-    blocks: list[bool] = []  # around a line, and whether each is a function's
-    heads: list[bool] = []  # of the same kind, of the blocks that begin on the line
-    held: Placed = []
-    begins = True
-    for token, depth in placed:
-        if token.type == tokenize.INDENT:
-            blocks.append(any(heads))
-        elif token.type == tokenize.DEDENT:
-            blocks.pop()
-        elif token.type not in _BLANK:
-            heads, begins = ([], False) if begins else (heads, False)
-            is_head = depth == 0 and token.string == ":" and _word(held) in _BLOCKS
-            begins = token.type == tokenize.NEWLINE
-            if not (is_head or begins or (depth == 0 and token.string == ";")):
-                held.append((token, depth))
-                continue
-            if held:
-                yield _Statement(held, not (blocks or heads), any(blocks) or any(heads))
-            if is_head:
-                words = {each.string for each, _ in held[:2]}
-                heads = [*heads, not words.isdisjoint(("class", "def"))]
-            held = []
+def _returns(lines: list[Line]) -> Iterator[Edit]:
+    """Yield the edits that keep the value of each `return` outside of functions."""
+    functions: list[int] = []  # the columns of those around a line
+    for line in lines:
+        column = line[0][0].start[1]
+        functions = [each for each in functions if each < column]
+        if not {token.string for token, _ in line[:2]}.isdisjoint(("class", "def")):
+            functions.append(column)
+        for place, (token, _) in enumerate(line):
+            if token.string == "return" and not functions:
+                value = _until(line, place + 1, 0, (";",))
+                if value > place + 1:
+                    yield token.start, len("return"), "__value = ("
+                    yield line[value - 1][0].end, 0, "); return"
 
 
-def _word(held: Placed) -> str:
-    return held[0][0].string if held else ""
-
-
-def _returned(statement: _Statement) -> Iterator[Edit]:
-    """Yield the edits that keep the value of a `return` outside of functions."""
-    tokens = statement.tokens
-    if not statement.in_function and _word(tokens) == "return" and len(tokens) > 1:
-        yield tokens[0][0].start, len("return"), "__value = ("
-        yield tokens[-1][0].end, 0, "); return"
-
-
-def _last(statement: _Statement) -> Iterator[Edit]:
+def _last(line: Line) -> Iterator[Edit]:
     """Yield the edits that keep the value of the last statement, or of its `result`."""
-    tokens = statement.tokens
-    if not statement.is_top or _word(tokens) in _NOT_VALUES:
+    line = line[:-1] if line[-1][0].string == ";" else line
+    splits = (
+        place + 1 for place, (token, depth) in enumerate(line) if (token.string, depth) == (";", 0)
+    )
+    statement = line[max(splits, default=0) :]
+    first = line[0][0]
+    if first.start[1] or {first.string, statement[0][0].string} & _NOT_VALUES:
         return
-    assigns = [each.string for each, depth in tokens if depth == 0 and each.string in _ASSIGNS]
-    if not assigns:
-        yield tokens[0][0].start, 0, "__value = ("
-        yield tokens[-1][0].end, 0, ")"
-    elif _word(tokens) == "result" and tokens[1][0].string in _ASSIGNS:
-        yield tokens[-1][0].end, 0, "; __value = result"
+    if not any(depth == 0 and token.string in _ASSIGNS for token, depth in statement):
+        yield statement[0][0].start, 0, "__value = ("
+        yield statement[-1][0].end, 0, ")"
+    elif statement[0][0].string == "result" and statement[1][0].string in _ASSIGNS:
+        yield statement[-1][0].end, 0, "; __value = result"
 
 
-def _loops(placed: Placed) -> Iterator[Edit]:
+def _loops(line: Line) -> Iterator[Edit]:
     """Yield the edits of each `async for`."""
-    for place, (token, depth) in enumerate(placed[:-1]):
-        if (token.string, placed[place + 1][0].string) != ("async", "for"):
+    for place in range(len(line) - 1):
+        (token, depth), (follower, _) = line[place : place + 2]
+        if (token.string, follower.string) != ("async", "for"):
             continue
-        after = range(place + 2, len(placed))
-        start = next((i for i in after if placed[i][1] == depth and placed[i][0].string == "in"), 0)
-        ends = (i for i in range(start + 1, len(placed)) if _ends_loop(*placed[i], depth))
-        end = next(ends, 0)
-        if start and end:
-            follower = placed[place + 1][0].start
-            same = follower[0] == token.start[0]
-            yield token.start, follower[1] - token.start[1] if same else len("async"), ""
-            yield placed[start][0].end, 0, " await ("
-            yield placed[end - 1][0].end, 0, ")"
+        start = _until(line, place + 2, depth, ("in",))
+        end = _until(line, start + 1, depth, (":", "async", "for", "if"))
+        if end > start + 1:
+            same = follower.start[0] == token.start[0]
+            yield token.start, follower.start[1] - token.start[1] if same else len("async"), ""
+            yield line[start][0].end, 0, " await ("
+            yield line[end - 1][0].end, 0, ")"
 
 
-def _ends_loop(token: TokenInfo, depth: int, around: int) -> bool:
-    """Tell whether a token comes behind the iterable of a loop."""
-    return depth < around or (depth == around and token.string in (":", "async", "for", "if"))
+def _until(line: Line, start: int, around: int, words: tuple[str, ...]) -> int:
+    """Return the place of the next of some words at a depth, or where its brackets end."""
+    for place in range(start, len(line)):
+        token, depth = line[place]
+        if depth < around or (depth == around and token.string in words):
+            return place
+    return len(line)

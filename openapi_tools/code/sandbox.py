@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from openapi_tools.code.limits import CodeLimits
     from openapi_tools.errors import ErrorType
@@ -39,11 +39,11 @@ _PRINTED = 1024 * 1024
 """Bytes of prints; more end the program."""
 _KEPT = 32 * 1024 * 1024
 """Bytes of variables that are kept for the next program."""
-_WAITS = 1000
-"""Names that are looked up, and pauses, beside the calls."""
+_PAUSES = 1000
 _SHOWN = 2000
 _HUGE = re.compile(r"[0-9]{309}")
-_STOP = "\n__stop: int = ''"
+_MISTAKES = 5
+_UNSURE = re.compile(r" \| |None|Unknown|Any")
 _RULES = frozenset(
     {"invalid-argument-type", "missing-argument", "unknown-argument"}
     | {"too-many-positional-arguments", "parameter-already-assigned"}
@@ -79,39 +79,34 @@ def __fault(value, place):
         value, place, above = waiting.pop()
         if value is None or isinstance(value, (bool, str)):
             continue
-        if isinstance(value, int):
-            if abs(value) >= 10 ** 308:
+        if isinstance(value, (int, float)):
+            if isinstance(value, int) and abs(value) >= 10 ** 308:
                 return place + " is a number with more than 308 digits"
-        elif isinstance(value, float):
             if not -1.8e308 < value < 1.8e308:
                 return place + " is " + str(value) + ", which JSON does not have"
         elif not isinstance(value, (list, tuple, dict)):
-            kind = type(value).__name__
-            return place + " is of type " + kind + ", which JSON does not have; convert it"
+            return f"{place} is of type {type(value).__name__}, which is not JSON; convert it"
         elif id(value) in above:
             return place + " holds itself"
         elif len(above) == 100:
             return place[:80] + "... is nested deeper than 100"
         else:
-            named = isinstance(value, dict)
-            for key, item in value.items() if named else enumerate(value):
-                if named and not isinstance(key, (str, int, float, type(None))):
-                    return place + " has a key of type " + type(key).__name__ + "; use a text"
-                waiting.append((item, place + "[" + repr(key) + "]", above + [id(value)]))
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+                if not isinstance(key, (str, int, float, type(None))):
+                    return f"{place} has a key of type {type(key).__name__}; use a text"
+                waiting.append((item, f"{place}[{key!r}]", above + [id(value)]))
     return ""
 """
 
 
+_FUNCTION = "async def {0}(*args, **kwargs): return await __call({0!r}, args, kwargs)"
+
+
 @dataclass(slots=True)
 class Outcome:
-    """The end of a program.
+    """The end of a program: its value as JSON text, or the kind and the reason of its failure.
 
-    Attributes:
-        value: What the program returned, as JSON text; empty after a failure.
-        printed: Its prints.
-        state: Its variables, for the next program; None where they cannot be kept.
-        kind: Of the failure; None without one.
-        reason: Of the failure, with its line.
+    The `state` are its variables, for the next program; None where they cannot be kept.
     """
 
     value: str = ""
@@ -122,7 +117,7 @@ class Outcome:
 
 
 async def run(
-    texts: tuple[str, str],
+    program: tuple[Iterable[str], str],
     host: Callable[[str], Awaitable[Any]],
     limits: CodeLimits,
     outcome: Outcome,
@@ -131,23 +126,25 @@ async def run(
     """Run a program to its outcome; nothing is raised but cancellation.
 
     Args:
-        texts: Definitions of the functions that it uses, and the program, which leaves its value in
-            the variable `__value`.
-        host: Called with `[name, args, kwargs]` as JSON text for each call; returns a JSON value,
-            which a large one is as bytes, or raises an exception with a message for the program.
+        program: The names of its functions, and its text, which leaves the value in `__value`.
+        host: Makes a call, given as `[name, args, kwargs]` in JSON; returns a JSON value, a large
+            one as bytes, or raises an exception with a message for the program.
         limits: Of the run.
         outcome: Is filled in.
         state: Variables of an earlier program, which this process has made.
     """
-    printed, (functions, code) = CollectString(_PRINTED), texts
-    sandbox = AsyncMonty(max_processes=1, request_timeout=None)
+    printed, (names, code) = CollectString(_PRINTED), program
+    lines = ["" if state else _PRELUDE, *map(_FUNCTION.format, names), "__value = None"]
+    told: Any = {"external_lookup": {"__host": host}, "print_callback": printed}
     try:
-        async with sandbox as pool, pool.checkout(limits=_limits(limits)) as session:
+        async with (
+            AsyncMonty(max_processes=1) as pool,
+            pool.checkout(limits=_limits(limits)) as session,
+        ):
             if state is not None:
                 await session.load_session(state)
-            await session.feed_run(("" if state else _PRELUDE) + functions + "\n__value = None")
+            await session.feed_run("\n".join(lines))
             try:
-                told: Any = {"external_lookup": {"__host": host}, "print_callback": printed}
                 await session.feed_run(code, **told)
                 outcome.value = await session.feed_run("__text(__value)")
                 if _HUGE.search(outcome.value):
@@ -155,18 +152,15 @@ async def run(
                     outcome.value = f"!{fault}" if fault else outcome.value
             except (MontyRuntimeError, MontySyntaxError) as error:
                 outcome.kind, outcome.reason = _failure(error)
-            if outcome.kind in (None, "invalid_input"):
-                state = await session.dump()
-                outcome.state = state if len(state) <= _KEPT else None
-    except MontyCrashedError:
-        outcome.kind, outcome.reason = "protocol", "the sandbox ended unexpectedly"
+            if outcome.kind in (None, "invalid_input"):  # else the variables may be damaged
+                dumped = await session.dump()
+                outcome.state = dumped if len(dumped) <= _KEPT else None
     except MontyError as error:
         outcome.kind, outcome.reason = _failure(error)
     finally:
         outcome.printed = printed.output
     if outcome.value.startswith("!"):
-        reason = f"{outcome.value[1:_SHOWN]}. Return JSON."
-        outcome.value, outcome.kind, outcome.reason = "", "invalid_input", reason
+        outcome.kind, outcome.reason = "invalid_input", f"{outcome.value[1:_SHOWN]}. Return JSON."
     if outcome.kind == "too_large" and len(outcome.printed) > _PRINTED // 2:
         outcome.reason = "the program printed too much"
 
@@ -174,29 +168,31 @@ async def run(
 async def mistakes(code: str, stubs: str, limits: CodeLimits) -> list[str]:
     """Return the calls in a program whose arguments do not fit, without running it."""
     checked: Any = {"type_check": True, "type_check_stubs": stubs, "type_check_format": "json"}
-    sandbox = AsyncMonty(max_processes=1, request_timeout=limits.seconds)
+    checked["limits"] = _limits(limits)
     try:
-        async with sandbox as pool, pool.checkout(limits=_limits(limits), **checked) as session:
-            await session.feed_run(code + _STOP)  # whose last line is never right
+        async with AsyncMonty(max_processes=1) as pool, pool.checkout(**checked) as session:
+            # The last line never fits, so that nothing runs.
+            await session.feed_run(code + "\n__stop: int = ''", print_callback=CollectString())
     except MontyTypingError as error:
-        found, lines = json.loads(error.display()), code.split("\n")
-        return [text for each in found if (text := _mistake(each, lines))]
+        found = (_mistake(each, code.split("\n")) for each in json.loads(error.display()))
+        return [*filter(None, found)][:_MISTAKES]
     except MontyError:
         pass  # the run says it better
     return []
 
 
 def _mistake(found: dict[str, Any], lines: list[str]) -> str:
-    """Return a mistake in words; empty for one that the call itself has to tell."""
+    """Return a mistake in words; empty for one that is not sure, or not about a function's call."""
     row, column = found["location"]["row"], found["location"]["column"]
-    message = str(found["message"]).replace("`", "")
-    given = message.rpartition("found ")[2]
-    is_open = lines[row - 1 : row] and lines[row - 1][column - 1 :].startswith("*")
-    is_sure = not is_open and not any(word in given for word in (" | ", "None", "Unknown", "Any"))
-    is_known = found["code"] in _RULES and re.search(r"\b(?:of|to) function \w", message)
-    if not is_known or (found["code"] == "invalid-argument-type" and not is_sure):
+    message = str(found["message"]).replace("`", "")[:_SHOWN]
+    end = found["end_location"]["column"] if found["end_location"]["row"] == row else None
+    source = "".join(lines[row - 1 : row])[column - 1 : end and end - 1]
+    is_call = found["code"] in _RULES and re.search(r"\b(?:of|to) function \w", message)
+    given = message.rpartition("found ")[2] if "Expected " in message else "Literal["
+    is_sure = given.startswith("Literal[") or "Literal[" not in message
+    if not is_call or not is_sure or source.startswith("*") or _UNSURE.search(given):
         return ""
-    return f"line {row}: {message[:300]}"
+    return f"line {row}: {source[:100]}: {message}"
 
 
 def _limits(limits: CodeLimits) -> Any:
@@ -204,7 +200,7 @@ def _limits(limits: CodeLimits) -> Any:
         "max_feed_duration_secs": float(limits.cpu_seconds),
         "max_memory": int(limits.memory_bytes),
         "max_recursion_depth": int(limits.recursion),
-        "max_suspensions": 2 * int(limits.calls) + _WAITS,
+        "max_suspensions": 2 * int(limits.calls) + _PAUSES,
         "max_total_sleep_secs": float(limits.seconds),
     }
 
@@ -213,12 +209,13 @@ def _failure(error: MontyError) -> tuple[ErrorType, str]:
     """Return the kind and the words of a failure, with the line of the program."""
     inner = error.exception()
     text = str(inner)[:_SHOWN]
-    kind: ErrorType = "invalid_input"
+    if isinstance(error, MontyCrashedError):
+        return "protocol", "the sandbox ended unexpectedly"
     if isinstance(inner, TimeoutError) and "limit exceeded" in text:
-        return "timeout", f"the program computed too long: {text}"
+        return "timeout", f"the program took too long: {text}"
     if isinstance(inner, MemoryError):
         return "too_large", f"the program took too much memory: {text}"
     frames = error.traceback() if isinstance(error, MontyRuntimeError | MontySyntaxError) else []
     own = [frame.line for frame in frames if frame.filename == frames[0].filename]
     place = f"line {own[-1]}: " if own else ""
-    return kind, f"{place}{type(inner).__name__}: {text}"
+    return "invalid_input", f"{place}{type(inner).__name__}: {text}"

@@ -19,13 +19,13 @@ from pydantic import PrivateAttr, model_serializer
 import openapi_tools
 from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.errors import CredentialsError, DeniedError, InputError, SettingsError
-from openapi_tools.options import members_of
+from openapi_tools.options import member_of, members_of, with_members
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import ToolResult, contents_of
 from openapi_tools.tools.guardrails import question_of, settled
 from openapi_tools.tools.packages import check_selected, options_of
 from openapi_tools.tools.pipeline import call_id_in
-from openapi_tools.tools.tool_call import Context, ToolCall, member_of, read_call, with_members
+from openapi_tools.tools.tool_call import Context, ToolCall, read_call
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.errors import InputError, OpenAPIToolsError
+from openapi_tools.options import member_of
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.guardrails import approved, rule_of
-from openapi_tools.tools.tool_call import context_for, member_of, read_call
+from openapi_tools.tools.tool_call import context_for, read_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,13 +16,14 @@ from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, DeniedError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import is_safe
 from openapi_tools.model import AnswerShape
+from openapi_tools.options import member_of
 from openapi_tools.redaction import excerpt, hide
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.requests.request_parts import Preview, preview_of, with_own_path
 from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.guardrails import asked
-from openapi_tools.tools.tool_call import PLAIN, Context, PerCall, member_of
+from openapi_tools.tools.tool_call import PLAIN, Context, PerCall
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import timed_out
 from openapi_tools.validation.engine import is_large

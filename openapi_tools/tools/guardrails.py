@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
+from openapi_tools.options import member_of, with_members
 from openapi_tools.result import ToolResult
-from openapi_tools.tools.tool_call import ToolCall, member_of, with_members
+from openapi_tools.tools.tool_call import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

@@ -163,13 +163,6 @@ PLAIN = PerCall()
 """The options of a call with arguments and context only."""
 
 
-def member_of(context: object, name: str) -> Any:
-    """Return a member of a `Context`, or of an object or mapping like it; None without it."""
-    if isinstance(context, Mapping):
-        return context.get(name)
-    return getattr(context, name, None)
-
-
 async def context_for(source: Any, *facts: Any) -> Any:
     """Return the context of a call in a coordinator, whose own context `facts` may hold.
 
@@ -180,21 +173,3 @@ async def context_for(source: Any, *facts: Any) -> Any:
         return Context(state=facts[0]) if facts else None
     given = source(*facts) if callable(source) else source
     return await given if inspect.isawaitable(given) else given
-
-
-def with_members(context: Any, **members: Any) -> Any:
-    """Return a copy of a context with other members."""
-    if context is None or isinstance(context, Mapping):
-        return {**(context or {}), **members}
-    return _Overlaid(context, members)
-
-
-class _Overlaid:
-    def __init__(self, context: Any, members: dict[str, Any]) -> None:
-        self._context = context
-        self.__dict__.update(members)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._context, name)

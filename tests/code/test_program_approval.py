@@ -92,11 +92,18 @@ async def test_nothing_is_run_for_a_wrong_name_of_a_run_or_another_program():
     name = first.metadata["run"]
     unknown = await ran(code, WRITES, approve=lambda _: True, resume=name + "x")
     other = await ran(code, "1", approve=lambda _: True, resume=name)
+    other_user = {"approve": lambda _: True, "resume": name, "conversation": "b"}
+    foreign = await code.call("run_code", {"code": WRITES}, context=other_user)
+    before = sent(shop)
+    done = await ran(code, WRITES, approve=lambda _: True, resume=name)
     again = await ran(code, WRITES, approve=lambda _: True, resume=name)
 
-    assert [each.error["type"] for each in (unknown, other, again)] == ["denied"] * 3
+    refused = (unknown, other, foreign, again)
+    assert [each.error["type"] for each in refused] == ["denied"] * 4
     assert "none of it was repeated" in again.output
-    assert shop.requests == []
+    assert before == []
+    assert done.output == OUTPUT
+    assert len(sent(shop)) == 3
 
 
 async def test_no_call_begins_while_a_program_waits():

@@ -22,8 +22,8 @@ from openapi_tools import (
     ToolResult,
     require_approval,
 )
+from openapi_tools.options import with_members
 from openapi_tools.tools.guardrails import question_of
-from openapi_tools.tools.tool_call import with_members
 
 PET = {
     "type": "object",
