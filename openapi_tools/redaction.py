@@ -19,13 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import (
-    CallError,
-    DocumentError,
-    InputError,
-    NotPicklableError,
-    OpenAPIToolsError,
-)
+from openapi_tools import errors
 from openapi_tools.forks import ForkLock
 from openapi_tools.http_rules import names_credential
 
@@ -70,7 +64,7 @@ class Secret:
         return hash(self.reveal())
 
     def __reduce__(self) -> Any:
-        raise NotPicklableError("a secret is not pickled; give it again where it is needed.")
+        raise errors.NotPicklableError("a secret is not pickled; give it again where it is needed.")
 
 
 @dataclass(repr=False, eq=False, slots=True, weakref_slot=True)
@@ -162,11 +156,11 @@ def excerpt(text: str, most: int) -> str:
 def hide(error: BaseException, redactor: Redactor) -> None:
     """Mask secrets in an exception's texts."""
     error.args = tuple(redactor.data(part) for part in error.args)
-    if isinstance(error, OpenAPIToolsError):
+    if isinstance(error, errors.OpenAPIToolsError):
         error.reason = redactor.text(error.reason)
-    if isinstance(error, DocumentError | InputError):
+    if isinstance(error, errors.DocumentError | errors.InputError):
         error.pointer = redactor.text(error.pointer)
-    if isinstance(error, CallError):
+    if isinstance(error, errors.CallError):
         error.facts = redactor.data(error.facts)
 
 

@@ -78,10 +78,8 @@ def call(
 def mocked(base_url: str | None, loaded: list[Toolset], problems: list[str]) -> dict[str, Any]:
     """Return settings and a client, for calls that the document itself answers.
 
-    Args:
-        base_url: The server that the calls are for, if one is given.
-        loaded: Its first toolset is the one that the calls are of, when one is made.
-        problems: Gets the errors of requests.
+    The first of `loaded` is the toolset that the calls are of, when one is made; `problems` gets
+    the errors of requests. The calls are for the server `base_url`, if one is given.
     """
     from openapi_tools.testing.mock import mock_client
 

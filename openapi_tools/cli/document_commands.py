@@ -300,13 +300,9 @@ def _server(toolset: Toolset) -> str:
 def configuration_text(
     source: str, tools: Iterable[Any], schemes: Mapping[str, Any], server: str
 ) -> str:
-    """Return a commented configuration file.
+    """Return a commented configuration file for a document's tools and security schemes.
 
-    Args:
-        source: The document, as the file is to name it.
-        tools: The document's tools.
-        schemes: Its security schemes.
-        server: The URL of its first server; empty without one.
+    The `source` is as the file is to name it; the URL of the first server may be empty.
     """
     listed = list(tools)
     parts = [

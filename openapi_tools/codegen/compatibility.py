@@ -36,11 +36,9 @@ _MOST_REFERENCES = 100
 class Difference(NamedTuple):
     """One difference between two schemas or operations.
 
-    Attributes:
-        place: JSON Pointer into the input, for instance `/limit`; `*` is any item or property.
-        what: What differs, for instance `maximum`, or what happened, for instance `is new`.
-        breaking: A valid input may be refused for it.
-        before: The old value, and `after` the new one; `MISSING` where there is none to be shown.
+    Its `place` is a JSON Pointer into the input, for instance `/limit`; `*` is any item or
+    property. `what` differs, for instance `maximum`, or happened, for instance `is new`. The old
+    and the new value are `MISSING` where there is none to be shown.
     """
 
     place: str

@@ -54,18 +54,11 @@ _DAMAGED = (
 
 
 class Label(NamedTuple):
-    """The document that a file was made of.
+    """The document that a file was made of; hashes are SHA-256, hexadecimal.
 
-    Attributes:
-        source: For listings: a path or a bare URL; empty for text and bytes.
-        stamp: Size, times and inode of a document's file.
-        digest: SHA-256 of the document's bytes, hexadecimal; `length` counts them.
-        tools: How many tools it has.
-        kept: When it was read; seconds since 1970.
-        uri: Base of relative references, without user, password and query.
-        place: SHA-256 of that base with its query, hexadecimal.
-        public: It was fetched from a public address.
-        etag: The server's name for this version; `modified` is the server's date of it.
+    For listings the source is a path or a bare URL, empty for text and bytes. The stamp is size,
+    times and inode of a document's file, `digest` that of its bytes. Relative references have the
+    base `uri`, without user, password and query; `place` is the hash of it with its query.
     """
 
     source: str = ""

@@ -65,17 +65,10 @@ class Fetcher:
 
     Credentials go to the origins that the settings name for them. Where these name none, they go to
     the origin of the entry document's URL, once its server asks for them or the document says that
-    its API is there.
+    its API is there. It sends in `loop` of another thread, where the client's connections belong,
+    or in one of its own. `digest` is that of a document which may have to be fetched again.
 
-    Attributes:
-        loop: An event loop in another thread to send in, where the client's connections belong;
-            None for a loop of its own.
-        warnings: What went wrong without ending the load.
-        digest: SHA-256 of the cached entry document, which may have to be fetched again.
-
-    Raises:
-        SourceError: The URL cannot be used.
-        CredentialsError: A credential does not fit the scheme that comes with it.
+    Raises: SourceError for an unusable URL, CredentialsError for a credential that does not fit.
     """
 
     def __init__(

@@ -9,15 +9,7 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.json_values import (
-    ONE_SCHEMA,
-    SCHEMA_LISTS,
-    SCHEMA_MAPS,
-    TYPES,
-    as_boolean,
-    is_text,
-    is_true,
-)
+from openapi_tools import json_values
 from openapi_tools.visible_text import visible, visible_in
 
 if TYPE_CHECKING:
@@ -30,9 +22,9 @@ MAX_LABEL: Final = 1_024
 MAX_ENUM: Final = 32_768
 """Characters; a longer enum is left to the server, and the description says so."""
 
-ONE: Final = ONE_SCHEMA | {"contentSchema"}
-LISTS: Final = SCHEMA_LISTS
-MAPS: Final = SCHEMA_MAPS - {"$defs", "definitions"}
+ONE: Final = json_values.ONE_SCHEMA | {"contentSchema"}
+LISTS: Final = json_values.SCHEMA_LISTS
+MAPS: Final = json_values.SCHEMA_MAPS - {"$defs", "definitions"}
 HOLDING: Final = ONE | LISTS | MAPS
 """The keywords of a Schema Object that hold schemas: one, a list or a map of them."""
 
@@ -100,7 +92,7 @@ def _count(value: Any) -> Any:
 
 
 def _boolean(value: Any) -> Any:
-    found = as_boolean(value)
+    found = json_values.as_boolean(value)
     return ABSENT if found is None else found
 
 
@@ -118,7 +110,7 @@ def _dependent(value: Any) -> Any:
 
 
 def _are_texts(values: list[Any]) -> bool:
-    return _STR.issuperset(map(type, values)) or all(map(is_text, values))
+    return _STR.issuperset(map(type, values)) or all(map(json_values.is_text, values))
 
 
 READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -140,7 +132,7 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("minimum", "maximum", "multipleOf"), _number),
     **dict.fromkeys(
         ("exclusiveMinimum", "exclusiveMaximum"),
-        lambda value: _number(value) if as_boolean(value) is None else value,
+        lambda value: _number(value) if json_values.as_boolean(value) is None else value,
     ),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _count),
     **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _count),
@@ -152,10 +144,10 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 def is_readable(key: str, value: Any) -> bool:
     """Tell whether a schema keeps a member; members that no version has count as kept."""
     if key in NULLABLE:
-        return as_boolean(value) is not None
+        return json_values.as_boolean(value) is not None
     if key in ONE:
         is_tuple = key == "items" and isinstance(value, list)
-        return is_tuple or isinstance(value, dict) or as_boolean(value) is not None
+        return is_tuple or isinstance(value, dict) or json_values.as_boolean(value) is not None
     if key in HOLDING:
         return isinstance(value, dict if key in MAPS else list)
     return key not in READERS or READERS[key](value) is not ABSENT
@@ -182,7 +174,7 @@ def modernise(out: dict[str, Any]) -> None:
         out.setdefault("examples", [example])
     if "oneOf" in out:
         _one_of(out)
-    if "type" in out and not (out["type"].__class__ is str and out["type"] in TYPES):
+    if "type" in out and not (out["type"].__class__ is str and out["type"] in json_values.TYPES):
         _known_type(out)
     if "multipleOf" in out and out["multipleOf"] <= 0:
         del out["multipleOf"]
@@ -202,7 +194,7 @@ def _describe(out: dict[str, Any], note: str) -> None:
 def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
     # A boolean up to OpenAPI 3.0.
     if exclusive in out and _number(out[exclusive]) is ABSENT:
-        strict = is_true(out.pop(exclusive))
+        strict = json_values.is_true(out.pop(exclusive))
         if strict and bound in out:
             out[exclusive] = out.pop(bound)
 
@@ -230,7 +222,7 @@ def _required(out: dict[str, Any]) -> None:
 def _known_type(out: dict[str, Any]) -> None:
     """Drop types that JSON Schema does not have (`file`, `any`, `float`)."""
     declared = out["type"] if isinstance(out["type"], list) else [out["type"]]
-    known = [name for name in dict.fromkeys(map(str, declared)) if name in TYPES]
+    known = [name for name in dict.fromkeys(map(str, declared)) if name in json_values.TYPES]
     if not known or len(known) < len(declared) == len(set(map(str, declared))):
         del out["type"]
     elif isinstance(out["type"], list):
@@ -239,7 +231,9 @@ def _known_type(out: dict[str, Any]) -> None:
 
 def is_nullable(node: Mapping[str, Any]) -> bool:
     """Tell whether a Schema Object of 3.0 (or 2.0, as an extension) also takes null."""
-    return not NULLABLE.isdisjoint(node) and any(is_true(node.get(key)) for key in NULLABLE)
+    return not NULLABLE.isdisjoint(node) and any(
+        json_values.is_true(node.get(key)) for key in NULLABLE
+    )
 
 
 def nullable(out: dict[str, Any]) -> dict[str, Any]:

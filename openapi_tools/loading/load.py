@@ -10,13 +10,7 @@ from importlib.util import find_spec
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.errors import (
-    CallError,
-    DocumentError,
-    OpenAPIToolsError,
-    SettingsError,
-    bare,
-)
+from openapi_tools import errors
 from openapi_tools.loading.loaded_tool import (
     Facts,
     LoadedTool,
@@ -96,10 +90,10 @@ def load_tools(
     try:
         given = Given(source, settings, credentials, overlays)
         return _loaded(given, select, client, config, strict=strict)
-    except OpenAPIToolsError as error:
+    except errors.OpenAPIToolsError as error:
         # A traceback of this frame shows no secret.
         source, credentials, overlays, given = "", None, (), NOTHING_GIVEN
-        raise bare(error)  # noqa: B904 -- the same one
+        raise errors.bare(error)  # noqa: B904 -- the same one
 
 
 def _loaded(
@@ -173,7 +167,7 @@ def configured(config: Any, given: Given) -> tuple[ConfigFile | None, Given]:
         file = read_configuration(config)
         given = Given(*file.under(*given))
     if given.source is None:
-        raise SettingsError("source: give a document, or a configuration that names one.")
+        raise errors.SettingsError("source: give a document, or a configuration that names one.")
     return file, given
 
 
@@ -205,7 +199,7 @@ def _through_cache(
             facts.tools, None, facts.skipped, lambda: facts.warnings, lambda: facts.counts
         )
         return tools_of(document, remarks=remarks, operations=known, index=found.beside, **more)
-    except DocumentError:  # only valid documents are cached: this copy was changed on disk
+    except errors.DocumentError:  # only valid documents are cached: this copy was changed on disk
         document, remarks = read_document(
             source, settings, duplicates=False, fetcher=fetcher, overlays=overlays
         )
@@ -257,9 +251,9 @@ async def aload_tools(
 
     try:
         return await asyncio.to_thread(load)
-    except OpenAPIToolsError as error:
+    except errors.OpenAPIToolsError as error:
         source, credentials, overlays = "", None, ()  # what a traceback of this frame would show
-        raise bare(error)  # noqa: B904 -- the same one
+        raise errors.bare(error)  # noqa: B904 -- the same one
 
 
 def read_document(
@@ -305,7 +299,7 @@ def _personal(
         return None
     try:
         return _parsed(found, document.settings, fetcher, overlays, duplicates=duplicates)
-    except DocumentError as error:
+    except errors.DocumentError as error:
         fetcher.warn(error.reason)
         return None
 
@@ -363,7 +357,7 @@ def _others(
     if not found.tools and not found.skipped:
         yield f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."
     if has_credentials or session.client_brings:
-        with contextlib.suppress(CallError):  # it has no usable server
+        with contextlib.suppress(errors.CallError):  # it has no usable server
             if not (bounds := session.home()).inside:
                 yield bounds.refusal()
     for name, word in key_prefixes(document).items() if has_credentials else ():

@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import SCHEMA_MAPS, pointer
-from openapi_tools.loading.plain_data import (
-    MAX_NODES,
-    NOT_FINITE,
-    TOO_DEEP,
-    TOO_LONG,
-    TOO_MANY,
-    plain,
-)
+from openapi_tools.loading import plain_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,8 +55,8 @@ _PLACE = re.compile(r"(.+) at line (\d+) column (\d+)", re.DOTALL)
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]")
 _WORDS = {
     "EOF": "the text ends too early",
-    "recursion limit": TOO_DEEP,
-    "number out of range": TOO_LONG,
+    "recursion limit": plain_data.TOO_DEEP,
+    "number out of range": plain_data.TOO_LONG,
     "lone leading surrogate": "half of a surrogate pair",
     "unexpected end of hex escape": "half of a surrogate pair",
 }
@@ -97,19 +90,14 @@ class Parsed:
 def parse(
     data: bytes, *, name: str, duplicates: bool | None = None, wanted: str = _OPENAPI
 ) -> Parsed:
-    """Read a document.
+    """Read a document in UTF-8, or in UTF-16 or UTF-32 with a byte order mark.
+
+    Messages call it by its name, a path or URL or empty, and say that it must have the parts
+    `wanted`. Keys that stand twice in an object, and numbers out of range in JSON, are looked for
+    if `duplicates` is True, or None and the document has up to 1 MB. InvalidDocument says where it
+    is broken, something else, or built to do harm.
 
     Spec: OpenAPI 3.2.0, section 4.3 (JSON, or YAML that amounts to JSON); RFC 8259; YAML 1.2.2.
-
-    Args:
-        data: UTF-8 with or without a byte order mark, or UTF-16 or UTF-32 with one.
-        name: What messages call the document: a path or URL; may be empty.
-        duplicates: Look for keys that stand twice in an object, and in JSON for numbers out of
-            range: True always, False never, None in documents of up to 1 MB.
-        wanted: What messages say that the document must have.
-
-    Raises:
-        InvalidDocument: It is something else, broken, or built to do harm; says where.
     """
     check = len(data) <= DUPLICATES_BYTES if duplicates is None else duplicates
     try:
@@ -216,8 +204,8 @@ def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
     """Return the value of a JSON text, and warnings; `check` looks for keys and numbers."""
     from pydantic_core import from_json, to_json
 
-    if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > MAX_NODES:
-        raise InvalidDocument(f"{TOO_MANY}.")
+    if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > plain_data.MAX_NODES:
+        raise InvalidDocument(f"{plain_data.TOO_MANY}.")
     try:
         with paused_gc():
             root = from_json(data, allow_inf_nan=False)
@@ -227,7 +215,7 @@ def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
         return root, []
     text = to_json(root)
     if b"Infinity" in text:
-        plain(root, name="")  # raises, and names the place, unless a text says so
+        plain_data.plain(root, name="")  # raises, and names the place, unless a text says so
     return root, list(_repeated(data)) if _may_repeat(data, text) else []
 
 
@@ -246,7 +234,7 @@ def _complaint(data: bytes, message: str) -> InvalidDocument:
         from_json(data)
     except ValueError:
         return NotJSON(f"not valid JSON: {place}: {text}.")
-    return InvalidDocument(f"{place}: {NOT_FINITE}.")
+    return InvalidDocument(f"{place}: {plain_data.NOT_FINITE}.")
 
 
 def _may_repeat(data: bytes, text: bytes) -> bool:

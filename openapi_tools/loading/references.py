@@ -37,11 +37,8 @@ MAX_CHAIN = 64
 class Resource:
     """One parsed document: the entry document or another file that it refers to.
 
-    Attributes:
-        uri: URL or absolute path; empty for a document given as a value.
-        self_uri: The document's own `$self` (3.2), which other references may use for it.
-        public: It was fetched from a public address.
-        is_tree: No value is shared, unlike with YAML aliases.
+    Its `uri` is a URL or an absolute path, empty for a value; `self_uri` its own `$self` (3.2). A
+    tree shares no values, unlike YAML with aliases.
     """
 
     root: Any

@@ -48,13 +48,9 @@ _PREFERENCE = (
 class Content:
     """How a body is sent, before its arguments have names.
 
-    Attributes:
-        alternatives: The other media types that the document lists.
-        required: A body is sent even when no argument feeds it.
-        flat: Its members become arguments; a `file` is a file object as a whole.
-        headers: Of the parts of a multipart body.
-        choices: Other ways, of which the model chooses one.
-        encodings: Of the members that are not written the default way.
+    A `required` one is sent even when no argument feeds it. If `flat`, its members become
+    arguments; a `file` is a file object as a whole. Of `choices`, other ways, the model chooses
+    one.
     """
 
     media_type: str

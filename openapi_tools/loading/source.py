@@ -34,17 +34,12 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document's origin and its bytes.
+    """A document's origin and its bytes, or the mapping that the user gave, not copied, as `value`.
 
-    Attributes:
-        data: The bytes; None when `value` is given, or the document did not change.
-        value: A mapping that the user gave, not copied.
-        uri: Base of relative references: the URL after redirects, without user and password, or the
-            file's absolute path; empty for text, bytes and mappings.
-        name: For messages: the path as given, the URL without user, password and query, or empty.
-        public: It came from an address of the public internet, or of an unknown place.
-        etag: The server's name for this version; `modified` is the server's date of it.
-        keep: The server does not forbid to keep it (`no-store`).
+    Without bytes and value the document did not change. `uri` is the base of relative references:
+    the URL after redirects, without user and password, or the file's absolute path, or empty. Its
+    name for messages has no query either. `public` counts unknown places; `keep` is false if the
+    server forbids that (`no-store`).
     """
 
     data: bytes | None

@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.json_values import as_boolean, pointer
-from openapi_tools.loading.keyword_values import (
-    HOLDING,
-    LISTS,
-    MAPS,
-    NULLABLE,
-    ONE,
-    READERS,
-    is_readable,
-)
+from openapi_tools.loading import keyword_values
 from openapi_tools.loading.operations import is_left_out, path_variables
 from openapi_tools.loading.references import as_dict, as_list
 
@@ -41,8 +33,8 @@ _LONGEST = 500
 
 _OBJECTS = frozenset({"content", "headers", "encoding", "prefixEncoding"})
 """Members that hold objects of OpenAPI, which say how a request is written."""
-_SINGLE = (ONE - {"items"}) | {"schema", "itemSchema", "itemEncoding"}
-_HOLDING = _OBJECTS | MAPS | LISTS | _SINGLE | {"items"}
+_SINGLE = (keyword_values.ONE - {"items"}) | {"schema", "itemSchema", "itemEncoding"}
+_HOLDING = _OBJECTS | keyword_values.MAPS | keyword_values.LISTS | _SINGLE | {"items"}
 """Members in which a request's schemas and references stand; no other one is looked into.
 
 `items` may be a list in Swagger 2.0, and in JSON Schema up to 2019.
@@ -151,10 +143,10 @@ def _objects(key: str, value: Any) -> Collection[Any]:
 
 def _schemas(key: str, value: Any) -> Collection[Any]:
     if value.__class__ is list:
-        return value if key in LISTS or key == "items" else ()
-    if value.__class__ is not dict or key in LISTS:
+        return value if key in keyword_values.LISTS or key == "items" else ()
+    if value.__class__ is not dict or key in keyword_values.LISTS:
         return ()
-    return value.values() if key in MAPS else (value,)
+    return value.values() if key in keyword_values.MAPS else (value,)
 
 
 _HOLDS = {
@@ -165,11 +157,11 @@ _HOLDS = {
         **dict.fromkeys(("encoding", "prefixEncoding", "itemEncoding"), "encoding"),
     },
     "encoding": {"headers": "parameter"},
-    "schema": dict.fromkeys(HOLDING, "schema"),
+    "schema": dict.fromkeys(keyword_values.HOLDING, "schema"),
 }
 """The members of a request's objects that hold further objects, and the kinds of those."""
-_READ = HOLDING | READERS.keys() | NULLABLE | {"$ref"}
-_BY_NAME = MAPS | {"content", "encoding", "headers"}
+_READ = keyword_values.HOLDING | keyword_values.READERS.keys() | keyword_values.NULLABLE | {"$ref"}
+_BY_NAME = keyword_values.MAPS | {"content", "encoding", "headers"}
 _OF_PARAMETERS = frozenset({"required", "description"})
 """Members of a parameter of Swagger 2.0 that mean something else in a schema."""
 
@@ -239,7 +231,7 @@ class _Search:
                 continue
             if key == "$ref":
                 self._follow(place)
-            elif is_schema and not is_readable(key, value):
+            elif is_schema and not keyword_values.is_readable(key, value):
                 if not (is_parameter and key in _OF_PARAMETERS):
                     said = f"{value!r:.60} cannot be used as {key!r}; it is left out."
                     self._note((path, key), resource, said, self.keywords)

@@ -138,21 +138,13 @@ def define(
     loosely: bool = False,
     shape: Shape | None = None,
 ) -> Definition:
-    """Return a tool as a provider's API takes it.
+    """Return a tool as the provider of a profile takes it.
 
-    Args:
-        tool: Any tool.
-        profile: One of `PROFILES`.
-        memory: Shared by the tools of one document for one profile, so that what they share is
-            looked at once.
-        loosely: As `toolset.definitions` shows it: in fewer words, within the budget. Where the
-            provider's schemas cannot say what the tool takes, OpenAI gets the tool's own with
-            `strict` false, Gemini one that accepts more and says so in words.
-        shape: Words and budget of a loose definition; by default those of the tool's settings.
-
-    Raises:
-        CannotExpress: The provider's schemas cannot say what the tool takes.
-        SettingsError: The profile is unknown.
+    Tools of one document share a memory, so that their common parts are looked at once. `loosely`
+    is as `toolset.definitions` shows it: in fewer words, within the budget. Where the provider's
+    schemas cannot say what the tool takes, OpenAI gets the tool's own with `strict` false, Gemini
+    one that accepts more and says so in words; otherwise CannotExpress is raised. The shape is that
+    of the tool's settings by default.
     """
     check_profile(profile)
     if not _NAME.fullmatch(tool.name):

@@ -64,13 +64,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 class CannotExpress(OpenAPIToolsError):  # noqa: N818 -- a schema says too much
-    """A provider's schemas cannot say what a tool's input schema says.
+    """A provider's schemas cannot say what a tool's input schema says, at a JSON Pointer into it.
 
-    Attributes:
-        reason: The part that cannot be expressed.
-        place: JSON Pointer into the input schema.
-        final: Leaving out some part would not help.
-        empty: The schema accepts no value.
+    `final`: leaving out some part would not help; `empty`: the schema accepts no value.
     """
 
     def __init__(

@@ -209,12 +209,8 @@ _LONGEST = 20_000
 class RequestAuth:
     """The parts of a request that credentials add; arguments cannot replace them.
 
-    Attributes:
-        headers: Name and value pairs, for instance `(("Authorization", "Bearer …"),)`.
-        query: Unencoded, for instance `(("api_key", "…"),)`.
-        cookies: Sent unchanged, for instance `(("session", "…"),)`.
-        httpx_auth: An `httpx.Auth` that sees the finished request and its answer.
-        certificate: A TLS context that presents a client certificate.
+    Headers, query and cookies are name and value pairs, unencoded. `httpx_auth` sees the finished
+    request and its answer; `certificate` is a TLS context that presents one.
     """
 
     headers: _Pairs = field(default=(), repr=False)

@@ -49,15 +49,11 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Shaper:
-    """Makes answers smaller: first `fields`, then `drop`, `nulls`, `max_items`.
+    """Makes answers smaller: first `fields`, a JMESPath, then `drop`, `nulls`, `max_items`.
 
-    Attributes:
-        fields: A JMESPath expression; empty for all of an answer.
-        drop: Name patterns of members that are left out at any depth.
-        nulls: Whether members whose value is null are shown.
-        max_items: Items of each list that are shown; 0 for all.
-        max_chars: Characters of the output as text.
-        chooses: Whether the caller may give `fields`, so that marks may name it.
+    `drop` are name patterns of members that are left out at any depth. Without `nulls`, members
+    that are null are left out. If `chooses`, the caller may give `fields`, so that marks may name
+    it.
     """
 
     fields: str = ""

@@ -93,17 +93,11 @@ def read_answer(
     """Return an answer as a result.
 
     Any 2xx is a success, and 304 to a request with a condition; without content it has no output.
+    The redactor masks secrets before anything is read or cut, `keep` keeps binary content in a
+    store, `after` finds what follows the answer, and `shaper` makes JSON answers of success
+    smaller.
 
     Spec: RFC 9110, sections 13.1 and 15.
-
-    Args:
-        answer: As received.
-        operation: Decides whether HTML stays markup, and which headers are kept.
-        settings: Limits.
-        redactor: Masks secrets before anything is read or cut.
-        keep: Keeps binary content in a store.
-        after: Finds what follows the answer: the next page, or the end of long work.
-        shaper: Makes JSON answers of success smaller; None for all of them.
 
     Raises:
         CallError: `timeout`: no whole value came in time.

@@ -40,17 +40,9 @@ def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tup
 
     The last of duplicate names counts. Common faults (NaN, control characters in strings, half
     surrogate pairs, another encoding) are read with a note; NaN and the infinities become strings.
-
-    Spec: RFC 8259.
-
-    Args:
-        content: The text.
-        charset: As the server named it.
-        values: Of a text with more values only the beginning is read, with the note `PARTLY`: as
-            objects they would take up to a hundred times the memory of the text.
-
-    Raises:
-        ValueError: It is not JSON, or nested deeper than 200.
+    Of a text with more `values` only the beginning is read, with the note `PARTLY`: as objects they
+    would take up to a hundred times its memory. Raises ValueError for other texts, and below 200
+    levels (RFC 8259).
     """
     if len(content) > values and sum(map(content.count, (b",", b"[", b"{"))) > values:
         start = content[:_HEAD].lstrip(_BLANK)[:1]
@@ -255,10 +247,6 @@ def words_of(body: Any, room: int) -> str:
     `error_description`. Other members, and bodies without words, follow as JSON.
 
     Spec: RFC 9457, section 3; RFC 6749, section 5.2.
-
-    Args:
-        body: JSON-native or text; members may have any type.
-        room: Characters at most.
     """
     if body is None or isinstance(body, str):
         text = (body or "").strip()

@@ -58,14 +58,11 @@ _NONE = Work()
 class WorkReader:
     """Finds long work in an answer; `work` is false where none begins.
 
-    Attributes:
-        status: Of the answer.
-        url: Of its request, without what credentials add.
-        server: Address below which the work's addresses have to be.
-        ask: Returns the tool that asks for an address, and its arguments.
-        polled: The request asked for the state of work, so that any other answer is its end.
-        loosely: The answer to a read may be the state of work, too.
-        pause: Seconds that the API asks to wait.
+    The URL of its request lacks what credentials add; the work's addresses have to be below
+    `server`. `ask` returns the tool that asks for an address, and its arguments. If `polled`, the
+    request asked for the state of work, so that any other answer is its end; if `loosely`, the
+    answer to a read may be the state of work, too. `pause` are the seconds that the API asks to
+    wait.
     """
 
     status: int

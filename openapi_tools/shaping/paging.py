@@ -102,17 +102,12 @@ def _list_in(value: Any, depth: int = 0) -> list[Any] | None:
 
 @dataclass(eq=False, slots=True)
 class PageReader:
-    """Finds the next page in an answer; `step` is None after the last one.
+    """Finds the next page in the answer of an operation; `step` is None after the last one.
 
-    Attributes:
-        operation: That was called.
-        properties: Of the tool's input schema, by argument.
-        arguments: Of the call.
-        url: Of its request, without what credentials add.
-        server: Address below which the next page has to be.
-        hidden: Names in the query that the credentials set.
-        linked: The page before it named its address, so that the last one names none.
-        followed: The address was asked for, so that arguments cannot say the next one.
+    The `properties` are those of the tool's input schema. The URL of the request lacks the names in
+    the query that credentials set, which are `hidden`; the next page has to be below `server`. If
+    the page before it named its address, the last one of these `linked` pages names none. Where an
+    address was `followed`, arguments cannot say the next one.
     """
 
     operation: Operation

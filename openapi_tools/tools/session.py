@@ -47,12 +47,10 @@ class Provenance:
 class Session:
     """The state that the calls of one toolset share: settings, credentials, connections.
 
-    Attributes:
-        client_brings: Whether the user's client sends credentials itself.
-        check_answer: Compares an answer with the document and returns the differences.
-        is_placed: Whether the server has answered with another status than 404.
-        mounts: Number of coordinators that hold its tools; the last one closes it.
-        toolset: Returns the toolset that was made last, while it lives.
+    `client_brings`: the user's client sends credentials itself. `check_answer` compares an answer
+    with the document. `is_placed`: the server has answered with another status than 404. `mounts`
+    are coordinators that hold its tools; the last one closes it. `toolset` returns the one that was
+    made last, while it lives.
     """
 
     settings: Settings

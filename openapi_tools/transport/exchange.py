@@ -52,12 +52,7 @@ _DIGITS = 20
 
 @dataclass(slots=True)  # not frozen: that doubles the cost of making one
 class Answer:
-    """A server's answer.
-
-    Attributes:
-        cut: Why a stream, or JSON without a length, ends here: `"timeout"`, `"too_large"`; empty
-            when it is whole.
-    """
+    """A server's answer; `cut` says why a stream, or JSON without a length, lacks its end."""
 
     request: httpx.Request
     status: int
@@ -96,14 +91,10 @@ class SendOptions:
 
 
 class Exchange:
-    """One attempt at a request, and the part of its answer that has arrived.
+    """One attempt at a request, the last one after redirects, and its answer as far as it has come.
 
-    Attributes:
-        request: The request that was sent last, redirects followed; `response` its answer.
-        error: The reason, without a usable answer.
-        begun: It has had its turn.
-        unsent: It failed before anything of it left.
-        stale: A connection kept from an earlier call was closed before an answer began.
+    `error` is the reason without a usable answer. It has `begun` with its turn; `unsent`: it failed
+    before anything of it left; `stale`: a kept connection was closed before an answer began.
     """
 
     def __init__(self, request: httpx.Request, settings: Settings, options: SendOptions) -> None:

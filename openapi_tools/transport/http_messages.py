@@ -51,12 +51,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 class WireExchange:
     """One request and the answer to it, as bytes; `fast` reads heads with httptools.
 
-    Attributes:
-        status: Of the final answer; 0 until its head has arrived.
-        reason: The reason phrase.
-        version: For instance `b"HTTP/1.1"`.
-        headers: Names and values as they were sent.
-        is_complete: The whole answer has arrived.
+    The status is 0 until the head of the final answer has arrived.
 
     Raises:
         LocalProtocolError: Of httpx, also from `at_once` and `pieces`: the request breaks HTTP.
@@ -222,15 +217,10 @@ class _Head:
 
 
 class Decoder:
-    """Decodes the content codings of one answer.
+    """Decodes the content codings of one answer, which `Content-Encoding` names, or none.
 
     A kilobyte of gzip can expand to megabytes, and gzip inside gzip to more than any memory holds:
-    pieces are small, and counted.
-
-    Args:
-        header: The `Content-Encoding`, `""` when there is none.
-        limit: Bytes that each coding may give.
-        setting: The name of the limit, for the error.
+    pieces are small, and counted; each coding may give `limit` bytes, a limit that a setting names.
 
     Raises:
         CallError: From every method: `decode` for an unknown coding, more than five of them, or

@@ -70,18 +70,10 @@ class LoopClient:
 class Sender:
     """Sends the requests of one toolset.
 
-    Args:
-        settings: `timeout`, `concurrency`, `retries` and `max_response_bytes` are its limits.
-        client: The user's own client, never closed: its transport, authentication and headers are
-            used; its cookies, timeouts and redirects are not.
-        public: The document came from a public address.
-        policy: Where it may connect to; by default as the settings and `public` have it.
-
-    Attributes:
-        is_own: It sends with clients of its own.
-        spare: How many further attempts its calls may make, lest failures multiply: each call adds
-            a tenth; at most ten are saved.
-        is_closed: Calls end with an error.
+    A user's own client is never closed: its transport, authentication and headers are used; its
+    cookies, timeouts and redirects are not. `public`: the document came from a public address; a
+    policy replaces that of settings and `public`. `spare` is how many further attempts its calls
+    may make, lest failures multiply: each call adds a tenth; at most ten are saved.
 
     Raises:
         MissingExtraError: The settings ask for `"fast"`, and httptools is not installed.
@@ -203,12 +195,7 @@ class Attempts:
 
     The deadline covers everything inside: tokens, waiting for a turn, connecting, sending, the
     answer to its last byte, further attempts. An endless stream of events ends there, with the
-    events it had.
-
-    Attributes:
-        count: How often a request was sent.
-        seconds: Of the whole call.
-        deadline: By the loop's clock.
+    events it had. `count` is how often a request was sent.
 
     Raises:
         CallError: `connection`, `timeout`, `protocol`, `decode`, `too_large` or `redirect`, with
