@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi_tools.codegen.changes import changes, scheme_changes
+from openapi_tools.codegen.changes import Change, changes, scheme_changes
 from openapi_tools.codegen.output_state import (
     EXATHENA,
     LAYOUTS,
@@ -23,14 +23,7 @@ from openapi_tools.codegen.read_back import Unreadable, read_records, read_schem
 from openapi_tools.codegen.render import Templates, render_files
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
-from openapi_tools.loading.load import (
-    NOTHING_GIVEN,
-    Given,
-    configured,
-    read_document,
-    tools_of,
-    with_config,
-)
+from openapi_tools.loading import load
 from openapi_tools.loading.loaded_tool import find_operations
 from openapi_tools.loading.parse import paused_gc
 from openapi_tools.loading.source import fetcher_of, read_overlays
@@ -43,7 +36,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-    from openapi_tools.codegen.changes import Change
     from openapi_tools.codegen.package_data import PackageData
     from openapi_tools.loading.operations import Document
     from openapi_tools.model import Skipped
@@ -147,10 +139,10 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     """
     form = _form(target, layout, templates)
     try:
-        given = Given(source, settings, credentials, overlays)
+        given = load.Given(source, settings, credentials, overlays)
         toolset, data = _loaded(given, select, config, name, (output, form))
     except OpenAPIToolsError as error:
-        source, credentials, overlays, given = "", None, (), NOTHING_GIVEN  # for tracebacks
+        source, credentials, overlays, given = "", None, (), load.NOTHING_GIVEN  # for tracebacks
         raise bare(error)  # noqa: B904 -- the same one
     data, files = _files(data, templates, form)
     report = _placed(Path(output), files, data, form=form, check=check, force=force)
@@ -198,7 +190,7 @@ def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
 
 @paused_gc()
 def _loaded(
-    given: Given,
+    given: load.Given,
     select: Select | None,
     config: Any,
     name: str,
@@ -207,18 +199,18 @@ def _loaded(
     select, own = Select.of(select), credentials_of(given.credentials)
     settings = settings_of({} if given.settings is None else given.settings)
     given = given._replace(settings=settings, credentials=own)
-    file, (source, settings, credentials, overlays) = configured(config, given)
+    file, (source, settings, credentials, overlays) = load.configured(config, given)
     fetcher = fetcher_of(source, settings, credentials)
     plain = settings.model_copy(update=_WITHOUT_FILES)
     known = read_overlays(overlays, settings, fetcher, credentials=credentials)
-    document, remarks = read_document(
+    document, remarks = load.read_document(
         source, plain, duplicates=True, fetcher=fetcher, overlays=known
     )
     found = find_operations(document, strict=False, kept=_kept_names(document, name, *place))
-    toolset = tools_of(document, credentials=credentials, remarks=remarks, operations=found)
+    toolset = load.tools_of(document, credentials=credentials, remarks=remarks, operations=found)
     chosen = toolset
     if file is not None:
-        chosen = with_config(toolset, file, own, selects=select is None)
+        chosen = load.with_config(toolset, file, own, selects=select is None)
     chosen = chosen.select(select) if select is not None else chosen
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty an existing package.

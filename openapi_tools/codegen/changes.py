@@ -21,14 +21,13 @@ from openapi_tools.codegen.compatibility import (
     differences,
     json_of,
 )
-from openapi_tools.codegen.read_back import one_line
+from openapi_tools.codegen.read_back import Unreadable, one_line
 from openapi_tools.http_rules import is_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openapi_tools.codegen.package_data import Record
-    from openapi_tools.codegen.read_back import Unreadable
     from openapi_tools.model import Operation, Parameter, RequestBody, SecurityScheme, Server
 
     Records = Mapping[str, Record]

@@ -16,7 +16,7 @@ from openapi_tools.codegen.render import Templates, common_values, markdown
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.http_rules import header_key, is_read
 from openapi_tools.json_values import pointer_token
-from openapi_tools.model import Operation, Skipped
+from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme, Skipped
 from openapi_tools.requests.builder import build_request
 from openapi_tools.requests.encoding import (
     OWN_HEADERS,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from openapi_tools.codegen.package_data import PackageData, Record
-    from openapi_tools.model import Encoding, Parameter, RequestBody, SecurityScheme
 
 _FOLDER = Path(__file__).parent / "elixir_templates"
 _WRITERS = {"ex": literal, "exs": literal, "md": markdown}

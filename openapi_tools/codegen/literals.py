@@ -9,16 +9,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openapi_tools import model
 from openapi_tools.errors import OpenAPIToolsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 WIDTH = 100  # columns of a line, as in this repository's pyproject.toml
 PARAGRAPHS = re.compile(r"[^\n]*\n|[^\n]+")

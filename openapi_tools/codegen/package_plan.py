@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,8 +19,6 @@ from openapi_tools.codegen.literals import MODELS, Code, assignment, is_json_tex
 from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from openapi_tools.codegen.package_data import PackageData, Record
 
     Part = tuple[tuple[str, ...], list[Any]]

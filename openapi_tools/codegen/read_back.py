@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from posixpath import dirname, join
@@ -20,13 +20,9 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 from openapi_tools.codegen.literals import MODELS
 from openapi_tools.codegen.package_data import Record
 from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.model import Operation
+from openapi_tools.model import Operation, SecurityScheme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from openapi_tools.model import SecurityScheme
-
     Files = Mapping[str, str | ast.Module]
 
 _MODEL_MODULES = frozenset({"openapi_tools", "openapi_tools.model", "openapi_tools.runtime"})

@@ -14,7 +14,7 @@ import re
 import secrets
 import tokenize
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from traceback import extract_tb
@@ -32,15 +32,12 @@ from openapi_tools.codegen.literals import (
     lint_codes,
     literal,
 )
-from openapi_tools.codegen.package_plan import plan_module, plan_package
+from openapi_tools.codegen.package_plan import Plan, ToolPlan, plan_module, plan_package
 from openapi_tools.codegen.read_back import Unreadable, parse, read_records
 from openapi_tools.errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from openapi_tools.codegen.package_data import PackageData, Record
-    from openapi_tools.codegen.package_plan import Plan, ToolPlan
     from openapi_tools.model import SecurityScheme, Server
 
 RUNTIME_VERSION = "0.1"

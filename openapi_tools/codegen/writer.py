@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.codegen.output_state import (
     STAGING,
+    Placed,
     Target,
     folders,
     is_disposable,
@@ -40,7 +41,6 @@ except ImportError:  # pragma: no cover -- Windows has none
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from openapi_tools.codegen.output_state import Placed
 
 PATIENCE = 60.0
 """Seconds to wait for another generator."""

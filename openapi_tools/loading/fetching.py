@@ -18,7 +18,7 @@ from openapi_tools._version import __version__
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.credentials import Credentials, OriginPolicy, brings_scheme
 from openapi_tools.auth.schemes import TokenContext
-from openapi_tools.errors import CallError, SourceError
+from openapi_tools.errors import CallError, ErrorType, SourceError
 from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.loading.source import Source, too_large
 from openapi_tools.loading.versions import requirements, root_servers, security_schemes
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from openapi_tools.errors import ErrorType
     from openapi_tools.loading.operations import Document
     from openapi_tools.settings import Settings
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
 from openapi_tools.json_values import as_boolean, is_true
-from openapi_tools.loading.references import as_dict, as_list
+from openapi_tools.loading.references import Resource, as_dict, as_list
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.body import file_schema
 from openapi_tools.visible_text import plain_text
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi_tools.loading.operations import Document
-    from openapi_tools.loading.references import Resource
     from openapi_tools.settings import Settings
 
 

@@ -11,25 +11,22 @@ from openapi_tools.errors import DocumentError, InputError, SettingsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import as_text, unescape
 from openapi_tools.loading.inputs import Inputs
-from openapi_tools.loading.operations import OperationNode, has_operators
+from openapi_tools.loading.operations import Document, OperationNode, has_operators
 from openapi_tools.loading.references import as_dict
 from openapi_tools.loading.usability import Usability, unreadable
-from openapi_tools.model import Skipped
+from openapi_tools.model import Operation, SecurityScheme, Skipped
 from openapi_tools.options import unknown_in
 from openapi_tools.shaping.answer_lines import AnswerLines
 from openapi_tools.shaping.tool_shape import Shape, faults, shaped_operation, shaped_schema
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.visible_text import NOTHING_KEPT, plain_text, tool_names, visible
+from openapi_tools.visible_text import NOTHING_KEPT, KeptNames, plain_text, tool_names, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from openapi_tools.loading.operations import Document
-    from openapi_tools.model import Operation, SecurityScheme
     from openapi_tools.shaping.config_tables import SelectTable
     from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.session import Session
-    from openapi_tools.visible_text import KeptNames
 
 
 class ToolFacts(NamedTuple):

@@ -10,24 +10,13 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.http_rules import (
-    CONTAINERS,
-    FLAGS,
-    LISTS,
-    LONGEST_MEMBER,
-    NEXT,
-    SAME,
-    TOTALS,
-    folded,
-    is_json,
-)
+from openapi_tools import http_rules
 from openapi_tools.json_values import kinds_of
-from openapi_tools.model import Paging
+from openapi_tools.model import Operation, Paging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from openapi_tools.model import Operation
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -160,7 +149,7 @@ def _schema_of(answer: dict[str, Any]) -> Any:
     """Return the schema of an answer's JSON; OpenAPI 2 has no media types there."""
     content = answer.get("content")
     for kind, value in content.items() if isinstance(content, dict) else ():
-        if isinstance(value, dict) and (is_json(kind) or kind == "*/*"):
+        if isinstance(value, dict) and (http_rules.is_json(kind) or kind == "*/*"):
             return value.get("schema")
     return answer.get("schema")
 
@@ -188,14 +177,16 @@ class _Recognition:
         named = [(p.name, p.argument) for p in operation.parameters if p.location == "query"]
         if operation.method in ("POST", "QUERY") and operation.body is not None:
             named += [(p.name, p.argument) for p in operation.body.properties]
-        self._arguments = [_Candidate(folded(w), a, kinds_of(schemas.get(a))) for w, a in named]
-        segments = [folded(part) for part in operation.path.split("/") if part]
+        self._arguments = [
+            _Candidate(http_rules.folded(w), a, kinds_of(schemas.get(a))) for w, a in named
+        ]
+        segments = [http_rules.folded(part) for part in operation.path.split("/") if part]
         self._segment = segments[-1] if segments else ""
         self._items = _list_in(self._outline, self._segment)
         self._size = self._number(_SIZES) or self._number(_WEAK_SIZES)
         self._members: dict[str, tuple[str, ...]] = {}
         for path in _paths(self._outline):
-            self._members.setdefault(folded(path[-1]), path)
+            self._members.setdefault(http_rules.folded(path[-1]), path)
 
     def result(self) -> Paging | None:
         # A schema without a list is not that of a page.
@@ -231,7 +222,7 @@ class _Recognition:
         """Read `x-ms-pageable`; with a null `nextLinkName` one answer has all items."""
         given = self._known.pageable
         name = given.get("nextLinkName") if isinstance(given, dict) else None
-        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_MEMBER:
+        if not isinstance(name, str) or not 0 < len(name) <= http_rules.LONGEST_MEMBER:
             return None
         item = given.get("itemName", "value")
         self._items = step_of(item) if isinstance(item, str) and item else self._items
@@ -250,7 +241,7 @@ class _Recognition:
     def _last_id(self) -> Paging | None:
         """Recognise a cursor that is the last item's id, where a flag says if there is more."""
         found = next(iter(self._of(_IDS)), None)
-        if found is None or not self._items or FLAGS.isdisjoint(self._members):
+        if found is None or not self._items or http_rules.FLAGS.isdisjoint(self._members):
             return None
         if "lastid" in self._members:
             return self._made("cursor", found, self._members["lastid"])
@@ -265,7 +256,7 @@ class _Recognition:
         for style, names in (("page", _PAGES), ("offset", _OFFSETS)):
             if argument := self._number(names, loose=self._size is not None):
                 return self._made(style, argument, self._next(argument))
-        is_counted = self._size is not None or any(map(TOTALS.fullmatch, self._members))
+        is_counted = self._size is not None or any(map(http_rules.TOTALS.fullmatch, self._members))
         argument = self._number(_WEAK_OFFSETS) if is_counted else None
         return self._made("offset", argument, self._next(argument)) if argument else None
 
@@ -277,13 +268,13 @@ class _Recognition:
     def _linked(self) -> Paging | None:
         """Recognise an address of the next page, in the body or in a header."""
         for name, path in self._members.items():
-            parent = folded(path[-2]) if len(path) > 1 else "links"
+            parent = http_rules.folded(path[-2]) if len(path) > 1 else "links"
             is_text = self._outline.at(path).kind in ("string", "") or self._is_address(path)
             plain = name == "next" and parent in ("links", "paging", "pagination") and is_text
             if plain or _ADDRESS.fullmatch(name):
                 return self._made("link", after=path)
         # A single resource may hold a list, and its answer a link.
-        is_list = self._size or self._segment == folded(self._items or self._segment)
+        is_list = self._size or self._segment == http_rules.folded(self._items or self._segment)
         has_link = self._known.links and self._items is not None and is_list
         return self._made("link") if has_link else None
 
@@ -294,17 +285,19 @@ class _Recognition:
     def _next(self, argument: _Candidate) -> tuple[str, ...]:
         """Return the place of the next cursor, number or address; empty without one."""
         own = argument.wire
-        found = [path for name, path in self._members.items() if NEXT.fullmatch(name)]
-        if own in SAME and own in self._members:
+        found = [path for name, path in self._members.items() if http_rules.NEXT.fullmatch(name)]
+        if own in http_rules.SAME and own in self._members:
             found.append(self._members[own])
         # A plain `next` may hold an address; a name with the cursor's word is plainer.
-        found.sort(key=lambda at: (folded(at[-1]) in ("next", "nextpage"), self._is_address(at)))
+        found.sort(
+            key=lambda at: (http_rules.folded(at[-1]) in ("next", "nextpage"), self._is_address(at))
+        )
         after = self._members.get("after", ())
         return next(iter(found), after if len(after) > 1 else ())
 
     def _is_address(self, path: tuple[str, ...]) -> bool:
         at = self._outline.at(path)
-        named = _ADDRESS.fullmatch(folded(path[-1])) is not None
+        named = _ADDRESS.fullmatch(http_rules.folded(path[-1])) is not None
         return named or at.format in ("uri", "url") or "href" in at.members
 
     def _of(self, names: Iterable[str]) -> list[_Candidate]:
@@ -324,13 +317,13 @@ def _list_in(outline: Outline, segment: str) -> str | None:
     if outline.kind == "array":
         return ""
     lists = [name for name, member in outline.members.items() if member.kind == "array"]
-    for name in (segment, *LISTS):
-        if found := [each for each in lists if folded(each) == name]:
+    for name in (segment, *http_rules.LISTS):
+        if found := [each for each in lists if http_rules.folded(each) == name]:
             return step_of(found[0])
     if len(lists) == 1:
         return step_of(lists[0])
     for name, member in outline.members.items():
-        if folded(name) in _WRAPPERS and member.kind != "array":
+        if http_rules.folded(name) in _WRAPPERS and member.kind != "array":
             inner = _list_in(member, segment)
             if inner:
                 return f"{step_of(name)}.{inner}"
@@ -341,5 +334,5 @@ def _paths(outline: Outline, depth: int = 0) -> Iterator[tuple[str, ...]]:
     """Yield the members that may tell about pages, by their names, the outermost first."""
     yield from ((name,) for name in outline.members)
     for name, member in outline.members.items():
-        if depth < 2 and folded(name) in CONTAINERS:  # noqa: PLR2004 -- `paging.cursors.after`
+        if depth < 2 and http_rules.folded(name) in http_rules.CONTAINERS:  # noqa: PLR2004 -- `paging.cursors.after`
             yield from ((name, *path) for path in _paths(member, depth + 1))

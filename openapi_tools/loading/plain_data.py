@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-from collections.abc import ItemsView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain, compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, KeysView
 
 MAX_DEPTH = 201
 """Arrays and objects inside one another: what the JSON parser allows; YAML gets the same."""

@@ -17,14 +17,13 @@ from openapi_tools.errors import DocumentError, SourceError, UnresolvableReferen
 from openapi_tools.json_values import compact, find
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.plain_data import LazyDict, without_lazy
-from openapi_tools.loading.source import read_file
+from openapi_tools.loading.source import Source, read_file
 from openapi_tools.visible_text import without_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi_tools.loading.fetching import Fetcher
-    from openapi_tools.loading.source import Source
     from openapi_tools.settings import Settings
 
 MAX_TEXTS = 64_000_000

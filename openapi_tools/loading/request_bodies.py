@@ -15,17 +15,14 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import http_rules
 from openapi_tools.json_values import is_true
 from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
-from openapi_tools.loading.operations import MAX_CHOICES
-from openapi_tools.loading.references import as_dict
-from openapi_tools.model import RequestBody
+from openapi_tools.loading.operations import MAX_CHOICES, Document
+from openapi_tools.loading.references import References, Resource, as_dict
+from openapi_tools.model import Encoding, RequestBody
 from openapi_tools.visible_text import plain_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from openapi_tools.loading.operations import Document
-    from openapi_tools.loading.references import References, Resource
-    from openapi_tools.model import Encoding
     from openapi_tools.settings import Settings
 
 _PLAIN = frozenset(

@@ -15,23 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import TYPES, as_boolean, is_true
+from openapi_tools.loading import keyword_values
 from openapi_tools.loading.all_of import WORDS, merge, merge_all
 from openapi_tools.loading.keyword_values import (
     ABSENT,
-    HARMLESS_SIBLINGS,
     HOLDING,
     LISTS,
     MAPS,
     MAX_LABEL,
     ONE,
     READERS,
-    TRANSLATED,
-    explain_discriminator,
-    is_name,
-    is_nullable,
-    is_readable,
-    modernise,
-    nullable,
 )
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
@@ -163,12 +156,12 @@ class Schemas:
             return converted
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not self._ref_siblings:  # 3.0 ignores them; words and `nullable` are still meant
-            kept = HARMLESS_SIBLINGS
+            kept = keyword_values.HARMLESS_SIBLINGS
             siblings = {key: value for key, value in siblings.items() if key in kept}
         if not siblings:
             return converted
         beside = self._schema({**siblings, "nullable": False}, resource, depth)
-        if is_nullable(siblings):
+        if keyword_values.is_nullable(siblings):
             return {**beside, "anyOf": [converted, {"type": "null"}]}
         return {**converted, **beside}
 
@@ -185,13 +178,13 @@ class Schemas:
     def _limits(self, node: dict[str, Any]) -> bool:
         """Tell whether a schema with a `$ref` says more than where that leads."""
         return len(node) > 1 and (
-            is_nullable(node)
+            keyword_values.is_nullable(node)
             or (
                 self._ref_siblings
                 and any(
                     key not in _SAYING_NOTHING
                     and (key in READERS or key in HOLDING)
-                    and is_readable(key, value)
+                    and keyword_values.is_readable(key, value)
                     for key, value in node.items()
                 )
             )
@@ -220,7 +213,7 @@ class Schemas:
         if "description" in out:
             out["description"] = self._text(out["description"])
         kind = out.get("type", "string")
-        if TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
+        if keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
             return out
         return self._translated(out, node, resource)
 
@@ -251,7 +244,7 @@ class Schemas:
         hides, mark = key == "properties", self._hidden
         out = {}
         for name, value in values.items():
-            if not named and not is_name(name):
+            if not named and not keyword_values.is_name(name):
                 continue
             marked = hides and value.__class__ is dict and ("$ref" in value or mark in value)
             if marked and self._marked.is_hidden(value, resource):
@@ -271,15 +264,15 @@ class Schemas:
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> dict[str, Any]:
         """Translate the keywords of other versions, and merge `allOf`."""
-        modernise(out)
+        keyword_values.modernise(out)
         if "required" in out:
             self._marked.not_required(out, node, resource)
         if "discriminator" in node:
-            explain_discriminator(out, visible_in(node["discriminator"]))
+            keyword_values.explain_discriminator(out, visible_in(node["discriminator"]))
         if "allOf" in out:
             out = merge_all(out, self._inlined)
             self._marked.not_required_of_any(out, node, resource)
-        return nullable(out) if is_nullable(node) else out
+        return keyword_values.nullable(out) if keyword_values.is_nullable(node) else out
 
     def _inlined(self, branch: dict[str, Any]) -> dict[str, Any]:
         """Return a branch of `allOf` with its `$ref` replaced by what it leads to, if it can be."""

@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,6 @@ from openapi_tools.loading.parse import Parsed, parse
 from openapi_tools.loading.plain_data import MAX_DEPTH, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import httpx
     import httpx2
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from opentelemetry import context, metrics, trace
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import Span, SpanKind, StatusCode, TracerProvider
 
 from openapi_tools._version import __version__
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import httpx
     from opentelemetry.context import Context
     from opentelemetry.metrics import Histogram, MeterProvider
-    from opentelemetry.trace import Span, TracerProvider
 
     from openapi_tools.observability.observers import Event
 

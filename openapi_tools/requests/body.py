@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules, shaping
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.model import Encoding, Parameter
+from openapi_tools.model import Encoding, Parameter, RequestBody
 from openapi_tools.requests.encoding import (
     FORM,
     FORM_RESERVED,
@@ -34,7 +34,6 @@ from openapi_tools.requests.styles import content_text, header_text, pairs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from openapi_tools.model import RequestBody
     from openapi_tools.settings import Settings
     from openapi_tools.shaping.files import StoredFile
 

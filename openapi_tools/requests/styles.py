@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.http_rules import essence, has_dot_segment, is_json
 from openapi_tools.requests import encoding
-from openapi_tools.requests.encoding import json_text, plain_text
+from openapi_tools.requests.encoding import Writer, json_text, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openapi_tools.model import Parameter
-    from openapi_tools.requests.encoding import Writer
 
 DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
 """Between values that are not exploded; the comma for every other style."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,6 @@ from openapi_tools.shaping.documented_fields import compare
 from openapi_tools.shaping.tool_shape import over_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from openapi_tools.responses.body_content import Content
     from openapi_tools.settings import Settings
 

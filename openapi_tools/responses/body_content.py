@@ -9,20 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from openapi_tools import http_rules
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import (
-    essence,
-    is_always_bytes,
-    is_form,
-    is_json,
-    is_json_lines,
-    is_json_sequence,
-    is_multipart,
-    is_readable,
-    is_text,
-    parameter,
-)
 from openapi_tools.options import DefaultSettings
+from openapi_tools.responses import shown_text
 from openapi_tools.responses.server_json import (
     PARTLY,
     UNREADABLE,
@@ -31,16 +21,6 @@ from openapi_tools.responses.server_json import (
     read_each,
     read_events,
     read_json,
-)
-from openapi_tools.responses.shown_text import (
-    LOOKED_AT,
-    clean_text,
-    cut_text,
-    decode_text,
-    has_markup,
-    looks_like_html,
-    page_text,
-    shorten,
 )
 from openapi_tools.result import IMAGES
 
@@ -116,17 +96,17 @@ def read_content(body: Body, shape: Shape) -> Content:
     Raises:
         CallError: `decode`, when it says that it is JSON and is not.
     """
-    kind = essence(body.media_type)
+    kind = http_rules.essence(body.media_type)
     if not body.data:
         return Content(None)
     most = shape.room // _LEAST_ITEM + _SPARE
-    if is_json(kind):
+    if http_rules.is_json(kind):
         return _json(body, most, shape.values)
-    if is_json_lines(kind) or is_json_sequence(kind):
+    if http_rules.is_json_lines(kind) or http_rules.is_json_sequence(kind):
         data = _whole_lines(body) if body.cut else body.data
-        values, notes = read_each(data, b"\n" if is_json_lines(kind) else b"\x1e", most)
+        values, notes = read_each(data, b"\n" if http_rules.is_json_lines(kind) else b"\x1e", most)
         return Content(values, notes, is_data=True)
-    if kind != _EVENTS and not is_multipart(kind):
+    if kind != _EVENTS and not http_rules.is_multipart(kind):
         return _text_or_bytes(body, kind, shape)
     if kind == _EVENTS:
         found = Content(*read_events(body.data, most), is_data=True)
@@ -142,21 +122,27 @@ def read_content(body: Body, shape: Shape) -> Content:
 
 
 def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
-    undeclared = not kind or kind == _EVENTS or is_multipart(kind)
+    undeclared = not kind or kind == _EVENTS or http_rules.is_multipart(kind)
     if undeclared or kind in _HTML:
         start = body.data[:_SHOWN].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         with suppress(ValueError):  # an object or array under another name
             if start in (b"{", b"["):
                 return Content(*read_json(body.data, values=shape.values), is_data=True)
-    if (kind in _HTML and not shape.html) or (undeclared and looks_like_html(body.data)):
-        page = decode_text(body.data, parameter(body.media_type, "charset"), most=LOOKED_AT)
-        whole = page.length if page.length > LOOKED_AT else 0
-        if has_markup(page.text):
-            return Content(page_text(page.text), page.notes, whole=whole)
+    if (kind in _HTML and not shape.html) or (undeclared and shown_text.looks_like_html(body.data)):
+        page = shown_text.decode_text(
+            body.data, http_rules.parameter(body.media_type, "charset"), most=shown_text.LOOKED_AT
+        )
+        whole = page.length if page.length > shown_text.LOOKED_AT else 0
+        if shown_text.has_markup(page.text):
+            return Content(shown_text.page_text(page.text), page.notes, whole=whole)
     # Large data under the name of bytes is a file if there is a store.
     is_file = kind == _OCTETS and shape.keep is not None and len(body.data) > shape.room
-    is_unknown = not is_always_bytes(kind) and not is_file
-    if is_text(kind) or is_form(kind) or (is_unknown and is_readable(body.data)):
+    is_unknown = not http_rules.is_always_bytes(kind) and not is_file
+    if (
+        http_rules.is_text(kind)
+        or http_rules.is_form(kind)
+        or (is_unknown and http_rules.is_readable(body.data))
+    ):
         return _text(body, shape)
     return _bytes(body, kind or _OCTETS, shape)
 
@@ -164,18 +150,20 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
 def _text(body: Body, shape: Shape) -> Content:
     """Return text; of a long one, decode the beginning only and count the rest."""
     most = 2 * shape.room  # cleaning takes some
-    found = decode_text(body.data, parameter(body.media_type, "charset"), most=most)
-    text = clean_text(found.text)
+    found = shown_text.decode_text(
+        body.data, http_rules.parameter(body.media_type, "charset"), most=most
+    )
+    text = shown_text.clean_text(found.text)
     if found.length <= most:
         return Content(text, found.notes)
-    text = cut_text(text, shape.room, found.length)
+    text = shown_text.cut_text(text, shape.room, found.length)
     return Content(text, found.notes, whole=found.length, cut=True)
 
 
 def _json(body: Body, most: int, values: int) -> Content:
     """Return a value, or a list of values that stand one on each line."""
     try:
-        charset = parameter(body.media_type, "charset")
+        charset = http_rules.parameter(body.media_type, "charset")
         return Content(*read_json(body.data, charset, values=values), is_data=True)
     except ValueError as error:
         if body.cut:
@@ -185,10 +173,10 @@ def _json(body: Body, most: int, values: int) -> Content:
         lines, notes = read_each(body.data, b"\n", most)
         if len(lines) > 1 and UNREADABLE not in notes:
             return Content(lines, [*notes, _SEVERAL], is_data=True)
-        text = decode_text(body.data[: 100 * _SHOWN]).text
-        html = looks_like_html(body.data)
-        shown = page_text(text) if html else clean_text(text)
-        shown = shown if len(shown) <= _SHOWN else cut_text(shown, _SHOWN)
+        text = shown_text.decode_text(body.data[: 100 * _SHOWN]).text
+        html = shown_text.looks_like_html(body.data)
+        shown = shown_text.page_text(text) if html else shown_text.clean_text(text)
+        shown = shown if len(shown) <= _SHOWN else shown_text.cut_text(shown, _SHOWN)
         what = "is an HTML page" if html else f"is none ({error!s:.100})"  # without the text
         raise CallError("decode", f"the answer says it is JSON and {what}: {shown}") from None
 
@@ -199,7 +187,7 @@ def _unfinished(body: Body, most: int) -> Content:
     if lines and UNREADABLE not in notes:
         return Content(lines, notes, is_data=True)
     try:
-        charset = parameter(body.media_type, "charset")
+        charset = http_rules.parameter(body.media_type, "charset")
         return Content(*read_begun(body.data, charset), is_data=True)
     except ValueError:
         raise CallError("decode", "no whole value came") from None
@@ -238,7 +226,7 @@ def as_file(keep: Keep, content: Any, disposition: str, kind: str) -> Content:
 
 def _multipart(body: Body, shape: Shape) -> Content:
     """Return the parts of a body, with their names and contents (RFC 2046, section 5.1.1)."""
-    boundary = parameter(body.media_type, "boundary")
+    boundary = http_rules.parameter(body.media_type, "boundary")
     if not boundary:
         return Content([])
     delimiter = b"\r\n--" + boundary.encode("latin-1", "replace")
@@ -252,7 +240,7 @@ def _multipart(body: Body, shape: Shape) -> Content:
             break
         part = _part(piece.lstrip(b" \t").removeprefix(b"\r\n"), inner)
         # Hundreds of values that just fit would not fit together.
-        found.value.append(shorten(part.value, inner.room) if large else part.value)
+        found.value.append(shown_text.shorten(part.value, inner.room) if large else part.value)
         found.notes += (note for note in part.notes if note not in found.notes)
         found.omitted += part.omitted
         if part.whole and PARTLY not in found.notes:
@@ -269,13 +257,13 @@ def _part(piece: bytes, shape: Shape) -> Content:
     headers = {name.strip().lower(): value.strip() for name, _, value in named}
     media_type = headers.get("content-type", "text/plain")
     disposition = headers.get("content-disposition", "")
-    facts: dict[str, Any] = {"media_type": essence(media_type)}
+    facts: dict[str, Any] = {"media_type": http_rules.essence(media_type)}
     for name in ("name", "filename"):
-        if text := clean_text(parameter(disposition, name))[:_SHOWN]:
+        if text := shown_text.clean_text(http_rules.parameter(disposition, name))[:_SHOWN]:
             facts[name] = text
-    if is_multipart(media_type):
+    if http_rules.is_multipart(media_type):
         media_type = "application/octet-stream"
-    if is_json(media_type) and len(data) > shape.values:
+    if http_rules.is_json(media_type) and len(data) > shape.values:
         media_type = "text/plain"  # a hundred parts may hold a hundred times the values of one
     try:
         content = read_content(Body(data if blank else b"", media_type, disposition), shape)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import to_json
 
-from openapi_tools.errors import CallError
+from openapi_tools.errors import CallError, ErrorType
 from openapi_tools.http_rules import essence, header_label, is_json, is_kept, linked, parameter
 from openapi_tools.responses.body_content import Body, Content, Shape, as_file, read_content
 from openapi_tools.responses.server_json import PARTLY, VALUES, clean, read_json, words_of
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from openapi_tools.errors import ErrorType
     from openapi_tools.model import Operation
     from openapi_tools.redaction import Redactor
     from openapi_tools.responses.answer_shape import Shaper

@@ -18,15 +18,13 @@ import httpx
 from openapi_tools.errors import CallError, MissingExtraError
 from openapi_tools.http_rules import read_url
 from openapi_tools.transport.http_messages import HAS_HTTPTOOLS, WireExchange
-from openapi_tools.transport.network_policy import policy_of
-from openapi_tools.transport.sockets import connect, connect_error, trusted
+from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
+from openapi_tools.transport.sockets import Stream, connect, connect_error, trusted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from openapi_tools.settings import Settings
-    from openapi_tools.transport.network_policy import NetworkPolicy
-    from openapi_tools.transport.sockets import Stream
 
 CERTIFICATE = "openapi_tools.certificate"
 """Extension of a request: the `ssl.SSLContext` that presents a client certificate."""

@@ -21,7 +21,7 @@ from openapi_tools.redaction import learn_headers
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, SendOptions
 from openapi_tools.transport.failures import RETRIED_STATUSES, closed_client, named, retried
-from openapi_tools.transport.network_policy import policy_of
+from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import httpx2
 
     from openapi_tools.settings import Settings
-    from openapi_tools.transport.network_policy import NetworkPolicy
 
 __all__ = ["Answer", "Attempts", "SendOptions", "Sender"]
 

@@ -23,13 +23,12 @@ import httpx
 from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import excerpt
-from openapi_tools.transport.network_policy import literal, look_up
+from openapi_tools.transport.network_policy import NetworkPolicy, literal, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openapi_tools.settings import Settings
-    from openapi_tools.transport.network_policy import NetworkPolicy
 
 _MOST_UNREAD = 256 * 1024
 _FEW_UNREAD = 64 * 1024
