@@ -20,7 +20,8 @@ NEVER = {"openapi_core", "openapi_spec_validator", "jsonschema", "jinja2", "auth
 LOADER = {"openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.generate"}
 HEAVY = CHECKERS | WRITERS | NETWORK | READERS | {"pydantic"}
 COMMANDS = {"openapi_tools.cli.document_commands"} | {
-    f"openapi_tools.cli.{name}_command" for name in ("call", "generate", "login", "serve", "show")
+    f"openapi_tools.cli.{name}_command"
+    for name in ("call", "generate", "login", "search", "serve", "show")
 }
 
 LOAD = "from openapi_tools import load_tools; toolset = load_tools({!r});"
@@ -69,6 +70,10 @@ STARTS = {
         cli("show", SPEC, "get_gateway"),
         # jsonschema_rs says which keywords are not checked.
         HEAVY - {"jsonschema_rs"} | COMMANDS - {"openapi_tools.cli.show_command"},
+    ),
+    "search": (
+        cli("search", SPEC, "pin a message"),
+        HEAVY | COMMANDS - {"openapi_tools.cli.search_command"},
     ),
     "dry run": (
         cli("call", SPEC, "get_gateway", "--dry-run"),

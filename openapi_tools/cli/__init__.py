@@ -38,7 +38,7 @@ _COMMANDS = {
     "call": ("Call one tool and print its result.", "call_command", "call"),
     "search": ("Find the tools for a task.", "search_command", "search"),
     "stubs": ("Show tools as typed signatures.", "search_command", "stubs"),
-    "run": ("Run a program that calls the tools.", "search_command", "run"),
+    "run": ("Run a program that calls the tools.", "call_command", "run"),
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
     "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
     "lint": ("Check a document for errors.", "document_commands", "lint"),

@@ -1,30 +1,41 @@
-"""`openapi-tools call` runs or previews one tool."""
+"""`openapi-tools call` runs or previews one tool; `openapi-tools run` runs a program of calls."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from openapi_tools.cli import CREDENTIALS, as_json, clean, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
+from openapi_tools.code.limits import CodeLimits
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.options import close_names
 from openapi_tools.redaction import redacted
 from openapi_tools.requests.request_parts import preview_of
+from openapi_tools.result import ToolResult
+from openapi_tools.tools.guardrails import question_of, require_approval
+from openapi_tools.tools.tool_call import Context
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
-    from openapi_tools.result import ToolResult
+    from collections.abc import Callable
+
     from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.tool_call import ToolCall
     from openapi_tools.tools.toolset import Toolset
 
 _TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
 _UNSET = "is not set; calls go without it."
 _NOWHERE = "http://mock.invalid"
+_LIMITS = CodeLimits()
+_OUTPUT = 1_000_000
+"""Characters of a program's result."""
 
 
 @click.command("call")
@@ -61,7 +72,7 @@ def call(
     loaded: list[Toolset] = []
     settings: dict[str, Any] = {"base_url": base_url, "timeout": timeout}
     if mock:
-        settings |= mocked(base_url, loaded, problems)
+        settings |= _mocked(base_url, loaded, problems)
     toolset = shared.load(shared.source_of(spec), **settings)
     loaded.append(toolset)
     for warning in toolset.warnings:
@@ -75,7 +86,7 @@ def call(
     return asyncio.run(_execute(toolset, found, given, problems))
 
 
-def mocked(base_url: str | None, loaded: list[Toolset], problems: list[str]) -> dict[str, Any]:
+def _mocked(base_url: str | None, loaded: list[Toolset], problems: list[str]) -> dict[str, Any]:
     """Return settings and a client, for calls that the document itself answers.
 
     The first of `loaded` is the toolset that the calls are of, when one is made; `problems` gets
@@ -94,13 +105,13 @@ async def _execute(
 ) -> int:
     async with toolset:
         result = await tool.execute(given)
-    code = tell(result, problems)
+    code = _told(result, problems)
     if (result.error or {}).get("type") == "auth" and not tool.operation.security:
         remark(f"The document does not say which credentials are needed; give {CREDENTIALS}.")
     return code
 
 
-def tell(result: ToolResult, problems: list[str]) -> int:
+def _told(result: ToolResult, problems: list[str]) -> int:
     """Write a result, and the errors of mocked requests; return the exit code."""
     for problem in problems:
         kind = "note" if problem.startswith("not judged") else "openapi-core"
@@ -133,6 +144,112 @@ def _kind(result: ToolResult) -> str:
     error = result.error or {}
     status = error.get("status")
     return f"{error.get('type', 'error')} {status}" if status else str(error.get("type", "error"))
+
+
+@click.command("run")
+@click.argument("spec")
+@click.argument("file")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=_LIMITS.seconds,
+    show_default=True,
+    help="Seconds for the whole program.",
+)
+@click.option(
+    "--calls",
+    type=click.IntRange(min=1),
+    default=_LIMITS.calls,
+    show_default=True,
+    help="Calls at most.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask before calls that may change something.")
+@click.option("--base-url", help="Call this server instead of the document's.")
+@click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
+@shared.selecting
+@shared.identifying
+@shared.configuring
+@shared.reading
+def run(  # noqa: PLR0913 -- one for each option
+    spec: str,
+    file: str,
+    *,
+    timeout: float,
+    calls: int,
+    yes: bool,
+    base_url: str | None,
+    mock: bool,
+    tags: tuple[str, ...],
+    methods: tuple[str, ...],
+    patterns: tuple[str, ...],
+) -> int:
+    """Run the program in FILE, in a sandbox, and print its result; - is standard input.
+
+    The program is Python. Each tool of SPEC is an async function of it, and nothing else of this
+    machine can be reached.
+    """
+    if spec == file == "-":
+        raise click.UsageError("SPEC and FILE cannot both be read from standard input.")
+    problems: list[str] = []
+    loaded: list[Toolset] = []
+    settings = _mocked(base_url, loaded, problems) if mock else {"base_url": base_url}
+    toolset = shared.load(shared.source_of(spec), **settings)
+    loaded.append(toolset)
+    toolset = toolset.select(shared.selection(tags, methods, patterns))
+    limits = CodeLimits(seconds=timeout, calls=calls, output_chars=_OUTPUT)
+    programs = toolset.code_tools(limits)
+    if not (yes or mock):
+        toolset.add_input_guardrails([require_approval()])
+    approve = _asking(toolset, can_ask=file != "-" and sys.stdin.isatty())
+    result = asyncio.run(_run(programs, _text_of(file), Context(approve=approve)))
+    return _tell(result, problems)
+
+
+async def _run(programs: Toolset, program: str, context: Context) -> ToolResult:
+    async with programs:
+        return await programs["run_code"].execute({"code": program}, context=context)
+
+
+def _tell(result: ToolResult, problems: list[str]) -> int:
+    """Write the value of a program as JSON, and what it printed to standard error."""
+    printed, value = result.metadata.get("printed"), result.output
+    if printed:
+        click.echo(clean(redacted(printed)), err=True, nl=not printed.endswith("\n"))
+        value = value.get("result") if isinstance(value, dict) else None
+    if result.success:
+        text = None if value is None else redacted(as_json(value, pretty=sys.stdout.isatty()))
+        result = ToolResult.ok(text, header_note=result.header_note)
+    return _told(result, problems)
+
+
+def _text_of(file: str) -> str:
+    try:
+        content = shared.read_stdin() if file == "-" else Path(file).read_bytes()
+        return content.decode()
+    except OSError as error:
+        raise click.UsageError(f"{file!r:.100}: {error.strerror}.") from None
+    except ValueError:
+        raise click.UsageError(f"{file!r:.100} is not text in UTF-8.") from None
+
+
+def _asking(toolset: Toolset, *, can_ask: bool) -> Callable[[ToolCall], bool]:
+    """Return a function that asks on the terminal whether a call may be made."""
+
+    def approve(call: ToolCall) -> bool:
+        if not can_ask:
+            raise PermissionError(
+                f"{call.name} may change something; without a terminal to ask on, --yes allows "
+                "such calls."
+            )
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return click.confirm(question_of(toolset[call.name], call), err=True)
+        except click.Abort:
+            raise KeyboardInterrupt from None
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    return approve
 
 
 def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, Any]:

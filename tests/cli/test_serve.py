@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import re
 import signal
 import socket
 import sys
@@ -20,7 +21,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_api import COMMAND, DOCUMENT, MODES, Api, served, written
 
-from openapi_tools import load_tools, serving
+from openapi_tools import code, load_tools, serving
 from openapi_tools.contracts.mcp import create_server
 
 SECRET = "s3cr3t-t0k3n-value"
@@ -112,6 +113,69 @@ def test_a_client_that_leaves_at_once_is_no_failure_and_warnings_go_to_standard_
 )
 def test_wrong_usage_is_told_from_a_failure(refused, museum, options, said):
     assert SECRET not in refused("serve", museum, *options, said=[said])
+
+
+@pytest.fixture
+def without_code(monkeypatch):
+    """A machine on which the extra `code` is not installed."""
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    for name in ("code_tools", "program", "sandbox"):
+        monkeypatch.delitem(sys.modules, f"openapi_tools.code.{name}", raising=False)
+        monkeypatch.delattr(code, name, raising=False)
+
+
+def many(count, **more):
+    """Return paths of a document with as many operations."""
+    return {f"/a{n}": {"get": {"operationId": f"a{n}", **more}} for n in range(count)}
+
+
+MANY = "129 tools are more than the 128 that providers take at once; --mode tools offers each tool."
+LONG = "the definitions of these tools take more than 20,000 tokens; --mode tools offers each tool."
+WORDS = {"parameters": [
+    {"name": f"q{n}", "in": "query", "description": "word " * 40, "schema": {"type": "string"}}
+    for n in range(20)
+]}  # fmt: skip
+DECISIONS = {
+    "few tools": (many(128), [], "", None),
+    "more than providers take": (many(129), [], " in mode code", MANY),
+    "selected ones": (many(129), ["--match", "a1*"], "", None),
+    "all, as the user says": (many(129), ["--mode", "tools"], "", None),
+    "few and large ones": (many(40, **WORDS), [], " in mode code", LONG),
+    "search, as the user says": (many(1), ["--mode", "search"], " in mode search", None),
+    "code, as the user says": (many(1), ["--mode", "code"], " in mode code", None),
+}
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_many_or_large_tools_are_served_by_a_few_and_this_is_told(run, write, decision):
+    paths, options, mode, why = DECISIONS[decision]
+
+    result = run("serve", write(paths), *options, stdin="")
+
+    said, *reasons = result.stderr.splitlines()
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert re.fullmatch(rf"serving \d+ tools \(0 operations skipped\){mode} over stdio.", said)
+    assert reasons == ([] if why is None else [why])
+
+
+@pytest.mark.usefixtures("without_code")
+def test_many_tools_are_searched_where_programs_cannot_run(run, write):
+    result = run("serve", write(many(129)), stdin="")
+
+    first, second = result.stderr.splitlines()
+    assert first == "serving 129 tools (0 operations skipped) in mode search over stdio."
+    assert second == MANY.replace(
+        "once; ",
+        "once; mode code needs more: pydantic_monty is not installed: "
+        "pip install 'openapi-tools[code]'; ",
+    )
+
+
+@pytest.mark.usefixtures("without_code")
+def test_programs_that_cannot_run_are_wrong_usage(refused, museum):
+    assert refused("serve", museum, "--mode", "code") == (
+        "openapi-tools: error: pydantic_monty is not installed: pip install 'openapi-tools[code]'\n"
+    )
 
 
 def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, monkeypatch):
