@@ -11,6 +11,7 @@ from openapi_tools.errors import InputError
 from openapi_tools.http_rules import is_safe
 from openapi_tools.options import close_names
 from openapi_tools.redaction import excerpt
+from openapi_tools.responses.answer_shape import check_fields, chosen
 from openapi_tools.responses.shown_text import shorten
 from openapi_tools.result import ToolResult
 from openapi_tools.search import stubs
@@ -95,7 +96,7 @@ class _Meta:
         hits = self._tools.search(query, min(max(limit, 1), _MOST_HITS))
         if hits:
             return stubs.stubs(hits)
-        close = close_names(query, self._names())
+        close = close_names(query, [tool.name for tool in self._tools])
         words = excerpt(repr(query), 100)
         return f"No tool among {len(self._tools)} has the words {words}{close}"
 
@@ -130,19 +131,21 @@ class _Meta:
             result: ToolResult = await tool.execute(own, context=context)
             return result
         told: dict[str, Any] = {"fields": given["fields"], "profile": ""}
-        chosen: ToolResult = await self._tools.call(tool.name, own, context=context, **told)
-        return chosen
+        some: ToolResult = await self._tools.call(tool.name, own, context=context, **told)
+        return some
 
     async def _paged(
         self, tool: Any, own: dict[str, Any], given: Mapping[str, Any], context: Any
     ) -> ToolResult:
         """Return the items of several pages, within the limit of characters."""
         most: dict[str, Any] = {"max_pages": min(given["pages"], _PAGES), "max_items": _ITEMS}
-        told: dict[str, Any] = {"context": context, "fields": given.get("fields") or None}
-        found: ToolResult = await self._tools.pages(tool.name, own, **most, **told).collect()
+        fields = given.get("fields") or "@"
+        check_fields(fields)
+        pages = self._tools.pages(tool.name, own, context=context, **most)
+        found: ToolResult = await pages.collect()
         if "paging" not in found.metadata:
             return found
-        output = await asyncio.to_thread(shorten, found.output, tool.settings.max_output_chars)
+        output = await asyncio.to_thread(_fitted, found.output, fields, tool.settings)
         return found.model_copy(update={"output": output})
 
     def reached(self, arguments: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]] | None:
@@ -156,8 +159,14 @@ class _Meta:
         except KeyError as error:
             raise InputError(str(error.args[0])) from None
 
-    def _names(self) -> list[str]:
-        return [tool.name for tool in self._tools]
+
+def _fitted(items: Any, fields: str, settings: Any) -> Any:
+    """Return the chosen parts of items, cut to the characters of an answer."""
+    try:
+        return shorten(chosen(fields, items), settings.max_output_chars)
+    except ValueError as error:
+        reason = f"they could not be applied to the list of all items: {error}."
+        raise InputError(reason, pointer="/fields") from None
 
 
 def _inside(given: dict[str, Any]) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class Following:
 
     def _asker(self, address: str) -> tuple[str, dict[str, Any]] | None:
         """Return the tool of the same toolset that asks for an address, and its arguments."""
-        toolset, bounds = self.session.toolset and self.session.toolset(), self.session.bounds
+        toolset, bounds = self.session.offered(self.tool), self.session.bounds
         same = (t for t in toolset or () if bounds(t.operation).server == self.server)
         return asker_of(same, read_url(address), self.server)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ class FunctionTool(OperationTool):
     @property
     def portable(self) -> FunctionTool:
         """The same tool for providers whose schemas have no open objects."""
-        session: Any = self._session
+        session: Any = self.session
         schema = self._made.portable or self._made.input_schema
         return FunctionTool(replace(self._made, input_schema=schema), session)
 
@@ -134,7 +135,7 @@ class FunctionTool(OperationTool):
         return result
 
     def _named(self, name: str) -> FunctionTool:
-        session: Any = self._session
+        session: Any = self.session
         return FunctionTool(replace(self._made, name=name), session)
 
     def __repr__(self) -> str:
@@ -163,7 +164,11 @@ def united(toolsets: tuple[Toolset, ...]) -> Toolset:
         security_schemes={k: v for part in toolsets for k, v in part.security_schemes.items()},
         counts=lambda: _summed(part.counts for part in toolsets),
     )
-    return Toolset(_renamed(toolsets), toolsets[0].session, about, parts=toolsets)
+    made = Toolset(_renamed(toolsets), toolsets[0].session, about, parts=toolsets)
+    for session in made.sessions:
+        alive = (known for known in session.unions if known() is not None)
+        session.unions = (*alive, weakref.ref(made))
+    return made
 
 
 def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:

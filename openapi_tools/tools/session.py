@@ -17,13 +17,14 @@ from openapi_tools.redaction import Redactor, excerpt
 from openapi_tools.requests.request_parts import named_origins, origin_of, server_url, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import httpx
     import httpx2
 
     from openapi_tools.model import SecurityScheme, Server
     from openapi_tools.settings import Settings
+    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
     from openapi_tools.transport.sender import Answer, Sender
 
@@ -50,7 +51,7 @@ class Session:
     `client_brings`: the user's client sends credentials itself. `check_answer` compares an answer
     with the document. `is_placed`: the server has answered with another status than 404. `mounts`
     are coordinators that hold its tools; the last one closes it. `toolset` returns the one that was
-    made last, while it lives.
+    made last, while it lives; `unions` return those that it is part of.
     """
 
     settings: Settings
@@ -63,6 +64,7 @@ class Session:
     is_placed: bool = False
     mounts: int = 0
     toolset: Callable[[], Toolset | None] | None = None
+    unions: tuple[Callable[[], Toolset | None], ...] = ()
     _observers: Observers | None = None
     _origins: frozenset[str] | None = None
     _sender: Sender | None = None
@@ -116,6 +118,13 @@ class Session:
                 if self.provenance.origin in ("", own):
                     self._origins = frozenset({own})
         return self._origins
+
+    def offered(self, tool: OperationTool) -> Iterable[OperationTool] | None:
+        """Return the tools of this session that are offered beside one of them."""
+        for union in (found for known in self.unions if (found := known()) is not None):
+            if tool.name in union and union[tool.name] is tool:
+                return [other for other in union if other.session is self]
+        return None if self.toolset is None else self.toolset()
 
     def __reduce__(self) -> Any:
         reason = "tools share connections and credentials, which are neither pickled nor copied"

@@ -144,6 +144,11 @@ class OperationTool:
         return DEFAULT_SETTINGS if self._session is None else self._session.settings
 
     @property
+    def session(self) -> Session | None:
+        """The session of its document; None without one."""
+        return self._session
+
+    @property
     def needs_approval(self) -> bool:
         """Whether a guardrail of `require_approval` is on the tool."""
         return self.guards is not None and self.guards.needs_approval
@@ -296,6 +301,7 @@ class OperationTool:
     def _named(self, name: str) -> OperationTool:
         kind: Any = type(self)
         made: OperationTool = type(kind)(kind.__name__, (kind,), {"name": name})(self._session)
+        vars(made).update({**getattr(self, "__dict__", {}), "name": name})
         return made
 
     def _guarded(self) -> Guards:

@@ -1,0 +1,148 @@
+"""Definitions for the providers' own search, in the forms of their packages."""
+
+import logging
+import re
+
+import pytest
+from documents import document, operation
+from pydantic import TypeAdapter
+
+from openapi_tools import SettingsError, load_tools
+from openapi_tools.contracts import advise
+
+TAGS = ("Pets & Owners", "pets_owners", "ünï", "", None)
+
+
+def shop():
+    """A document with a tag of each kind."""
+    paths = {
+        f"/things{n}": {"get": operation(operationId=f"get_{n}", **({"tags": [t]} if t else {}))}
+        for n, t in enumerate(TAGS)
+    }
+    return load_tools(document(paths))
+
+
+def large(count, **members):
+    """Return so many tools."""
+    paths = {
+        f"/things{n}": {"get": operation(operationId=f"get_{n}", summary="x" * 400, **members)}
+        for n in range(count)
+    }
+    return load_tools(document(paths))
+
+
+def test_anthropics_come_behind_its_search_and_are_marked():
+    types = pytest.importorskip("anthropic.types", reason="anthropic is not installed")
+    toolset = shop()
+
+    search, *tools = toolset.definitions("anthropic", defer=True)
+
+    assert search == {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+    assert [tool.pop("defer_loading") for tool in tools] == [True] * len(TAGS)
+    assert tools == toolset.definitions("anthropic")
+    checked = TypeAdapter(list[types.ToolUnionParam])
+    checked.validate_python(toolset.definitions("anthropic", defer=True))
+
+
+def test_openais_are_functions_of_namespaces_by_tag():
+    types = pytest.importorskip("openai.types.responses", reason="openai is not installed")
+    toolset = shop()
+
+    found = toolset.definitions("openai", defer=True)
+
+    search, *spaces = found
+    assert search == {"type": "tool_search"}
+    names = [space["name"] for space in spaces]
+    assert names == ["pets_owners", "pets_owners_2", "n", "other"]
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in names)
+    assert spaces[0]["description"] == "Pets & Owners: get_0"
+    functions = [function for space in spaces for function in space["tools"]]
+    assert [function["name"] for function in functions] == [tool.name for tool in toolset]
+    plain = [each["function"] for each in toolset.definitions("openai")]
+    assert [{**f, "defer_loading": None} for f in functions] == [
+        {"type": "function", **each, "defer_loading": None} for each in plain
+    ]
+    assert all(function["defer_loading"] is True for function in functions)
+    checked = TypeAdapter(list[types.ToolParam])
+    assert len(checked.validate_python(found)) == len(found)
+
+
+def test_a_namespace_describes_itself_in_few_words():
+    (_, space) = large(300, tags=["  all\nof\u202ethem "]).definitions("openai", defer=True)
+
+    assert space["name"] == "all_of_them"
+    assert len(space["description"]) <= 300
+    assert space["description"].startswith("all of")
+    assert "\n" not in space["description"]
+
+
+def test_more_tools_than_a_request_takes_are_no_remark_when_they_are_deferred():
+    toolset = large(200)
+
+    toolset.definitions("openai", defer=True)
+    deferred = toolset.warnings
+    toolset.definitions("openai")
+
+    assert deferred == ()
+    assert "takes 128 tools in one request" in toolset.warnings[0]
+
+
+@pytest.mark.parametrize("profile", ["openai_strict", "gemini", "mcp"])
+def test_other_profiles_name_those_that_defer(profile):
+    with pytest.raises(SettingsError, match="take anthropic or openai"):
+        shop().definitions(profile, defer=True)
+
+
+def test_calls_of_deferred_tools_are_read_as_others():
+    toolset = shop()
+    toolset.definitions("openai", defer=True)
+
+    assert toolset["get_0"].check({}) == {}
+
+
+def test_large_definitions_are_told_once_for_a_toolset(caplog):
+    toolset = large(300)
+
+    with caplog.at_level(logging.WARNING, "openapi_tools"):
+        advise(toolset)
+        advise(toolset)
+        advise(toolset.meta_tools())
+        advise(shop())
+        advise(list(toolset))
+
+    (record,) = caplog.records
+    assert "these 300 tools take more than 20,000 tokens" in record.message
+    ways = ("select", "meta_tools()", "code_tools()", "defer=True")
+    assert all(way in record.message for way in ways)
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "package"),
+    [
+        ("amplifier", "present", "amplifier_core"),
+        ("langchain", "to_structured_tools", "langchain_core"),
+        ("pydantic_ai", "to_tools", "pydantic_ai"),
+        ("agent_framework", "to_function_tools", "agent_framework"),
+        ("llama_index", "to_tools", "llama_index.core"),
+        ("mcp", "create_server", "mcp"),
+    ],
+)
+def test_each_coordinators_adapter_says_so(caplog, module, function, package):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    made = getattr(__import__(f"openapi_tools.contracts.{module}", fromlist=["x"]), function)
+    given = (Coordinator(),) if module == "amplifier" else ()
+
+    with caplog.at_level(logging.WARNING, "openapi_tools"):
+        made(*given, large(200))
+        first = [record.message for record in caplog.records]
+        made(*given, shop())
+
+    assert len(first) == len(caplog.records) == 1
+    assert "more than 20,000 tokens" in first[0]
+
+
+class Coordinator:
+    """Takes contributors, as Amplifier's does."""
+
+    def register_contributor(self, *_):
+        """Take one."""
