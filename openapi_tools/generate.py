@@ -258,20 +258,11 @@ def _placed(
         done = compare(output, files, manifest=manifest)
     else:
         done = place(output, files, manifest=manifest, force=force)
-    return Report(
-        api=data.api,
-        output=output,
-        tools=tuple(record.name for record in data.records),
-        changes=tuple(_changes(before, before.get(manifest, ""), data)),
-        written=done.written,
-        unchanged=done.unchanged,
-        removed=done.removed,
-        kept=done.kept,
-        edited=done.edited,
-        skipped=data.skipped,
-        _before=before,
-        _after=files,
-    )
+    names = tuple(record.name for record in data.records)
+    changed = tuple(_changes(before, before.get(manifest, ""), data))
+    states = done[:5]  # of the files, named alike in both
+    others: dict[str, Any] = {"skipped": data.skipped, "_before": before, "_after": files}
+    return Report(data.api, output, names, changed, *states, **others)
 
 
 def _changes(before: Mapping[str, str], manifest: str, data: PackageData) -> Iterator[Change]:
@@ -293,16 +284,13 @@ def _changes(before: Mapping[str, str], manifest: str, data: PackageData) -> Ite
     yield from scheme_changes(read_schemes(sources), data.schemes, kept)
 
 
-def _remarks(data: PackageData, settings: Settings | None, form: str) -> Iterator[str]:
+def _remarks(data: PackageData, given: Settings | None, form: str) -> Iterator[str]:
     """Yield warnings about given settings that a package does not keep, and about secrets."""
-    yield from _idle(settings_of({} if settings is None else settings), form)
-    yield from secret_warnings(data.records)
-
-
-def _idle(settings: Settings, form: str) -> Iterator[str]:
+    settings = settings_of({} if given is None else given)
     place = "configure it where the tools run" if form == EXATHENA else "give it to its load()"
     for name in sorted(settings.model_fields_set - settings.SHAPING - _READING):
         yield f"settings: {name} has no effect on a package; {place}."
+    yield from secret_warnings(data.records)
 
 
 def _check_output(output: Path, api: str, form: str, *, force: bool) -> None:

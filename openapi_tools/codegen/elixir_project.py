@@ -17,15 +17,9 @@ from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.http_rules import header_key, is_read
 from openapi_tools.json_values import pointer_token
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme, Skipped
-from openapi_tools.requests.builder import build_request
-from openapi_tools.requests.encoding import (
-    OWN_HEADERS,
-    PATH_LITERAL,
-    is_cookie_name,
-    is_token,
-    keep_triples,
-)
-from openapi_tools.requests.request_parts import VARIABLE, server_url
+from openapi_tools.requests.builder import build_request, split_template
+from openapi_tools.requests.encoding import OWN_HEADERS, is_cookie_name, is_token
+from openapi_tools.requests.request_parts import server_url
 from openapi_tools.settings import Settings
 from openapi_tools.tools.packages import class_name
 
@@ -48,7 +42,6 @@ _STYLES = {
     "deepObject": "deep",
 }
 _DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]")  # on Windows, whatever the ending
-_PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
 _BODIES = (
     (http_rules.is_json, "json"),
     (http_rules.is_form, "form"),
@@ -160,7 +153,12 @@ def operation_data(
         raise Unwritable(f"the method {operation.method!r:.40} is none that Elixir's client knows.")
     if operation.fixed or operation.defaults or operation.answer:
         raise Unwritable("it has fixed or default values, or shaped answers; use a Python package.")
-    path, query = _template(operation.path)
+    try:
+        path, query = map(list, split_template(operation.path))
+    except UnicodeEncodeError:
+        raise Unwritable("the path holds half of a surrogate pair.") from None
+    if any("|" in piece for piece in query):
+        raise Unwritable("the path has a '|' in its query, which Elixir's client refuses.")
     data = Fields(name=name, method=Code(f":{operation.method.lower()}"), path=path)
     if query != [""]:
         data["query"] = query
@@ -181,25 +179,6 @@ def operation_data(
         for alternative in sorted(operation.security, key=lambda needed: not needed)
     ]
     return data
-
-
-def _template(path: str) -> tuple[list[str], list[str]]:
-    """Return path and query of a path key: encoded literals and variables in turn."""
-    match = _PATH_PART.match(path)
-    before = match[0] if match else ""
-    query = path[len(before) :].partition("#")[0].removeprefix("?")
-    before = before if before.startswith("/") else f"/{before}"
-    if "|" in query:
-        raise Unwritable("the path has a '|' in its query, which Elixir's client refuses.")
-    return _pieces(before, PATH_LITERAL), _pieces(query, PATH_LITERAL + "?[]")
-
-
-def _pieces(template: str, safe: str) -> list[str]:
-    try:
-        pieces = VARIABLE.split(template)
-        return [p if i % 2 else keep_triples(p, safe) for i, p in enumerate(pieces)]
-    except UnicodeEncodeError:
-        raise Unwritable("the path holds half of a surrogate pair.") from None
 
 
 def _parameter(parameter: Parameter) -> Iterator[tuple[str, Any]]:

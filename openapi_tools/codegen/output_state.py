@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from openapi_tools._version import __version__
 from openapi_tools.errors import OutputError
@@ -62,8 +62,7 @@ class Target:
     manifest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """The outcome for every file, or the planned one, as in `Report`; paths relative and sorted."""
 
     written: tuple[str, ...]
@@ -71,8 +70,8 @@ class Placed:
     removed: tuple[str, ...]
     kept: tuple[str, ...]
     edited: tuple[str, ...]
-    folders: tuple[str, ...] = field(default=(), compare=False)
-    whole: bool = field(default=False, compare=False)
+    folders: tuple[str, ...] = ()
+    whole: bool = False
 
 
 def manifest_name(api: str, layout: str) -> str:

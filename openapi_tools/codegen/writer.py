@@ -138,8 +138,7 @@ def _check_permitted(target: Target, found: Placed, *, force: bool) -> None:
 
 
 def _check_unchanged(target: Target, found: Placed) -> None:
-    now = look(target)
-    if (now, now.whole) != (found, found.whole):
+    if look(target) != found:
         reason = "files there changed at this moment; run again. Nothing was changed."
         raise OutputError(reason, path=str(target.root))
 

@@ -69,8 +69,9 @@ class Forms:
         """Return how a form or multipart body with a converted schema is written."""
         multipart = http_rules.is_multipart(kind)
         whole = self._document.schemas.content(schema)
-        if multipart and _is_positional(whole, declared):
-            return self._positions(whole, declared, resource)
+        listed = not {"prefixEncoding", "itemEncoding"}.isdisjoint(declared)
+        if multipart and (listed or whole.get("type") == "array" or "prefixItems" in whole):
+            return self._positions(whole, declared, resource)  # parts are told apart by position
         nodes = as_dict(declared.get("encoding"))
         form = self._members(schema, nodes, resource, multipart=multipart, depth=_NESTED)
         done = {encoding.name for encoding in form.encodings}
@@ -216,12 +217,6 @@ def _ranges(node: Any) -> str:
 
 def _is_default(encoding: Encoding) -> bool:
     return not (encoding.style or encoding.content_type or encoding.file)
-
-
-def _is_positional(whole: dict[str, Any], declared: dict[str, Any]) -> bool:
-    """Tell whether the parts of a multipart body are told apart by position."""
-    listed = any(key in declared for key in ("prefixEncoding", "itemEncoding"))
-    return listed or whole.get("type") == "array" or "prefixItems" in whole
 
 
 class _Part(NamedTuple):

@@ -63,7 +63,8 @@ def _below(level: list[Any]) -> list[Any] | None:
             return None
         kinds = list(map(type, members))
         found = set(kinds)
-        if not found <= _KINDS or not (found.isdisjoint(_NUMBERS) or _are_bounded(members)):
+        numbers = () if found.isdisjoint(_NUMBERS) else [v for v in members if type(v) in _NUMBERS]
+        if not found <= _KINDS or not all(-MAX_NUMBER < number < MAX_NUMBER for number in numbers):
             return None
         if not found.isdisjoint(_CONTAINERS):
             below += compress(members, map(_CONTAINERS.__contains__, kinds))
@@ -80,11 +81,6 @@ def _members(containers: list[Any]) -> list[Any] | None:
         return None
     lists = [each for each in containers if each.__class__ is list]
     return [*chain.from_iterable(map(dict.values, dicts)), *chain.from_iterable(lists)]
-
-
-def _are_bounded(members: list[Any]) -> bool:
-    numbers = [value for value in members if type(value) in _NUMBERS]
-    return all(-MAX_NUMBER < number < MAX_NUMBER for number in numbers)
 
 
 def plain(value: Mapping[str, Any], *, name: str) -> Any:

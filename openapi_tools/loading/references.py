@@ -17,7 +17,7 @@ from openapi_tools.errors import DocumentError, SourceError, UnresolvableReferen
 from openapi_tools.json_values import compact, find
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.plain_data import LazyDict, without_lazy
-from openapi_tools.loading.source import Source, read_file
+from openapi_tools.loading.source import read_file
 from openapi_tools.visible_text import without_user
 
 if TYPE_CHECKING:
@@ -154,25 +154,28 @@ class References:
         if self.entry.anchors is None:
             self.entry.anchors = dict(_anchors(without_lazy(self.entry.root)))
         if (known := self.entry.anchors.get(f"{address}#")) is not None:
-            return self._keep(address, Resource(known, self.entry.uri, self.entry.name))
-        resource = self._read(address, ref, base)
-        return self._keep(resource.uri, resource)
+            found = self._resources[address] = Resource(known, self.entry.uri, self.entry.name)
+            return found
+        found = self._read(address, ref, base)
+        self._resources[found.uri] = found
+        return found
 
     @property
     def has_public(self) -> bool:
         """Whether a document read so far came from a public address."""
         return self.entry.public or any(found.public for found in self._resources.values())
 
-    def _keep(self, uri: str, resource: Resource) -> Resource:
-        self._resources[uri] = resource
-        return resource
-
     def _read(self, address: str, ref: str, base: Resource) -> Resource:
         self.alone = False
         try:
             url = urljoin(base.uri, address) if _is_url(base.uri) else address
             if _is_url(url) or url.startswith("//"):
-                found = self._fetched(self._allowed_url(url, ref), public=base.public)
+                allowed = self._allowed_url(url, ref)
+                if self._fetcher is None:
+                    from openapi_tools.loading.fetching import Fetcher
+
+                    self._fetcher = Fetcher(allowed, self._settings)
+                found = self._fetcher.fetch(allowed, found_in_public=base.public)
             else:
                 path = self._allowed_path(address, ref, base)
                 found = read_file(path, self._settings)
@@ -189,13 +192,6 @@ class References:
             reason = f"'$ref': {ref!r} is not a usable file: {place}{error.reason}"
             raise self._error(reason, base) from error
         return Resource(root, found.uri, found.name, public=found.public)
-
-    def _fetched(self, url: str, *, public: bool) -> Source:
-        if self._fetcher is None:
-            from openapi_tools.loading.fetching import Fetcher
-
-            self._fetcher = Fetcher(url, self._settings)
-        return self._fetcher.fetch(url, found_in_public=public)
 
     def _allowed_url(self, url: str, ref: str) -> str:
         """Refuse URLs outside the document's own folder that the user did not allow."""

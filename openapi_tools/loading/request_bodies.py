@@ -16,7 +16,7 @@ from openapi_tools import http_rules
 from openapi_tools.json_values import is_true
 from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
 from openapi_tools.loading.operations import MAX_CHOICES, Document
-from openapi_tools.loading.references import References, Resource, as_dict
+from openapi_tools.loading.references import References, Resource, as_dict, as_list
 from openapi_tools.model import Encoding, RequestBody
 from openapi_tools.visible_text import plain_text, visible
 
@@ -187,14 +187,16 @@ class Bodies:
         resource: Resource,
         words: str,
     ) -> dict[str, Any]:
-        text = _as_text(inner, kind)
-        if http_rules.is_xml(kind) and text is not inner:
+        """Return the schema of a body that is text; a structure becomes the text that holds it."""
+        if inner.get("type") in ("string", "number", "integer", "boolean"):
+            return inner
+        told = f"The body as text ({http_rules.essence(kind)})."
+        if http_rules.is_xml(kind):
             shape = _outline(declared.get("schema"), resource, self._document.references)
-            told = plain_text(words, self._settings.description_chars)
             known = f"Its elements: {shape}" if shape.startswith("<") else ""
-            parts = (told, text["description"], known)
-            text = {**text, "description": " ".join(filter(None, parts))}
-        return text
+            own = plain_text(words, self._settings.description_chars)
+            told = " ".join(filter(None, (own, told, known)))
+        return {"type": "string", "description": told}
 
     def _described(self, schema: dict[str, Any], words: str) -> dict[str, Any]:
         """Return a schema with the request body's own description, unless it has one."""
@@ -263,14 +265,6 @@ def _family(kind: str) -> str:
     return "json" if http_rules.is_json(kind) else ""
 
 
-def _as_text(schema: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return the schema of a body that is text; a structure becomes the text that holds it."""
-    if schema.get("type") in ("string", "number", "integer", "boolean"):
-        return schema
-    words = f"The body as text ({http_rules.essence(kind)})."
-    return {"type": "string", "description": words}
-
-
 def _outline(node: Any, resource: Resource, references: References) -> str:
     """Return a body's elements and attributes with the types of their values.
 
@@ -296,7 +290,7 @@ class _Outline:
         schema, resource = _whole(node, resource, self._references)
         name = _named(schema, name)
         if schema.get("type") == "array":
-            wrapped = is_true(_xml(schema).get("wrapped"))
+            wrapped = is_true(as_dict(schema.get("xml")).get("wrapped"))
             more = depth > 0 and self._left > 0
             item = self.element(schema.get("items"), resource, name, depth - 1) if more else "…"
             return _tag(name, "", item) if wrapped else item
@@ -314,7 +308,7 @@ class _Outline:
             plain, _ = _whole(member, resource, self._references)
             if self._left <= 0:
                 return attributes, f"{inner}…"
-            if is_true(_xml(plain).get("attribute")):
+            if is_true(as_dict(plain.get("xml")).get("attribute")):
                 attributes += f' {_named(plain, key)}="{escape(str(plain.get("type", "")))}"'
             else:
                 inner += self.element(member, resource, key, depth - 1)
@@ -328,31 +322,26 @@ def _whole(
     schema, resource, _ = references.follow(node, resource)
     if not isinstance(schema, dict):
         return {}, resource
-    branches = schema.get("allOf")
     parts = [schema]
-    for branch in branches if isinstance(branches, list) else ():
+    for branch in as_list(schema.get("allOf")):
         part, owner, _ = references.follow(branch, resource)
         if isinstance(part, dict) and owner is resource:
             parts.insert(0, part)
     out: dict[str, Any] = {}
     for part in parts:
-        members = part.get("properties")
-        joined = {**out.get("properties", {}), **(members if isinstance(members, dict) else {})}
-        out |= {**part, "properties": joined}
+        out |= {
+            **part,
+            "properties": {**out.get("properties", {}), **as_dict(part.get("properties"))},
+        }
     return out, resource
 
 
 def _named(schema: dict[str, Any], name: str) -> str:
     """Return an element's name with its prefix."""
-    xml = _xml(schema)
+    xml = as_dict(schema.get("xml"))
     own = xml.get("name") if isinstance(xml.get("name"), str) else name
     prefix = xml.get("prefix")
     return f"{prefix}:{own}" if isinstance(prefix, str) and prefix else str(own)
-
-
-def _xml(schema: dict[str, Any]) -> dict[str, Any]:
-    xml = schema.get("xml")
-    return xml if isinstance(xml, dict) else {}
 
 
 def _tag(name: str, attributes: str, inner: str) -> str:

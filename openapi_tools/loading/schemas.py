@@ -26,6 +26,7 @@ from openapi_tools.loading.keyword_values import (
     ONE,
     READERS,
 )
+from openapi_tools.loading.references import as_list
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
@@ -293,7 +294,7 @@ class Schemas:
 
     def _is_base(self, target: Target) -> bool:
         """Tell whether one of a schema's own variants extends it by naming it in `allOf`."""
-        variants = [part for key in _UNIONS for part in _listed(target.node, key)]
+        variants = [part for key in _UNIONS for part in as_list(target.node.get(key))]
         seen: list[int] = []
         waiting = [(part, target.resource) for part in variants]
         while waiting and len(seen) < MAX_DEPTH:
@@ -302,14 +303,8 @@ class Schemas:
                 return bool(seen)
             if isinstance(found.node, dict) and id(found.node) not in seen:
                 seen.append(id(found.node))
-                waiting += [(part, found.resource) for part in _listed(found.node, "allOf")]
+                waiting += [(part, found.resource) for part in as_list(found.node.get("allOf"))]
         return False
-
-
-def _listed(node: dict[str, Any], key: str) -> list[Any]:
-    """Return the schemas in a member of a node as the document has it."""
-    value = node.get(key)
-    return value if isinstance(value, list) else []
 
 
 class _Marked:
@@ -350,7 +345,7 @@ class _Marked:
             for name, member in members.items() if isinstance(members, dict) else ():
                 if self.is_hidden(member, owner):
                     yield name
-            waiting += [(branch, owner) for branch in _listed(node, "allOf")]
+            waiting += [(branch, owner) for branch in as_list(node.get("allOf"))]
 
     def is_hidden(self, value: Any, resource: Resource) -> bool:
         """Tell whether a member, or the component it refers to, has the mark."""

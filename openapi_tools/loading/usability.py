@@ -120,7 +120,8 @@ def _scan(root: Any) -> tuple[Collection[str], str]:
                 continue
             value = node[key]
             if key in _OBJECTS:
-                nodes += (found := _objects(key, value))
+                found = as_list(value) if key == "prefixEncoding" else as_dict(value).values()
+                nodes += found
                 for each in found:
                     if not isinstance(each, dict | bool) and each is not None:
                         return (), f"{key!r} must hold objects, this is {each!r:.60}."
@@ -131,12 +132,6 @@ def _scan(root: Any) -> tuple[Collection[str], str]:
             else:
                 return (), f"'$ref' is {value!r:.60}; it must be a text that names a place."
     return refs, ""
-
-
-def _objects(key: str, value: Any) -> Collection[Any]:
-    if key == "prefixEncoding":
-        return as_list(value)
-    return as_dict(value).values()
 
 
 def _schemas(key: str, value: Any) -> Collection[Any]:

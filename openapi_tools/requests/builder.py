@@ -102,7 +102,7 @@ class RequestPlan:
             raise CallError("connection", reason) from None
         self._netloc, self._path = url.netloc, url.raw_path.rstrip(b"/")
         self._base = f"{url.scheme}://{(self._netloc + self._path).decode('ascii')}"
-        self._templates = _templates(operation.path)
+        self._templates = split_template(operation.path)
         self._own = (
             (b"Host", self._netloc),
             (b"Accept", _accept(operation.accept).encode("latin-1")),
@@ -291,7 +291,7 @@ def _at_argument(body: RequestBody, error: InputError) -> InputError:
     return InputError(error.reason, pointer=argument + slash + rest)
 
 
-def _templates(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def split_template(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return a path and its query, each as encoded literals and names of variables in turn."""
     # The part after `#` only tells operations apart.
     match = _PATH_PART.match(path)

@@ -45,6 +45,7 @@ _LARGEST_READ = 1024 * 1024
 """Bytes of an answer that an authentication reads."""
 _BODILESS_STATUSES = frozenset({204, 304})
 _NOTHING = httpx.ByteStream(b"")
+_UNCONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
 _DIGITS = 20
 """Of a `Content-Length`; the transport refuses longer ones."""
@@ -134,7 +135,9 @@ class Exchange:
         except CallError as error:
             self.error = error
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
-            self.unsent = _was_unsent(error) and not self._redirects
+            # A certificate does not improve in a moment.
+            is_lasting = isinstance(error, TlsError) or not isinstance(error, _UNCONNECTED)
+            self.unsent = not is_lasting and not self._redirects
             is_broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
             reused = self.request.extensions.get(REUSED, False)
             self.stale = bool(reused and is_broken and self.response is None)
@@ -210,7 +213,9 @@ class Exchange:
             async for _ in response.aiter_raw():
                 pass
         else:
-            _check_declared(response, limit, setting)
+            declared = response.headers.get("content-length", "")
+            if declared.isdecimal() and len(declared) <= _DIGITS and int(declared) > limit:
+                raise too_large(int(declared), setting)
             coding = response.headers.get("content-encoding")
             decoder = Decoder(coding, limit, setting) if coding else None
             async for data in response.aiter_raw():
@@ -321,20 +326,6 @@ async def _read(response: httpx.Response) -> httpx.Response:
     read = httpx.Response(response.status_code, content=b"".join(pieces), **known)
     read.headers = response.headers
     return read
-
-
-def _check_declared(response: httpx.Response, limit: int, setting: str) -> None:
-    """Refuse an answer at its header when that says that it is too large."""
-    declared = response.headers.get("content-length", "")
-    if declared.isdecimal() and len(declared) <= _DIGITS and int(declared) > limit:
-        raise too_large(int(declared), setting)
-
-
-def _was_unsent(error: Exception) -> bool:
-    """Whether nothing of a request was sent, and a retry may succeed."""
-    unconnected = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
-    # A certificate does not improve in a moment.
-    return isinstance(error, unconnected) and not isinstance(error, TlsError)
 
 
 def _redirected(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from parsing import refusal, root
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading import parse_yaml
+from openapi_tools.loading import plain_data
 from openapi_tools.loading.parse import DUPLICATES_BYTES, parse
 from openapi_tools.loading.plain_data import MAX_DEPTH
 
@@ -336,7 +336,7 @@ def test_a_document_of_millions_of_values_is_refused():
 
 
 def test_yaml_of_millions_of_values_is_refused_while_it_is_read(monkeypatch):
-    monkeypatch.setattr(parse_yaml, "MAX_NODES", 100)
+    monkeypatch.setattr(plain_data, "MAX_NODES", 100)
 
     message = refusal(f"a:\n  b: [{'x, ' * 200}]")
 
