@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from openapi_tools.codegen.package_data import PackageData
-    from openapi_tools.loading.operations import Document
     from openapi_tools.model import Skipped
     from openapi_tools.settings import Settings
     from openapi_tools.tools.toolset import Toolset
@@ -202,11 +201,13 @@ def _loaded(
     file, (source, settings, credentials, overlays) = load.configured(config, given)
     fetcher = fetcher_of(source, settings, credentials)
     plain = settings.model_copy(update=_WITHOUT_FILES)
-    known = read_overlays(overlays, settings, fetcher, credentials=credentials)
+    read = read_overlays(overlays, settings, fetcher, credentials=credentials)
     document, remarks = load.read_document(
-        source, plain, duplicates=True, fetcher=fetcher, overlays=known
+        source, plain, duplicates=True, fetcher=fetcher, overlays=read
     )
-    found = find_operations(document, strict=False, kept=_kept_names(document, name, *place))
+    known = manifest_in(Path(place[0]), manifest_name(_api(name, document.root), place[1]))
+    kept = KeptNames() if known is None else KeptNames(frozenset(known.tools), known.short_names)
+    found = find_operations(document, strict=False, kept=kept)
     toolset = load.tools_of(document, credentials=credentials, remarks=remarks, operations=found)
     chosen = toolset
     if file is not None:
@@ -217,14 +218,6 @@ def _loaded(
         raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
     api, servers = _api(name, chosen.document), root_servers(document)
     return chosen, package_data(chosen, api=api, settings=settings, servers=servers)
-
-
-def _kept_names(
-    document: Document, name: str, output: str | os.PathLike[str], form: str
-) -> KeptNames:
-    """Return the names in the package that is there, which its tools keep."""
-    known = manifest_in(Path(output), manifest_name(_api(name, document.root), form))
-    return KeptNames() if known is None else KeptNames(frozenset(known.tools), known.short_names)
 
 
 def _api(name: str, document: Any) -> str:

@@ -27,7 +27,7 @@ from openapi_tools.transport.network_policy import policy_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from openapi_tools.auth.login import DeviceCode, Plan
+    from openapi_tools.auth.login import Plan
     from openapi_tools.auth.tokens import Stored
     from openapi_tools.model import SecurityScheme
     from openapi_tools.tools.toolset import Toolset
@@ -219,7 +219,10 @@ class _Run:
 
     async def _agreed(self, attempt: Login, plan: Plan) -> Stored:
         if self.options["device"]:
-            return await attempt.by_device(plan, show=_show_code)
+            return await attempt.by_device(
+                plan,
+                show=lambda code: remark(f"open {code.url} and enter the code {code.user_code}"),
+            )
         port = self.options["port"]
         return await attempt.by_browser(plan, port=port, show=self._show_url, tell=remark)
 
@@ -227,10 +230,6 @@ class _Run:
         remark(f"open this in a browser: {url}")
         if not self.options["no_browser"]:
             webbrowser.open(url)
-
-
-def _show_code(code: DeviceCode) -> None:
-    remark(f"open {code.url} and enter the code {code.user_code}")
 
 
 def _is_person_there() -> bool:

@@ -91,11 +91,6 @@ def _count(value: Any) -> Any:
     return value if value.__class__ is int and 0 <= value < _HUGE else ABSENT
 
 
-def _boolean(value: Any) -> Any:
-    found = json_values.as_boolean(value)
-    return ABSENT if found is None else found
-
-
 def _example(value: Any) -> Any:
     return ABSENT if is_longer(value, MAX_LITERAL) else visible_in(value)
 
@@ -136,7 +131,10 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     ),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _count),
     **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _count),
-    **dict.fromkeys(("deprecated", "writeOnly", "readOnly", "uniqueItems"), _boolean),
+    **dict.fromkeys(
+        ("deprecated", "writeOnly", "readOnly", "uniqueItems"),
+        lambda value: ABSENT if (found := json_values.as_boolean(value)) is None else found,
+    ),
 }
 """For each keyword without schemas: returns its value as converted, or `ABSENT`."""
 

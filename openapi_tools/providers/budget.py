@@ -54,6 +54,7 @@ _NARROWING = frozenset(
 _INNER = (HOLDING | {"$ref"}) - {"$defs"}
 _BELOW = HOLDING - IN_PLACE - {"$defs", "definitions"}
 """Keywords that hold the schemas of members and items."""
+_OF_ROOT = ("type", "properties", "required", "additionalProperties", "description", "$defs")
 _SIMPLE = ("type", "description", "enum", "format", "default")
 _SMALL = 600
 _FIRST_VALUES = 12
@@ -88,7 +89,8 @@ def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
             found = _cut_below(found, depth, room)
     if size_of(found) <= room:
         return found
-    found = _after(_plain_root(found), room, [partial(_simple, most=m) for m in (120, 40, 0)])
+    plain = {key: found[key] for key in _OF_ROOT if key in found}
+    found = _after(plain, room, [partial(_simple, most=m) for m in (120, 40, 0)])
     return found if size_of(found) <= room else _fewer(found, room)
 
 
@@ -250,12 +252,6 @@ def _pruned(schema: Schema) -> Schema:
     rest = without(schema, ["$defs"])
     kept = reached(rest, schema.get("$defs", {}))
     return {**rest, "$defs": kept} if kept else rest
-
-
-def _plain_root(schema: Schema) -> Schema:
-    """Return the root as an object of declared members only."""
-    kept = ("type", "properties", "required", "additionalProperties", "description", "$defs")
-    return {key: schema[key] for key in kept if key in schema}
 
 
 def _simple(schema: Schema, most: int) -> Schema:

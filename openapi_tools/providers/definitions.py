@@ -298,7 +298,8 @@ class _Writer:
                 except CannotExpress as error:
                     failure = error
                     continue
-                shaped = _with_words_of(small, shaped)
+                if isinstance(words := small.get("description"), str):
+                    shaped = {**shaped, "description": words}
                 if self._fits(shaped := reworded(shaped, room)):
                     return shaped, notes
         raise failure
@@ -327,12 +328,6 @@ class _Writer:
 
     def _written(self, shaped: Schema) -> Schema:
         return _value(self._tool, self._profile, shaped, self._text)
-
-
-def _with_words_of(schema: Schema, shaped: Schema) -> Schema:
-    """Return a shaped schema with the words of the root that it was made of."""
-    words = schema.get("description")
-    return {**shaped, "description": words} if isinstance(words, str) else shaped
 
 
 def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple[str, ...]]:

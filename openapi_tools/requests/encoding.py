@@ -120,10 +120,6 @@ def shown(text: str) -> str:
     return repr(excerpt(text, 80))
 
 
-def _form_reserved(text: str) -> str:
-    return keep_triples(text, _IN_QUERY + " ").replace(" ", "+")
-
-
 def _reserved(safe: str) -> Writer:
     """Return the writer for `allowReserved`: values may hold more characters, names may not."""
     return replace(ENCODED, value=partial(keep_triples, safe=safe))
@@ -145,7 +141,9 @@ COOKIE_RESERVED = _reserved(_IN_COOKIE)
 PATH_RESERVED = _reserved(_IN_PATH)
 MATRIX_RESERVED = _reserved(_IN_MATRIX)
 FORM = Writer(form_encode, form_encode, {**_DELIMITERS, " ": "+"})
-FORM_RESERVED = replace(FORM, value=_form_reserved)
+FORM_RESERVED = replace(
+    FORM, value=lambda text: keep_triples(text, _IN_QUERY + " ").replace(" ", "+")
+)
 RAW = Writer(str, str, dict(zip(_DELIMITERS, _DELIMITERS, strict=True)), ("[", "]"))
 
 CHARSETS = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16"})

@@ -31,7 +31,7 @@ from openapi_tools.requests.encoding import (
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import httpx
 
@@ -164,19 +164,14 @@ def asker_of(
     """Return the tool of a GET operation that asks for an address, and its arguments."""
     base = server.partition("://")[2].partition("/")[2].rstrip("/")
     path = url.raw_path.partition(b"?")[0].decode("ascii").removeprefix(f"/{base}" if base else "")
-    for tool in sorted(_with_path(tools, path), key=lambda tool: tool.path.count("{")):
+    near = (t for t in tools if t.method == "GET" and t.path.count("/") == path.count("/"))
+    fitting = (tool for tool in near if _pattern(tool.path).fullmatch(path))
+    for tool in sorted(fitting, key=lambda tool: tool.path.count("{")):
         arguments = _arguments_at(tool, path, url)
         with suppress(OpenAPIToolsError):
             if arguments is not None:
                 return tool.name, tool.check(arguments)
     return None
-
-
-def _with_path(tools: Iterable[Any], path: str) -> Iterator[Any]:
-    for tool in tools:
-        is_near = tool.method == "GET" and tool.path.count("/") == path.count("/")
-        if is_near and _pattern(tool.path).fullmatch(path):
-            yield tool
 
 
 def _pattern(template: str) -> re.Pattern[str]:

@@ -116,7 +116,10 @@ class ConfigFile:
         if data.prefix:
             members["prefix"] = data.prefix
         if data.base_url:
-            members["base_url"] = self._base_url(data.base_url)
+            try:
+                members["base_url"] = from_environment(data.base_url, "base_url", secret=False)
+            except SettingsError as error:
+                self.fail(("base_url",), error.reason.partition(": ")[2])
         try:
             Settings(**members)
         except SettingsError as error:
@@ -125,12 +128,6 @@ class ConfigFile:
             place = (name,) if name in data.model_fields_set else ("settings", name)
             self.fail(place, reason)
         return members
-
-    def _base_url(self, text: str) -> Any:
-        try:
-            return from_environment(text, "base_url", secret=False)
-        except SettingsError as error:
-            self.fail(("base_url",), error.reason.partition(": ")[2])
 
     def select(self) -> Select | None:
         """Return the selection; None when the file has none."""

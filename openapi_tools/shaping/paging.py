@@ -149,7 +149,9 @@ class PageReader:
             return None
         given = self._given(headers, has_more=bool(flags))
         if given is not None:
-            return self._given_step(given)
+            if self._paging.style == "link" or _is_address(given):
+                return self._address(str(given))
+            return self._with(self._paging.argument, given)
         step = self._counted(headers) if self._is_silent() and not self.linked else None
         return (step or Step())._replace(sure=CERTAIN) if flags else step
 
@@ -164,7 +166,8 @@ class PageReader:
             found = [v for name, v in self._members.items() if http_rules.NEXT.fullmatch(name)]
             own = folded(paging.argument) if paging.style == "cursor" else ""
             found += [self._members[own]] if own in http_rules.SAME and own in self._members else []
-        found += [value for name, value in headers.items() if _tells_next(name)]
+        told = (name for name in headers if name != "link" and "has" not in name)
+        found += [headers[name] for name in told if header_label(name) == "Next page"]
         named = [each.get("href") if isinstance(each, dict) else each for each in found]
         fit = (v for v in named if isinstance(v, str) or whole(v) is not None)
         usable = (v for v in fit if not holds(_NOTHING, v))
@@ -179,11 +182,6 @@ class PageReader:
             if last
             else not any(map(http_rules.NEXT.fullmatch, self._members))
         )
-
-    def _given_step(self, given: Any) -> Step | None:
-        if self._paging.style == "link" or _is_address(given):
-            return self._address(str(given))
-        return self._with(self._paging.argument, given)
 
     def _with(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
         """Return the step to a value of an argument; None where the tool does not take it."""
@@ -323,10 +321,6 @@ def words_of(step: Step | None) -> str:
 
 def _is_word(text: str) -> bool:
     return text.isprintable() and " " not in text and len(text) <= _SHOWN
-
-
-def _tells_next(name: str) -> bool:
-    return name != "link" and header_label(name) == "Next page" and "has" not in name
 
 
 def _is_address(value: Any) -> bool:
