@@ -17,6 +17,7 @@ import loading
 import network
 import peers
 import processes
+import programming
 import rows
 import scaling
 import searching
@@ -44,6 +45,7 @@ def sections(folder):
         "start": ("Whole processes", processes.starts),
         "generate": ("A generated package of GitHub's document", processes.generates),
         "search": ("Searches over tools", searching.searches),
+        "code": ("A program in place of single calls, on loopback", programming.programs),
         "scale": ("Growth with the number of operations", scaling.scales),
     }
 
