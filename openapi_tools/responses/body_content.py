@@ -15,17 +15,14 @@ from openapi_tools.options import DefaultSettings
 from openapi_tools.responses import shown_text
 from openapi_tools.responses.server_json import (
     PARTLY,
-    UNREADABLE,
     VALUES,
     read_begun,
-    read_each,
-    read_events,
     read_json,
 )
 from openapi_tools.result import IMAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Keep = Callable[[Any, str, str], dict[str, Any]]
     """Keeps bytes with a file name and a media type, and returns the facts about them."""
@@ -45,6 +42,15 @@ _SHOWN = 500
 _LEFT_OUT = "too large to be shown; Settings(download_dir=…) writes it to a file"
 _UNLIKE = "it was read by its content"
 _SEVERAL = "the answer is several JSON values, one on each line, given as a list"
+
+_UNREADABLE = "lines that are not JSON are given as text"
+"""The note on lines that could not be read."""
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_READ = 1_000_000
+_MOST_LINES = 200_000
+_MOST_UNREADABLE = 10_000
+_UNFINISHED = "the stream ends in the middle of an event, which is left out"
+_ONLY = "only the first {} items were read"
 
 _EXTENDED = re.compile(
     r"filename\*\s*=\s*(?:utf-8|iso-8859-1)'[^']{0,30}'([^;\s]{1,600})", re.IGNORECASE
@@ -104,12 +110,12 @@ def read_content(body: Body, shape: Shape) -> Content:
         return _json(body, most, shape.values)
     if http_rules.is_json_lines(kind) or http_rules.is_json_sequence(kind):
         data = _whole_lines(body) if body.cut else body.data
-        values, notes = read_each(data, b"\n" if http_rules.is_json_lines(kind) else b"\x1e", most)
+        values, notes = _read_each(data, b"\n" if http_rules.is_json_lines(kind) else b"\x1e", most)
         return Content(values, notes, is_data=True)
     if kind != _EVENTS and not http_rules.is_multipart(kind):
         return _text_or_bytes(body, kind, shape)
     if kind == _EVENTS:
-        found = Content(*read_events(body.data, most), is_data=True)
+        found = Content(*_read_events(body.data, most), is_data=True)
     else:
         found = _multipart(body, shape)
     goes_on = PARTLY in found.notes and _STREAM.match(body.data)
@@ -170,8 +176,8 @@ def _json(body: Body, most: int, values: int) -> Content:
             return _unfinished(body, most)
         if not body.data.strip():
             return Content(None)
-        lines, notes = read_each(body.data, b"\n", most)
-        if len(lines) > 1 and UNREADABLE not in notes:
+        lines, notes = _read_each(body.data, b"\n", most)
+        if len(lines) > 1 and _UNREADABLE not in notes:
             return Content(lines, [*notes, _SEVERAL], is_data=True)
         text = shown_text.decode_text(body.data[: 100 * _SHOWN]).text
         html = shown_text.looks_like_html(body.data)
@@ -183,8 +189,8 @@ def _json(body: Body, most: int, values: int) -> Content:
 
 def _unfinished(body: Body, most: int) -> Content:
     """Return the values of the whole lines of cut JSON, or one value, closed early."""
-    lines, notes = read_each(_whole_lines(body), b"\n", most)
-    if lines and UNREADABLE not in notes:
+    lines, notes = _read_each(_whole_lines(body), b"\n", most)
+    if lines and _UNREADABLE not in notes:
         return Content(lines, notes, is_data=True)
     try:
         charset = http_rules.parameter(body.media_type, "charset")
@@ -270,3 +276,88 @@ def _part(piece: bytes, shape: Shape) -> Content:
     except CallError:
         content = read_content(Body(data, "text/plain"), shape)
     return replace(content, value={**facts, "content": content.value})
+
+
+def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return server-sent events, each with its `data`, and `event` and `id` where it has them.
+
+    Data that is JSON comes as its value, other data (`[DONE]`) as text. At most `most` events are
+    returned, and notes on the others.
+
+    Spec: WHATWG HTML, section 9.2.6, Interpreting an event stream.
+    """
+    text, notes, _ = decode_text(content[:_READ])
+    text = text.removeprefix("\ufeff")
+    if len(content) > _READ:
+        notes.append(PARTLY)
+        text += "\n\n"  # what was read of an event is shown rather than nothing
+    events: list[dict[str, Any]] = []
+    fields: dict[str, list[str]] = {}
+    end = 0
+    for count, match in enumerate(_LINE_END.finditer(text)):
+        if count == _MOST_LINES:
+            return events, [*dict.fromkeys((*notes, PARTLY))]
+        line, end = text[end : match.start()], match.end()
+        name, _, value = line.partition(":")
+        if line and name in ("data", "event", "id"):
+            fields.setdefault(name, []).append(value.removeprefix(" "))
+        elif not line:
+            if "data" in fields and len(events) == most:
+                return events, [*notes, _ONLY.format(most), PARTLY]
+            if "data" in fields:
+                data = _json_or_text("\n".join(fields.pop("data")))
+                last = {name: clean_text(lines[-1]) for name, lines in fields.items()}
+                events.append({**last, "data": data})
+            fields = {}
+    if "data" in fields or text[end:].startswith("data"):
+        notes.append(_UNFINISHED)
+    return events, notes
+
+
+def _json_or_text(text: str) -> Any:
+    """Return the value of JSON text; any other text, also `NaN`, unchanged."""
+    if text.lstrip()[:1] not in tuple('{["-0123456789tfn'):
+        return clean_text(text)
+    try:
+        value, notes = read_json(text.encode())
+    except ValueError:
+        return clean_text(text)
+    return clean_text(text) if notes and isinstance(value, str) else value
+
+
+def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], list[str]]:
+    r"""Return the values of JSON lines, or of a JSON text sequence, whose delimiter is `\x1e`.
+
+    Blank lines are skipped, lines that are not JSON kept as text. At most `most` values are
+    returned, and notes on the others.
+
+    Spec: RFC 7464, section 2.1.
+    """
+    values: list[Any] = []
+    notes: list[str] = []
+    read = unreadable = 0
+    for count, text in enumerate(_pieces(content, delimiter)):
+        if count == _MOST_LINES or read > _READ or unreadable == _MOST_UNREADABLE:
+            return values, [*notes, PARTLY]
+        read += len(text)
+        if not text.strip():
+            continue
+        if len(values) == most:
+            return values, [*notes, _ONLY.format(most), PARTLY]
+        try:
+            value, found = read_json(text)
+        except ValueError:
+            value, found = clean_text(decode_text(text[:_READ]).text.strip()), [_UNREADABLE]
+            unreadable += 1
+        values.append(value)
+        notes += (note for note in found if note not in notes)
+    return values, notes
+
+
+def _pieces(content: bytes, delimiter: bytes) -> Iterator[bytes]:
+    """Split without holding all pieces at once: there may be millions."""
+    start = 0
+    while (end := content.find(delimiter, start)) >= 0:
+        yield content[start:end]
+        start = end + 1
+    yield content[start:]

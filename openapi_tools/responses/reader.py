@@ -15,7 +15,14 @@ from pydantic_core import to_json
 from openapi_tools.errors import CallError, ErrorType
 from openapi_tools.http_rules import essence, header_label, is_json, is_kept, linked, parameter
 from openapi_tools.responses.body_content import Body, Content, Shape, as_file, read_content
-from openapi_tools.responses.server_json import PARTLY, VALUES, clean, read_json, words_of
+from openapi_tools.responses.server_json import (
+    PARTLY,
+    VALUES,
+    at_fault,
+    clean,
+    message_of,
+    read_json,
+)
 from openapi_tools.responses.shown_text import (
     advice,
     as_utf8,
@@ -45,6 +52,7 @@ _CONDITIONS = ("if-none-match", "if-modified-since")
 
 _TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
 _RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
+_SERVER_FAULTS = 500
 _ERROR_ROOM = 2400
 _ERROR_READ = 1_000_000
 _ERROR_HEAD = 64_000
@@ -52,7 +60,6 @@ _MARKER = 20
 _OCTETS = "application/octet-stream"
 _VALUE = 50
 """Bytes of a JSON value, on average."""
-_PROSE = 1200
 _GROWTH = 4
 """Upper bound for the growth of JSON text when it is rewritten."""
 _LONGEST = 1024
@@ -107,7 +114,7 @@ def read_answer(
     media_type = headers.pop("content-type", "")[:_LONGEST]
     metadata = _metadata(answer, headers, media_type)
     if not _succeeded(answer):
-        return _failed(answer, metadata)
+        return _failed(answer, operation, metadata)
     most = settings.max_output_chars if shaper is None else shaper.max_chars
     try:
         content = _content(answer, media_type, operation, (settings, most), keep=keep)
@@ -254,7 +261,7 @@ def _fitted(value: Any, size: int, room: int) -> tuple[Any, bool]:
     return _fitted(clean(value), size, room)
 
 
-def _failed(answer: Answer, metadata: dict[str, Any]) -> ToolResult:
+def _failed(answer: Answer, operation: Operation, metadata: dict[str, Any]) -> ToolResult:
     status = answer.status
     redirected = 300 <= status < 400 and status != HTTPStatus.NOT_MODIFIED  # noqa: PLR2004
     kind = _TYPES.get(status, "redirect" if redirected else "http")
@@ -265,7 +272,9 @@ def _failed(answer: Answer, metadata: dict[str, Any]) -> ToolResult:
         "retry_after": retry_after(answer.headers),
         "body": body,
     }
-    return ToolResult.failed(kind, _message(answer, body), metadata=metadata, facts=facts)
+    fields = at_fault(body, operation) if kind == "http" and status < _SERVER_FAULTS else {}
+    facts |= {"fields": list(fields.values())} if fields else {}
+    return ToolResult.failed(kind, message_of(answer, body, fields), metadata=metadata, facts=facts)
 
 
 def _error_body(answer: Answer) -> Any:
@@ -283,18 +292,6 @@ def _error_body(answer: Answer) -> Any:
     if value is None or value == "":
         return None
     return _fitted(value, len(body.data), _ERROR_ROOM)[0]
-
-
-def _message(answer: Answer, body: Any) -> str:
-    try:
-        phrase = f" {HTTPStatus(answer.status).phrase}"
-    except ValueError:
-        phrase = ""
-    start = f"{answer.method} {answer.path} answered {answer.status}{phrase}"
-    words = words_of(body, _PROSE)
-    if answer.status == HTTPStatus.NOT_MODIFIED:
-        return f"{start}, though the request has no condition such as If-None-Match."
-    return f"{start}: {words}" if words else f"{start}."
 
 
 def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import suppress
+from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
+from openapi_tools.json_values import pointer
 from openapi_tools.responses.shown_text import clean_text, cut_text, decode_text, encode, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openapi_tools.model import Operation
+    from openapi_tools.transport.sender import Answer
+
 VALUES = 200_000
 """Default for the most values of one JSON text: some 25 MB of objects."""
 PARTLY = "the answer goes on; only its beginning was read"
 """The note on a text with more values or lines than can be shown."""
-UNREADABLE = "lines that are not JSON are given as text"
-"""The note on lines that could not be read."""
 
 _DEEPEST = 200
 _C1 = re.compile(rb"\xc2[\x80-\x9f]")
@@ -132,99 +136,6 @@ def clean(value: Any, depth: int = 0) -> Any:
             return value
 
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_READ = 1_000_000
-_MOST_LINES = 200_000
-_MOST_UNREADABLE = 10_000
-_UNFINISHED = "the stream ends in the middle of an event, which is left out"
-_ONLY = "only the first {} items were read"
-
-
-def read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return server-sent events, each with its `data`, and `event` and `id` where it has them.
-
-    Data that is JSON comes as its value, other data (`[DONE]`) as text. At most `most` events are
-    returned, and notes on the others.
-
-    Spec: WHATWG HTML, section 9.2.6, Interpreting an event stream.
-    """
-    text, notes, _ = decode_text(content[:_READ])
-    text = text.removeprefix("\ufeff")
-    if len(content) > _READ:
-        notes.append(PARTLY)
-        text += "\n\n"  # what was read of an event is shown rather than nothing
-    events: list[dict[str, Any]] = []
-    fields: dict[str, list[str]] = {}
-    end = 0
-    for count, match in enumerate(_LINE_END.finditer(text)):
-        if count == _MOST_LINES:
-            return events, [*dict.fromkeys((*notes, PARTLY))]
-        line, end = text[end : match.start()], match.end()
-        name, _, value = line.partition(":")
-        if line and name in ("data", "event", "id"):
-            fields.setdefault(name, []).append(value.removeprefix(" "))
-        elif not line:
-            if "data" in fields and len(events) == most:
-                return events, [*notes, _ONLY.format(most), PARTLY]
-            if "data" in fields:
-                data = _json_or_text("\n".join(fields.pop("data")))
-                last = {name: clean_text(lines[-1]) for name, lines in fields.items()}
-                events.append({**last, "data": data})
-            fields = {}
-    if "data" in fields or text[end:].startswith("data"):
-        notes.append(_UNFINISHED)
-    return events, notes
-
-
-def _json_or_text(text: str) -> Any:
-    """Return the value of JSON text; any other text, also `NaN`, unchanged."""
-    if text.lstrip()[:1] not in tuple('{["-0123456789tfn'):
-        return clean_text(text)
-    try:
-        value, notes = read_json(text.encode())
-    except ValueError:
-        return clean_text(text)
-    return clean_text(text) if notes and isinstance(value, str) else value
-
-
-def read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], list[str]]:
-    r"""Return the values of JSON lines, or of a JSON text sequence, whose delimiter is `\x1e`.
-
-    Blank lines are skipped, lines that are not JSON kept as text. At most `most` values are
-    returned, and notes on the others.
-
-    Spec: RFC 7464, section 2.1.
-    """
-    values: list[Any] = []
-    notes: list[str] = []
-    read = unreadable = 0
-    for count, text in enumerate(_pieces(content, delimiter)):
-        if count == _MOST_LINES or read > _READ or unreadable == _MOST_UNREADABLE:
-            return values, [*notes, PARTLY]
-        read += len(text)
-        if not text.strip():
-            continue
-        if len(values) == most:
-            return values, [*notes, _ONLY.format(most), PARTLY]
-        try:
-            value, found = read_json(text)
-        except ValueError:
-            value, found = clean_text(decode_text(text[:_READ]).text.strip()), [UNREADABLE]
-            unreadable += 1
-        values.append(value)
-        notes += (note for note in found if note not in notes)
-    return values, notes
-
-
-def _pieces(content: bytes, delimiter: bytes) -> Iterator[bytes]:
-    """Split without holding all pieces at once: there may be millions."""
-    start = 0
-    while (end := content.find(delimiter, start)) >= 0:
-        yield content[start:end]
-        start = end + 1
-    yield content[start:]
-
-
 _WORDS = (
     *("title", "error_description", "message", "Message", "errorMessage", "error_message"),
     *("detail", "details", "description", "reason", "msg", "error"),
@@ -235,8 +146,32 @@ _LISTS = ("errors", "detail", "details", "violations", "invalid_params", "invali
 _PLACES = ("loc", "field", "path", "pointer", "param", "parameter", "property", "name", "source")
 _CODES = ("code", "type", "status", "error")
 _SAID = {*_WORDS, *_NESTED, *_LISTS, *_CODES, "instance", "timestamp", "path", "statusCode"}
+_GOOGLE = "fieldViolations"
+_OWN = ("loc", "field", "param", "parameter", "property")
+_WRAPPERS = {"body", "query", "path", "header", "cookie", "data", "attributes", "request", "params"}
+_STEP = re.compile(r"[^\s.\[\]/#$]{1,100}")
+_QUOTED = re.compile(r"['\"`]([\w.\[\]-]{1,60})['\"`]")
+_PLAIN = re.compile(r"[\W_]+")
+_PROSE = 1200
 _LINES = 10
 _LINE = 500
+
+
+def message_of(answer: Answer, body: Any, fields: dict[str, str]) -> str:
+    """Return the message of an error: its status, the words of its body, and arguments at fault.
+
+    Arguments that the words name themselves are not named again.
+    """
+    phrase = ""
+    with suppress(ValueError):
+        phrase = f" {HTTPStatus(answer.status).phrase}"
+    start = f"{answer.method} {answer.path} answered {answer.status}{phrase}"
+    if answer.status == HTTPStatus.NOT_MODIFIED:
+        return f"{start}, though the request has no condition such as If-None-Match."
+    words = words_of(body, _PROSE)
+    others = [to for name, to in fields.items() if to != f"/{name}" or name not in words]
+    named = f"\nLook at {' and '.join(dict.fromkeys(others))[:_LINE]}." if others else ""
+    return f"{start}: {words}{named}" if words else f"{start}."
 
 
 def words_of(body: Any, room: int) -> str:
@@ -301,12 +236,17 @@ def _is_code(code: object) -> bool:
 def _faults(value: Any) -> Iterator[str]:
     """Yield a line for each fault of a list, or of lists by field."""
     if isinstance(value, list):
-        yield from filter(None, map(_line, value[: _LINES + 1]))
+        for item in value[: _LINES + 1]:
+            yield from filter(None, [_line(item)])
+            yield from _faults(item.get(_GOOGLE)) if isinstance(item, dict) else ()
     elif isinstance(value, dict):
         for field, reasons in islice(value.items(), _LINES + 1):
             texts = reasons if isinstance(reasons, list) else [reasons]
             if said := [*filter(None, map(_line, texts[:_LINES]))]:
                 yield f"{field}: {'; '.join(said)}"
+            elif isinstance(reasons, dict):
+                inner = (f"{field}.{line}" for line in _faults(reasons))
+                yield from (line.replace("._errors:", ":", 1) for line in inner)
 
 
 def _line(item: Any) -> str:
@@ -331,3 +271,67 @@ def _place(value: Any) -> str:
             return place
         case _:
             return ""
+
+
+def at_fault(body: Any, operation: Operation) -> dict[str, str]:
+    """Return the arguments that an error's body names: a JSON Pointer for each name of the API.
+
+    Names in quotes count where no member of the body names a field.
+    """
+    fed = [body for body in (operation.body,) if body is not None]
+    fed += [choice for body in fed for choice in body.choices]
+    members = [(part.name, part.argument) for body in fed for part in body.properties]
+    whole = next((body.argument for body in fed if body.argument), "")
+    others = [(part.name, part.argument) for part in operation.parameters]
+    places = list(dict.fromkeys(islice(_places(body), _LINES)))
+    quoted = [] if places else _QUOTED.findall(words_of(body, _LINE))
+    found: dict[str, str] = {}
+    for place in (*places, *quoted[:_LINES]):
+        steps = _STEP.findall(place)[:20]
+        of_body = steps[:1] in (["body"], ["data"])
+        pairs = [*others, *members] if of_body else [*members, *others]
+        known = {_plain(name): argument for name, argument in [(whole, whole), *pairs] if name}
+        keys = _argument(steps, known) or ([whole, *steps] if whole and steps and places else [])
+        if keys and keys[0] not in operation.fixed:
+            found[place] = pointer(keys)
+    return found
+
+
+def _argument(steps: list[str], known: dict[str, str]) -> list[str]:
+    """Return the steps of an API's place from an argument on; none where it names no argument."""
+    for start, step in enumerate(steps):
+        is_wrapper = step in _WRAPPERS and steps[start + 1 :] != []
+        is_outside = is_wrapper and _plain(steps[start + 1]) in known
+        if _plain(step) in known and not is_outside:
+            return [known[_plain(step)], *steps[start + 1 :]]
+        if (name := _plain("".join(steps[start:]))) in known:  # `page[size]`
+            return [known[name]]
+        if start and not is_wrapper:  # the first step may be the name of a model
+            break
+    return []
+
+
+def _plain(name: str) -> str:
+    return _PLAIN.sub("", name).lower()
+
+
+def _places(value: Any, depth: int = 0, names: tuple[str, ...] = _OWN) -> Iterator[str]:
+    """Yield the fields that an error's body names; the items of a list do it by more members."""
+    if isinstance(value, list) and depth < _LINES:
+        for item in value[:_LINES]:
+            yield from _places(item, depth + 1, _PLACES)
+    elif isinstance(value, dict) and depth < _LINES:
+        yield from islice(filter(None, (_place(value.get(name)) for name in names)), 1)
+        for name in (*_LISTS, _GOOGLE, "causes", *_NESTED):
+            inner: Any = value.get(name)
+            is_by_field = name == "errors" and isinstance(inner, dict)
+            yield from _fields(inner, depth) if is_by_field else _places(inner, depth + 1)
+
+
+def _fields(value: dict[str, Any], depth: int) -> Iterator[str]:
+    for name, reasons in islice(value.items(), _LINES):
+        if name == "_errors" or not isinstance(reasons, dict) or depth >= _LINES:
+            yield name
+        else:
+            inner = (f"{name}.{place}" for place in _fields(reasons, depth + 1))
+            yield from (place.removesuffix("._errors") for place in inner)
