@@ -286,7 +286,7 @@ def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[
 
     Spec: WHATWG HTML, section 9.2.6, Interpreting an event stream.
     """
-    text, notes, _ = decode_text(content[:_READ])
+    text, notes, _ = shown_text.decode_text(content[:_READ])
     text = text.removeprefix("\ufeff")
     if len(content) > _READ:
         notes.append(PARTLY)
@@ -306,7 +306,7 @@ def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[
                 return events, [*notes, _ONLY.format(most), PARTLY]
             if "data" in fields:
                 data = _json_or_text("\n".join(fields.pop("data")))
-                last = {name: clean_text(lines[-1]) for name, lines in fields.items()}
+                last = {name: shown_text.clean_text(lines[-1]) for name, lines in fields.items()}
                 events.append({**last, "data": data})
             fields = {}
     if "data" in fields or text[end:].startswith("data"):
@@ -317,12 +317,12 @@ def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[
 def _json_or_text(text: str) -> Any:
     """Return the value of JSON text; any other text, also `NaN`, unchanged."""
     if text.lstrip()[:1] not in tuple('{["-0123456789tfn'):
-        return clean_text(text)
+        return shown_text.clean_text(text)
     try:
         value, notes = read_json(text.encode())
     except ValueError:
-        return clean_text(text)
-    return clean_text(text) if notes and isinstance(value, str) else value
+        return shown_text.clean_text(text)
+    return shown_text.clean_text(text) if notes and isinstance(value, str) else value
 
 
 def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], list[str]]:
@@ -347,7 +347,10 @@ def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], 
         try:
             value, found = read_json(text)
         except ValueError:
-            value, found = clean_text(decode_text(text[:_READ]).text.strip()), [_UNREADABLE]
+            value, found = (
+                shown_text.clean_text(shown_text.decode_text(text[:_READ]).text.strip()),
+                [_UNREADABLE],
+            )
             unreadable += 1
         values.append(value)
         notes += (note for note in found if note not in notes)
