@@ -166,7 +166,6 @@ def paged(
     *,
     context: Any,
     on_page: Callable[[Pages], Any] | None,
-    fields: str | None,
 ) -> Pages:
     """Return the pages of a call, as `Toolset.pages` does; mistakes are its `error`."""
     name, arguments = given[0], {} if given[1] is None else given[1]
@@ -182,7 +181,7 @@ def paged(
         linked = step is not None and step.linked
         own = PerCall(address="" if changes else address, is_page=True, linked=linked)
         given = (name, {**arguments, **changes})
-        told: Any = {"profile": profile, "context": context, "fields": fields}
+        told: Any = {"profile": profile, "context": context}
         result = await answer_call(toolset, given, **told, own=own)
         return result, getattr(own.after, "step", None)
 

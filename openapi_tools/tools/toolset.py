@@ -277,7 +277,6 @@ class Toolset:
         timeout: float | None = None,
         on_page: Callable[[Pages], Any] | None = None,
         context: Any = None,
-        fields: str | None = None,
     ) -> Pages:
         """Return the items of a paged call, page after page: `async for item in pages`.
 
@@ -291,7 +290,6 @@ class Toolset:
             timeout: Seconds for all pages; no limit by default.
             on_page: Called with the pages after each of them; may be async.
             context: As for `execute`.
-            fields: As for `call`, for each page.
 
         Returns:
             An asynchronous iterator. It raises nothing but cancellation: `stopped` says how it
@@ -299,7 +297,7 @@ class Toolset:
             all items as one result.
         """
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
-        told = {"context": context, "on_page": on_page, "fields": fields}
+        told = {"context": context, "on_page": on_page}
         given = (name, arguments)
         pages: Pages = _room("following").paged(self.called, given, limits, self._profile, **told)
         return pages
