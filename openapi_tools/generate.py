@@ -48,8 +48,7 @@ _READING = {
 _WITHOUT_FILES = {"download_dir": None, "file_roots": (), "files": None}
 """Tools of a package offer handles and paths once they are loaded with these settings."""
 _NAMED = 20
-TARGETS = ("python", EXATHENA)
-"""The languages of generated packages."""
+TARGETS = ("python", EXATHENA)  # the languages of generated packages
 
 
 @dataclass(frozen=True, slots=True)

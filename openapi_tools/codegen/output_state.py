@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData
 
 LAYOUTS = ("package", "module")
-EXATHENA = "exathena"
-"""The layout in the manifest of an ExAthena project."""
+EXATHENA = "exathena"  # the layout in the manifest of an ExAthena project
 STAGING = ".openapi-tools-staging-"
 """Start of every staging folder's name, after a dot and its target's name if it has one."""
 

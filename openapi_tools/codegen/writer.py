@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-PATIENCE = 60.0
-"""Seconds to wait for another generator."""
+PATIENCE = 60.0  # seconds to wait for another generator
 _ABANDONED = 3600.0
 _AT_FDCWD = -100
 _EXCHANGE = 2  # for both systems that can swap folders

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 _ALTERNATIVES = ("anyOf", "allOf")
 _HOLDERS = {*_ALTERNATIVES, "properties"}
 _STYLED = frozenset({"style", "explode", "allowReserved"})
-_NESTED = 4
-"""Alternatives inside one another whose members are looked for; they may go in a circle."""
+_NESTED = 4  # alternatives inside one another whose members are looked for; they may go in a circle
 _SHAPED = _HOLDERS | {"type", "$ref"}
 _KEPT = ("title", "description", "deprecated")
 _UNTYPED = frozenset(

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 MAX_LITERAL: Final = 8_192
 """Characters; a longer default, example or pattern is left out of a schema."""
-MAX_LABEL: Final = 1_024
-"""Characters of a title, a format or a media type."""
+MAX_LABEL: Final = 1_024  # characters of a title, a format or a media type
 MAX_ENUM: Final = 32_768
 """Characters; a longer enum is left to the server, and the description says so."""
 
@@ -28,11 +27,9 @@ MAPS: Final = json_values.SCHEMA_MAPS - {"$defs", "definitions"}
 HOLDING: Final = ONE | LISTS | MAPS
 """The keywords of a Schema Object that hold schemas: one, a list or a map of them."""
 
-ABSENT: Final = object()
-"""Placeholder for an invalid keyword value."""
+ABSENT: Final = object()  # placeholder for an invalid keyword value
 
-_HUGE: Final = 10**300
-"""Validators compare numbers as floats, which hold no larger ones."""
+_HUGE: Final = 10**300  # validators compare numbers as floats, which hold no larger ones
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters except tabs and line ends, and lone surrogates."""
 _STR = frozenset({str})

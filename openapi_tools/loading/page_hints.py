@@ -45,8 +45,7 @@ _WEAK_SIZES = frozenset({"size", "count", "take", "first", "rows", "n", "num", "
 _ADDRESS = re.compile(r"(?:odata)?next(?:page|results?|records)?(?:link|ur[il]|href)")
 _WRAPPERS = frozenset({"data", "embedded", "result", "results", "response", "payload"})
 _DEEPEST = 4
-_MOST = 2000
-"""Schemas of an answer that are looked into."""
+_MOST = 2000  # schemas of an answer that are looked into
 
 
 def step_of(name: str) -> str:

@@ -11,6 +11,7 @@ import math
 import re
 from collections import ChainMap
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import yaml
@@ -38,11 +39,9 @@ _PAIR = re.compile(
     r"(?<!\\)((?:\\\\)*)(\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2}))"
 )
 
-ALIAS_ALLOWANCE = 500_000
-"""Values that aliases may add to any document."""
+ALIAS_ALLOWANCE = 500_000  # values that aliases may add to any document
 
-ALIAS_RATIO = 10
-"""Further values that aliases may add, for each value written in the document."""
+ALIAS_RATIO = 10  # further values that aliases may add, for each value written in the document
 
 _CORE = "tag:yaml.org,2002:"
 _WORDS: dict[str, Any] = {
@@ -171,14 +170,6 @@ class _Frame:
     merged: list[dict[str, Any]] = field(default_factory=list)
 
 
-class _Plain(dict[str, Any]):
-    """Cache of the values of plain scalars."""
-
-    def __missing__(self, text: str) -> Any:
-        value = self[text] = resolve(text)
-        return value
-
-
 class _Builder:
     """Turns parse events into plain data; `check` looks for repeated keys."""
 
@@ -189,7 +180,7 @@ class _Builder:
         self._top = self._bottom
         self._frames = [self._bottom]
         self._anchors: dict[str, _Anchored | None] = {}
-        self._plain = _Plain()
+        self._resolved = cache(resolve)
         self._nodes = 0
         self._added = 0
         self.handlers: dict[type[events.Event], Callable[[Any], None]] = {
@@ -217,7 +208,7 @@ class _Builder:
             if event.tag is not None:
                 value = _resolve_tagged(text, event.tag)
             else:
-                value = self._plain[text] if plain else text
+                value = self._resolved(text) if plain else text
         except ValueError as error:
             raise _at(event, f"{error}.") from None
         if event.anchor is not None:

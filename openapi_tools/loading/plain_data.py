@@ -21,11 +21,9 @@ MAX_DEPTH = 201
 MAX_NODES = 5_000_000
 """Values in a document, aliases written out; GitHub's 13 MB hold about 0.6 million."""
 
-MAX_DIGITS = 4300
-"""Digits of an integer; Python refuses to write more of them as text."""
+MAX_DIGITS = 4300  # digits of an integer; Python refuses to write more of them as text
 
-MAX_NUMBER = 10**MAX_DIGITS
-"""Numbers stay below it; so no float is infinite either."""
+MAX_NUMBER = 10**MAX_DIGITS  # numbers stay below it; so no float is infinite either
 
 TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it with '$ref'"
 TOO_MANY = f"more than {MAX_NODES:,} values; split the document"

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 MAX_TEXTS = 64_000_000
 """Bytes of a document's parts that are compared; aliases can make more than memory holds."""
-MAX_CHAIN = 64
-"""Longest chain of references without content."""
+MAX_CHAIN = 64  # longest chain of references without content
 
 
 @dataclass(slots=True, eq=False)

@@ -15,8 +15,7 @@ from openapi_tools.loading.keyword_values import HOLDING, LISTS, MAPS, ONE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-MAX_SCHEMA = 250_000
-"""Characters of an input schema as JSON."""
+MAX_SCHEMA = 250_000  # characters of an input schema as JSON
 
 _NOTHING: frozenset[str] = frozenset()
 _WORDS = frozenset({"title", "description", "examples"})

@@ -37,25 +37,21 @@ if TYPE_CHECKING:
     from openapi_tools.loading.references import References, Resource, Target
     from openapi_tools.loading.schema_components import Closure, Definition
 
-MAX_DEPTH = 200
-"""Schemas inside one another; deeper ones cannot be walked or shown."""
-MAX_INLINED = 32
-"""Components merged into one another through `allOf`; further ones stay references."""
+MAX_DEPTH = 200  # schemas inside one another; deeper ones cannot be walked or shown
+MAX_INLINED = 32  # components merged into one another through `allOf`; further ones stay references
 MAX_INLINED_SCHEMAS = 500
 """A component of more schemas is not merged, so that components that double do not explode."""
 
 MAX_REMEMBERED = 200_000
 """Definitions in all closures that are kept for other tools; hostile documents have far more."""
 
-_MAX_BRANCHES = 1000
-"""Schemas in one another's `allOf` that are looked into."""
+_MAX_BRANCHES = 1000  # schemas in one another's `allOf` that are looked into
 _SAYING_NOTHING = WORDS | {"example", "readOnly", "$ref"}
 """Keywords that a component which is a reference may have beside it, and still mean the same."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords that stay unconverted if their value has this class."""
 _UNIONS = ("oneOf", "anyOf")
-_UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
-"""Characters that a URI or a JSON Pointer escapes."""
+_UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")  # characters that a URI or a JSON Pointer escapes
 
 
 class Schemas:

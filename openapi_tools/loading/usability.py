@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_MOST = 10
-"""Warnings of one kind; further ones are counted."""
+_MOST = 10  # warnings of one kind; further ones are counted
 _SHOWN = 100
 _LONGEST = 500
 

@@ -216,11 +216,9 @@ def _number(value: Any) -> Any:
     return value if isinstance(value, int | float) else None
 
 
-UNOBSERVED = Observation()
-"""The observation of a call that nothing observes."""
+UNOBSERVED = Observation()  # the observation of a call that nothing observes
 _current: ContextVar[Observation] = ContextVar("openapi_tools_observation", default=UNOBSERVED)
-current = _current.get
-"""Returns the observation of the call that is under way in this task."""
+current = _current.get  # returns the observation of the call that is under way in this task
 
 
 class Observers:

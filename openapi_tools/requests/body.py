@@ -215,8 +215,7 @@ def _writer_of(media_type: str) -> _Write:
     return next((write for holds, write in _WRITERS if holds(media_type)), _text)
 
 
-_Part = tuple[list[bytes], "bytes | StoredFile"]
-"""Header lines without line ends, and the content."""
+_Part = tuple[list[bytes], "bytes | StoredFile"]  # header lines without line ends, and the content
 
 
 def _parts(media_type: str, value: Any, sources: Sources) -> Iterator[_Part]:

@@ -132,8 +132,7 @@ def _printed(writer: Writer) -> Writer:
 
 _DELIMITERS = {",": ",", " ": "%20", "\t": "%09", "|": "%7C"}
 
-ENCODED = Writer(percent_encode, percent_encode, _DELIMITERS)
-"""For paths, queries and cookies."""
+ENCODED = Writer(percent_encode, percent_encode, _DELIMITERS)  # for paths, queries and cookies
 ENCODED_PRINTED = _printed(ENCODED)
 QUERY_RESERVED = _reserved(_IN_QUERY)
 QUERY_RESERVED_PRINTED = _printed(QUERY_RESERVED)

@@ -27,18 +27,15 @@ if TYPE_CHECKING:
     from openapi_tools.responses.body_content import Content
     from openapi_tools.settings import Settings
 
-LONGEST = 2_000
-"""Characters of an expression."""
+LONGEST = 2_000  # characters of an expression
 
 _FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Exceptions of jmespath and of what its functions call: its own ones are ValueErrors."""
 _DEEPEST = 100
 _STEPS = 2_000_000
 """Nodes visited, items and texts made for one answer: a second or two, and some 100 MB."""
-_KNOWN = 100
-"""Checked expressions that a tool remembers."""
-_TEXT = 16
-"""Characters that count as one step."""
+_KNOWN = 100  # checked expressions that a tool remembers
+_TEXT = 16  # characters that count as one step
 _LARGEST = 1 << 1_000
 _UNBOUNDED = 1 << 60
 _MAKING = frozenset({"flatten", "slice", "multi_select_list", "multi_select_dict"})
@@ -114,14 +111,11 @@ class Shapes:
             made = shaper_of(self._settings, self._tool.operation.answer, given)
             wanted = given.get("fields")
             if is_known and wanted and wanted not in self._fitting:
-                await asyncio.to_thread(self._check, wanted)
+                await asyncio.to_thread(lambda: check_fields(wanted, self._tool.answer_schema))
                 self._fitting = [*self._fitting[-_KNOWN:], wanted]
         except SettingsError as error:
             raise InputError(error.reason) from None
         return made
-
-    def _check(self, fields: str) -> None:
-        check_fields(fields, self._tool.answer_schema)
 
 
 def uncut(shaper: Shaper | None) -> Shaper:

@@ -58,12 +58,9 @@ _ERROR_READ = 1_000_000
 _ERROR_HEAD = 64_000
 _MARKER = 20
 _OCTETS = "application/octet-stream"
-_VALUE = 50
-"""Bytes of a JSON value, on average."""
-_GROWTH = 4
-"""Upper bound for the growth of JSON text when it is rewritten."""
-_LONGEST = 1024
-"""Characters of a header that a result keeps."""
+_VALUE = 50  # bytes of a JSON value, on average
+_GROWTH = 4  # upper bound for the growth of JSON text when it is rewritten
+_LONGEST = 1024  # characters of a header that a result keeps
 
 _MOST = 40
 _LONGEST_LIST = 8192
@@ -75,8 +72,7 @@ _RANGE = re.compile(r"(?:[\w-]{1,30} )?(?:[0-9]{1,20}-[0-9]{1,20}|\*)/(?:[0-9]{1
 _LABELS = ("Next page", "Total", "Content-Range", "Location")
 _EACH = 3
 _NOTE_ROOM = 1200
-_ADVICE = 220
-"""Characters that are left for words about a cut, where there is room for `_ROOMY`."""
+_ADVICE = 220  # characters that are left for words about a cut, where there is room for `_ROOMY`
 _ROOMY = 2000
 
 

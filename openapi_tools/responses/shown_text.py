@@ -106,8 +106,7 @@ def clean_text(text: str) -> str:
     return text if text.isascii() else _HALVES.sub("\ufffd", text)
 
 
-LOOKED_AT = 200_000
-"""Characters of a page that are read."""
+LOOKED_AT = 200_000  # characters of a page that are read
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]{0,30})")
 _MARKUP = re.compile(r"<[a-zA-Z/!?][^<>]*>")

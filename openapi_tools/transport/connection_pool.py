@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import ssl
 import time
+from functools import partial
 from http.cookiejar import CookieJar
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -145,7 +146,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         request.extensions[REUSED] = False
         host, port = _place_of(request)[1:3]
         if proxy is None:
-            request.extensions["trace"] = _Judge(self._policy, host, port)
+            request.extensions["trace"] = partial(_judge, self._policy, host, port)
         else:
             self._policy.check_name(host, port)
         transport = httpx.AsyncHTTPTransport(
@@ -207,20 +208,14 @@ class _Body(httpx.AsyncByteStream):
             await asyncio.sleep(0)  # as in `ConnectionPool.aclose`
 
 
-class _Judge:
-    """Judges the address that httpx connected to, before anything is sent there."""
-
-    def __init__(self, policy: NetworkPolicy, host: str, port: int) -> None:
-        self._policy, self._host, self._port = policy, host, port
-
-    async def __call__(self, event: str, info: dict[str, Any]) -> None:
-        """Judge when httpcore's extension `trace` says that a connection is made."""
-        if event != "connection.connect_tcp.complete":
-            return
+async def _judge(
+    policy: NetworkPolicy, host: str, port: int, event: str, info: dict[str, Any]
+) -> None:
+    """Judge the address that httpx connected to, as httpcore's extension `trace` tells it."""
+    if event == "connection.connect_tcp.complete":
         stream = info["return_value"]
         try:
-            address = stream.get_extra_info("server_addr")[0]
-            self._policy.check(self._host, self._port, [address])
+            policy.check(host, port, [stream.get_extra_info("server_addr")[0]])
         except BaseException:
             await stream.aclose()
             raise

@@ -41,14 +41,12 @@ _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS = 5
 _FOLLOWED = frozenset({"GET", "HEAD"})
 _SHOWN = 200
-_LARGEST_READ = 1024 * 1024
-"""Bytes of an answer that an authentication reads."""
+_LARGEST_READ = 1024 * 1024  # bytes of an answer that an authentication reads
 _BODILESS_STATUSES = frozenset({204, 304})
 _NOTHING = httpx.ByteStream(b"")
 _UNCONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
-_DIGITS = 20
-"""Of a `Content-Length`; the transport refuses longer ones."""
+_DIGITS = 20  # of a `Content-Length`; the transport refuses longer ones
 
 
 @dataclass(slots=True)  # not frozen: that doubles the cost of making one

@@ -50,8 +50,7 @@ Only OSError and EOFError are the network's; the others are mistakes of a progra
 """
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
-_UNSENT = 2
-"""Retries of a call that was never sent: a server that refuses may be up in a moment."""
+_UNSENT = 2  # retries of a call that was never sent: a server that refuses may be up in a moment
 _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 8.0
 _LONGEST_ASKED = 86_400.0

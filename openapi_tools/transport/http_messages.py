@@ -38,8 +38,7 @@ _HEAD_END = re.compile(rb"\n\r?\n")
 _STATUS_LINE = re.compile(rb"HTTP/1\.1 [2-9]\d\d(?: [^\x00\x0b\x0c\r\n]*)?\r\n")
 """Of a final answer. llhttp takes other protocols, an empty line before, and NUL in a reason."""
 
-CODINGS = "gzip, deflate"
-"""The supported content codings, for `Accept-Encoding`."""
+CODINGS = "gzip, deflate"  # the supported content codings, for `Accept-Encoding`
 _SHOWN = 60
 _STEP = 64 * 1024
 _CHAINED = 5

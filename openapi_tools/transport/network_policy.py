@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
@@ -216,23 +217,14 @@ async def look_up(host: str, port: int) -> list[Any]:
     """
     if sum(isinstance(thread, _Lookup) for thread in threading.enumerate()) >= _MOST_LOOKUPS:
         raise OSError(f"{_MOST_LOOKUPS} other lookups are waiting")
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[list[Any]] = loop.create_future()
-
-    def settle(found: list[Any], error: Exception | None) -> None:
-        if not future.done() and error is not None:
-            future.set_exception(error)
-        elif not future.done():
-            future.set_result(found)
+    future: Future[list[Any]] = Future()
+    future.set_running_or_notify_cancel()  # else a cancelled task cancels it, and its end fails
 
     def run() -> None:
-        found, fault = [], None
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            future.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as error:
-            fault = error
-        with suppress(RuntimeError):  # the loop has ended, and no task waits
-            loop.call_soon_threadsafe(settle, found, fault)
+            future.set_exception(error)
 
     _Lookup(target=run, name=f"look up {host:.60}", daemon=True).start()
-    return await future
+    return await asyncio.wrap_future(future)

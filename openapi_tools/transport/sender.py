@@ -37,8 +37,7 @@ _DEFAULT_OPTIONS = SendOptions()
 _SAVED = 10.0
 _PER_CALL = 0.1
 _PATIENCE = 5.0
-_LEFT_BEHIND: list[object] = []
-"""The parent's clients in a forked process."""
+_LEFT_BEHIND: list[object] = []  # the parent's clients in a forked process
 
 
 class LoopClient:

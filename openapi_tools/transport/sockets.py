@@ -34,16 +34,14 @@ _MOST_UNREAD = 256 * 1024
 _FEW_UNREAD = 64 * 1024
 _FIRST_PIECE = 4 * 1024
 _LARGEST_PIECE = 64 * 1024
-_QUICK = 0.005
-"""Seconds in which a piece has to be processed for the next one to be larger."""
+_QUICK = 0.005  # seconds in which a piece has to be processed for the next one to be larger
 _NEXT_ADDRESS = 0.25
 """Seconds until the next address of a host is tried beside the last one (RFC 8305, section 5)."""
 
 _NO_TLS = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
 _OF_CERTIFICATES = ("UNKNOWN_CA", "CERTIFICATE", "ACCESS_DENIED")
 _SHOWN = 120
-_making = ForkLock()
-"""OpenSSL has locks of its own that a forked process would find held."""
+_making = ForkLock()  # OpenSSL has locks of its own that a forked process would find held
 
 
 class TlsError(httpx.ConnectError):
@@ -61,7 +59,7 @@ class Stream(asyncio.Protocol):
         self._unread = bytearray()
         self._has_ended = self._is_full = self._is_paused = False
         self._fault: Exception | None = None
-        self._change: asyncio.Future[None] | None = None
+        self._change = asyncio.Event()
         self._piece = _FIRST_PIECE
         self._given = 0.0  # when the last bytes were returned
 
@@ -160,12 +158,12 @@ class Stream(asyncio.Protocol):
         if len(self._unread) > _MOST_UNREAD and self._transport is not None:
             self._is_paused = True
             self._transport.pause_reading()
-        self._wake()
+        self._change.set()
 
     def eof_received(self) -> None:
         """Note the end."""
         self._has_ended = True
-        self._wake()
+        self._change.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Note the end, and its reason unless an orderly end came before."""
@@ -180,19 +178,12 @@ class Stream(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Note that the system takes bytes again."""
         self._is_full = False
-        self._wake()
+        self._change.set()
 
     async def _changed(self) -> None:
         """Wait for the next event of the connection."""
-        self._change = asyncio.get_running_loop().create_future()
-        try:
-            await self._change
-        finally:
-            self._change = None
-
-    def _wake(self) -> None:
-        if self._change is not None and not self._change.done():
-            self._change.set_result(None)
+        self._change.clear()
+        await self._change.wait()
 
 
 async def connect(host: str, port: int, policy: NetworkPolicy) -> Stream:
