@@ -8,7 +8,10 @@ import secrets
 import weakref
 from collections import OrderedDict
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
 
 from openapi_tools.code.limits import CodeLimits
 from openapi_tools.code.program import Functions, Run
@@ -32,6 +35,7 @@ _PAUSED = 600.0
 _LONGEST = 50_000
 _PARSED = 1_000_000
 """Characters of a value that is read; of a longer one the beginning is shown as text."""
+_NOTES = 10
 _SEARCH = (
     "Find functions of the API for a task. Give its nouns and verbs; several lines are several "
     "queries. Answers with signatures for run_code."
@@ -116,9 +120,10 @@ class _CodeMode:
             timer = asyncio.get_running_loop().call_later(_PAUSED, self._expire, name)
             self._paused[name] = ((code, key), run, timer)
             return ToolResult.failed("denied", settled, metadata={"run": name})
+        result = self._result(settled, run)
         if settled.state is not None and key is not None:
             self._keep(key, owner, settled.state)
-        return self._result(settled, run)
+        return result
 
     def _expire(self, name: str) -> None:
         self._paused.pop(name)[1].end("denied", "no answer came")
@@ -131,14 +136,20 @@ class _CodeMode:
             shown = {"printed": shorten(printed, room)} if printed else None
             reason = f"{outcome.reason[0].upper()}{outcome.reason[1:]}"
             return ToolResult.failed(outcome.kind, reason, metadata=facts, facts=shown)
-        text = outcome.value
-        value = json.loads(text) if len(text) <= _PARSED else text[: room + 1]
+        value: Any = outcome.value
+        try:
+            short = len(value) <= _PARSED
+            value = from_json(value, allow_inf_nan=False) if short else value[: room + 1]
+        except ValueError as error:  # too deep, or the program has its own `__text`
+            outcome.state, reason = None, f"The result is not readable JSON: {error}."
+            return ToolResult.failed("invalid_input", reason, metadata=facts)
         if printed:
             value = printed if value is None else {"result": value, "printed": printed}
         cut = shorten(value, room)
         if cut is not value:
-            run.notes.append(f"cut at {room} characters: return less, as some members of items")
-        return ToolResult.ok(cut, facts, header_note="; ".join(run.notes))
+            run.notes.insert(0, f"cut at {room} characters: return less, as some members of items")
+        notes = islice(dict.fromkeys(run.notes), _NOTES)
+        return ToolResult.ok(cut, facts, header_note="; ".join(notes))
 
     def _keep(self, key: Any, owner: Any, state: bytes) -> None:
         """Keep the variables of a conversation, and forget the oldest ones."""

@@ -29,6 +29,8 @@ _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool
 _TYPES |= {"array": "list[Any]", "object": "dict[str, Any]"}
 _LARGE_ANSWER = 32 * 1024
 """Bytes of an answer from which on its conversion would keep the event loop busy."""
+_AT_A_TIME = 1000
+"""Items of pages between which others have a turn."""
 _LARGE = 4096
 """Characters of a program from which on it is read in a thread."""
 
@@ -84,6 +86,7 @@ class Run:
 
     def __init__(self, toolset: Any, functions: Functions, limits: CodeLimits) -> None:
         self._toolset, self._functions, self._limits = toolset, functions, limits
+        self._longest = max(each.settings.max_input_chars for each in toolset.sessions)
         self._outcome = Outcome()
         self._calls: set[asyncio.Task[Any]] = set()
         self.count = self._active = self._waiting = self._asking = 0
@@ -94,6 +97,7 @@ class Run:
         self._task: Any = None
         self._context: Any = None
         self._ask: Any = None
+        self._turn = asyncio.Lock()
         self.notes: list[str] = []
 
     def start(self, code: str, state: bytes | None, context: Any) -> None:
@@ -180,6 +184,8 @@ class Run:
             await self._gate.wait()
             self._active += 1
             try:
+                if len(text) > self._longest:
+                    raise _CallFailedError(f"the arguments have over {self._longest} characters")
                 name, args, kwargs = json.loads(text)
                 return await self._answer(str(name), list(args), dict(kwargs))
             finally:
@@ -200,8 +206,14 @@ class Run:
         result = await self._toolset.call(name, arguments, context=self._context)
         if not result.success:
             raise _CallFailedError(result.error["message"])
-        text = compact(result.output)
-        return text if len(text) > _LARGE_ANSWER else result.output
+        if "truncated" in result.metadata:
+            self.notes.append(f"of an answer of {name} only the beginning was read")
+        async with self._turn:
+            text = compact(result.output)
+            if len(text) <= _LARGE_ANSWER:
+                return result.output
+            await asyncio.sleep(0)  # several at once would keep the event loop busy
+            return text
 
     async def _pages(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> bytes:
         """Return the items of all pages."""
@@ -212,17 +224,18 @@ class Run:
 
         told: Any = {"max_items": kwargs.pop("max_items", None), "context": self._context}
         pages = self._toolset.pages(name, self._bound(name, args, kwargs), on_page=count, **told)
-        items, size = [], 0
+        text = bytearray()
         async for item in pages:
-            items.append(compact(item))
-            size += len(items[-1])
-            if size > self._limits.memory_bytes // 2:
+            text += b",%b" % compact(item)
+            if len(text) > self._limits.memory_bytes // 2:
                 raise _CallFailedError(f"pages of {name}: the items are too large; give max_items")
+            if pages.items % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
         if pages.error is not None:
             raise _CallFailedError(f"{pages.error.error['message']} (after {pages.items} items)")
         if pages.reason not in ("complete", "max_items"):
             self.notes.append(f"pages of {name} stopped: {pages.stopped}")
-        return b"[%b]" % b",".join(items)
+        return b"[%b]" % bytes(text[1:])
 
     async def _counted(self) -> None:
         """Count a request; the run ends before one too many."""

@@ -79,13 +79,13 @@ def _returns(lines: list[Line]) -> Iterator[Edit]:
 
 def _last(line: Line) -> Iterator[Edit]:
     """Yield the edits that keep the value of the last statement, or of its `result`."""
-    line = line[:-1] if line[-1][0].string == ";" else line
+    line = line[:-1] if line[-1][0].string == ";" and line[1:] else line
     splits = (
         place + 1 for place, (token, depth) in enumerate(line) if (token.string, depth) == (";", 0)
     )
     statement = line[max(splits, default=0) :]
     first = line[0][0]
-    if first.start[1] or {first.string, statement[0][0].string} & _NOT_VALUES:
+    if not statement or first.start[1] or {first.string, statement[0][0].string} & _NOT_VALUES:
         return
     if not any(depth == 0 and token.string in _ASSIGNS for token, depth in statement):
         yield statement[0][0].start, 0, "__value = ("

@@ -41,7 +41,7 @@ _KEPT = 32 * 1024 * 1024
 """Bytes of variables that are kept for the next program."""
 _PAUSES = 1000
 _SHOWN = 2000
-_HUGE = re.compile(r"[0-9]{309}")
+_HUGE = re.compile(r"(?<![0-9])[0-9]{309}")
 _MISTAKES = 5
 _UNSURE = re.compile(r" \| |None|Unknown|Any")
 _RULES = frozenset(
@@ -146,7 +146,7 @@ async def run(
             await session.feed_run("\n".join(lines))
             try:
                 await session.feed_run(code, **told)
-                outcome.value = await session.feed_run("__text(__value)")
+                outcome.value = str(await session.feed_run("__text(__value)"))
                 if _HUGE.search(outcome.value):
                     fault = await session.feed_run("__fault(__value, 'the result')")
                     outcome.value = f"!{fault}" if fault else outcome.value

@@ -31,6 +31,8 @@ _CLAUSE = 0.75
 """How much the best clause counts beside the whole task; chosen on public sets."""
 _MOST_CLAUSES = 20
 _MOST_LINES = 50
+_READ = 10_000
+"""Characters of a query that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ class Finder:
             raise SettingsError(f"query: give words, not {kind_of(query)}.")
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise SettingsError(f"limit: give a number above 0, not {limit!r:.60}.")
-        texts = [line for line in query.splitlines() if line.strip()][:_MOST_LINES]
+        texts = [line for line in query[:_READ].splitlines() if line.strip()][:_MOST_LINES]
         lines = [self._ranked(line, limit) for line in texts]
         found: dict[int, float] = {}
         for pair in chain.from_iterable(zip_longest(*lines)):

@@ -93,7 +93,7 @@ class _Meta:
         return ToolResult.ok(await asyncio.to_thread(self._searched, **call.arguments))
 
     def _searched(self, query: str, limit: int = _HITS) -> str:
-        hits = self._tools.search(query, min(max(limit, 1), _MOST_HITS))
+        hits = self._tools.search(query, int(min(max(limit, 1), _MOST_HITS)))
         if hits:
             return stubs.stubs(hits)
         close = close_names(query, [tool.name for tool in self._tools])
@@ -138,7 +138,7 @@ class _Meta:
         self, tool: Any, own: dict[str, Any], given: Mapping[str, Any], context: Any
     ) -> ToolResult:
         """Return the items of several pages, within the limit of characters."""
-        most: dict[str, Any] = {"max_pages": min(given["pages"], _PAGES), "max_items": _ITEMS}
+        most: dict[str, Any] = {"max_pages": int(min(given["pages"], _PAGES)), "max_items": _ITEMS}
         fields = given.get("fields") or "@"
         check_fields(fields)
         pages = self._tools.pages(tool.name, own, context=context, **most)

@@ -51,7 +51,7 @@ def terms(text: str) -> tuple[str, ...]:
 def _of_word(word: str) -> tuple[str, ...]:
     with _turn:  # a stemmer has a state
         found = tuple(_split(word)) if word.lower() not in STOP_WORDS else ()
-    if len(_known) < _MOST:
+    if len(_known) < _MOST and len(word) <= _LONGEST:
         _known[word] = found
     return found
 

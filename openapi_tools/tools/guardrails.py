@@ -182,7 +182,8 @@ def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any
 
     def approve(call: ToolCall) -> Any:
         ask = member_of(context, "approve")
-        return _same(call.arguments, tool.check(dict(shown))) or (callable(ask) and ask(call))
+        is_shown = call.name == tool.name and _same(call.arguments, tool.check(dict(shown)))
+        return is_shown or (callable(ask) and ask(call))
 
     return with_members(context, approve=approve)
 

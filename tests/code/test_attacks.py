@@ -132,8 +132,12 @@ BOMBS = {
         "result",
     ),
     "no program": ("\0", "invalid_input"),
-    "half a character": ("'\\ud800'", "result"),
-    "a wrong encoding": ("# coding: utf-7\n1", "result"),
+    "an empty statement": (";", "invalid_input"),
+    "long numbers in texts": ("['9' * 308] * 20_000", "result"),
+    "arguments that are too large": (
+        "await call('create-item', {'body': {'a': 'a' * 4_300_000}})",
+        "invalid_input",
+    ),
 }
 
 
@@ -257,6 +261,17 @@ async def test_secrets_are_masked_inside_a_program(server):
     assert server.last.header("X-Key") == SECRET
     assert result.output[0]["key"] == "***"
     assert result.output[1] == ["*", "*", "*"]
+
+
+@pytest.mark.parametrize("written", ["'[1'", "'NaN'", "'[' * 100_000", "None", "{}"])
+async def test_a_program_that_writes_its_own_result_harms_no_other(written, server):
+    toolset, code = attacked(server)
+    async with toolset:
+        kind, result = await ended(code, f"def __text(value): return {written}\n1")
+        after = await code.call("run_code", {"code": "1 + 1"})
+
+    assert kind == "result" if written == "{}" else "not readable JSON" in result.output
+    assert after.output == ({} if written == "{}" else 2)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import asyncio
 
+import httpx
 import pytest
-from programs import Shop
+from programs import DOCUMENT, Shop
 
-from openapi_tools import CodeLimits, Context, DeniedError, PendingApproval, require_approval
+from openapi_tools import (
+    CodeLimits,
+    Context,
+    DeniedError,
+    PendingApproval,
+    load_tools,
+    require_approval,
+)
+from openapi_tools.tools.guardrails import approved
 
 WRITES = """
 import asyncio
@@ -177,3 +186,22 @@ async def test_over_mcp_the_client_is_asked_and_no_write_is_repeated(mode, actio
     assert sent(shop).count("DELETE /users/7") == (action == "accept")
     assert result.is_error == (action == "decline")
     assert later.content[0].text == '{"made":true}'
+
+
+async def test_the_approval_of_a_program_is_not_that_of_a_call_with_its_text():
+    shop = Shop()
+    code_of = {"name": "code", "in": "query", "schema": {"type": "string"}}
+    wipe = {"operationId": "wipe", "parameters": [code_of], "responses": {"200": {}}}
+    document = {**DOCUMENT, "paths": {"/items": {"delete": wipe}}}
+    client = httpx.AsyncClient(transport=httpx.MockTransport(shop))
+    toolset = load_tools(document, client=client)
+    toolset.add_input_guardrails([require_approval()])
+    code = toolset.code_tools()
+    itself = "s = ?\nawait wipe(code=s.replace(chr(63), repr(s)))"
+    program = {"code": itself.replace("?", repr(itself))}
+
+    context = approved(None, code["run_code"], program)
+    result = await code.call("run_code", program, context=context)
+
+    assert "wipe was not approved" in result.output
+    assert shop.requests == []

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
-from programs import ITEMS, PAGES, Shop, run
+from programs import DOCUMENT, ITEMS, PAGES, Shop, run
 
-from openapi_tools import CodeLimits, Context, SettingsError
+from openapi_tools import CodeLimits, Context, SettingsError, load_tools
 from openapi_tools.search.costs import cost, counter
 
 PROGRAMS = {
@@ -127,6 +128,19 @@ async def test_answers_are_whole_inside_and_the_result_is_cut():
     assert result.output == ITEMS
     assert len(json.dumps(flood.output)) < 1100
     assert "cut at 1000 characters" in flood.header_note
+
+
+async def test_a_program_is_told_once_that_answers_lack_their_end():
+    client = httpx.AsyncClient(
+        transport=httpx.MockTransport(lambda _: httpx.Response(200, json=[1] * 300_000))
+    )
+    code = load_tools(DOCUMENT, client=client).code_tools()
+    program = "x = [await list_items() for _ in range(2)]\nlen(x)"
+
+    result = await code.call("run_code", {"code": program})
+
+    assert result.output == 2
+    assert result.header_note == "of an answer of list_items only the beginning was read"
 
 
 async def test_the_two_tools_take_few_tokens_and_find_functions():

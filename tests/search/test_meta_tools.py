@@ -93,7 +93,7 @@ async def test_a_search_answers_with_stubs(meta):
     ]
 
 
-@pytest.mark.parametrize("limit", [0, -3, 10**6])
+@pytest.mark.parametrize("limit", [0, -3, 10**6, 2.0])
 async def test_a_limit_is_brought_into_its_bounds(meta, limit):
     assert (await meta.call("search_tools", {"query": "pet", "limit": limit})).success
 
@@ -201,7 +201,7 @@ async def test_fields_choose_parts(meta):
 
 
 async def test_pages_are_collected(meta, sent):
-    some = await meta.call("call_tool", {"name": "list_pets", "pages": 2})
+    some = await meta.call("call_tool", {"name": "list_pets", "pages": 2.0})
     every = await meta.call("call_tool", {"name": "list_pets", "pages": 50, "fields": "[].id"})
 
     assert len(some.output) == 20
