@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _HITS = 8
 _AT_ONCE = 16
+"""Programs that run, and as many that wait for an answer."""
 _CONVERSATIONS = 100
 _KEPT = 256 * 1024 * 1024
 """Bytes of the variables of all conversations."""
@@ -107,7 +108,7 @@ class _CodeMode:
         elif resume is not None:
             gone = "The program that waited for this answer has ended; none of it was repeated."
             return ToolResult.failed("denied", gone)
-        elif sum(run.is_running for run in self._runs) >= _AT_ONCE:
+        elif sum(run.is_running for run in self._runs) - len(self._paused) >= _AT_ONCE:
             busy = f"{_AT_ONCE} programs run already; try again."
             return ToolResult.failed("rate_limited", busy, facts={"retryable": True})
         else:
@@ -116,6 +117,8 @@ class _CodeMode:
             self._runs.add(run)
         settled = await run.settled()
         if isinstance(settled, str):  # a question, whose answer comes with a later request
+            if len(self._paused) == _AT_ONCE:
+                self._expire(next(iter(self._paused)))
             name = secrets.token_urlsafe(24)
             timer = asyncio.get_running_loop().call_later(_PAUSED, self._expire, name)
             self._paused[name] = ((code, key), run, timer)
@@ -126,7 +129,9 @@ class _CodeMode:
         return result
 
     def _expire(self, name: str) -> None:
-        self._paused.pop(name)[1].end("denied", "no answer came")
+        _, run, timer = self._paused.pop(name)
+        timer.cancel()
+        run.end("denied", "no answer came")
 
     def _result(self, outcome: Outcome, run: Run) -> ToolResult:
         """Return what of a program is for the model."""

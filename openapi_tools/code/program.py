@@ -272,7 +272,7 @@ class Run:
         try:
             while True:
                 try:
-                    answer = self._ask(call)
+                    answer = self._ask(call) if callable(self._ask) else False
                     return await answer if inspect.isawaitable(answer) else answer
                 except PendingApproval as error:
                     answered, self._question = self._answered, error.reason

@@ -205,3 +205,32 @@ async def test_the_approval_of_a_program_is_not_that_of_a_call_with_its_text():
 
     assert "wipe was not approved" in result.output
     assert shop.requests == []
+
+
+async def test_programs_that_wait_keep_no_others_from_running():
+    shop, code = asking()
+    questions = [
+        await ran(code, f"await delete_user({number})", approve=pending) for number in range(20)
+    ]
+
+    other = await ran(code, "1")
+    first, last = [
+        await ran(code, f"await delete_user({number})", approve=lambda _: True, resume=run)
+        for number in (0, 19)
+        for run in [questions[number].metadata["run"]]
+    ]
+
+    assert other.output == 1
+    assert "none of it was repeated" in first.output
+    assert last.success
+    assert sent(shop) == ["DELETE /users/19"]
+
+
+async def test_a_program_that_goes_on_without_a_person_to_ask_is_refused(caplog):
+    shop, code = asking()
+
+    first = await ran(code, WRITES, approve=pending)
+    second = await ran(code, WRITES, resume=first.metadata["run"])
+
+    assert "create-item was not approved" in second.output
+    assert (sent(shop), caplog.records) == ([], [])
