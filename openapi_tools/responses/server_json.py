@@ -333,5 +333,5 @@ def _fields(value: dict[str, Any], depth: int) -> Iterator[str]:
         if name == "_errors" or not isinstance(reasons, dict) or depth >= _LINES:
             yield name
         else:
-            inner = (f"{name}.{place}" for place in _fields(reasons, depth + 1))
-            yield from (place.removesuffix("._errors") for place in inner)
+            for place in _fields(reasons, depth + 1):
+                yield name if place == "_errors" else f"{name}.{place}"

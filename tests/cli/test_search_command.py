@@ -6,6 +6,8 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
+import time
 from contextlib import suppress
 
 import pytest
@@ -245,6 +247,13 @@ def test_an_interrupted_question_ends_the_command(museum, program):
     assert (ended, "Traceback" in shown) == (130, False)
 
 
+def interrupt(process):
+    """Press Ctrl-C until the process ends: `input` misses one that comes as it begins to wait."""
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(1)
+
+
 def on_terminal(arguments, answer):
     """Run the command on a terminal, answer its question; return the exit code and the output."""
     terminal, own = pty.openpty()
@@ -258,7 +267,7 @@ def on_terminal(arguments, answer):
             if b"[y/N]" in shown and not is_answered:
                 is_answered = True
                 if answer is None:
-                    process.send_signal(signal.SIGINT)
+                    threading.Thread(target=interrupt, args=(process,), daemon=True).start()
                 else:
                     os.write(terminal, answer.encode() + b"\n")
     os.close(terminal)
