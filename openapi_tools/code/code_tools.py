@@ -47,8 +47,8 @@ Run Python that calls the API's functions, in a sandbox. The value of the last e
 `await list_issues(owner="o")`: arguments by name; answers are plain JSON data, whole.
 `for x in await pages(list_issues, owner="o", max_items=500)`: the items of all pages.
 `await call("odd-name", {"a": 1})`: any function by name. `asyncio.gather` works.
-A failed call raises ApiError, with status and reason. Variables stay for the next run.
-No files, network, classes with bases, `yield` or `async with`."""
+A failed call raises ApiError; str(error) has status and reason. Variables stay for the next run.
+No files, network, classes with bases, `del`, `yield` or `async with`."""
 
 
 def code_tools(toolset: Any, limits: CodeLimits | None = None) -> list[MetaTool]:
@@ -150,6 +150,8 @@ class _CodeMode:
             return ToolResult.failed("invalid_input", reason, metadata=facts)
         if printed:
             value = printed if value is None else {"result": value, "printed": printed}
+        elif value is None:
+            run.notes.append("the value of the program is None, and nothing was printed")
         cut = shorten(value, room)
         if cut is not value:
             run.notes.insert(0, f"cut at {room} characters: return less, as some members of items")

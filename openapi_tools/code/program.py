@@ -14,7 +14,7 @@ from openapi_tools.code.program_text import prepared
 from openapi_tools.code.sandbox import Outcome
 from openapi_tools.errors import PendingApproval
 from openapi_tools.json_values import compact
-from openapi_tools.options import member_of, with_members
+from openapi_tools.options import close_names, member_of, with_members
 from openapi_tools.search.stubs import python_name
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _RESERVED = frozenset({*dir(builtins), "ApiError", "asyncio", "call", "json", "pages"})
 _WORD = re.compile(r"[^\W\d]\w*")
+_UNKNOWN = re.compile(r"NameError: name '(\w+)' is not defined$")
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 _TYPES |= {"array": "list[Any]", "object": "dict[str, Any]"}
 _LARGE_ANSWER = 32 * 1024
@@ -154,6 +155,8 @@ class Run:
                 return outcome
             text = await asyncio.to_thread(prepared, code) if len(code) > _LARGE else prepared(code)
             await sandbox.run((used, text), self._call, self._limits, outcome, state)
+            if unknown := _UNKNOWN.search(outcome.reason):
+                outcome.reason += close_names(unknown[1], self._functions.tools)
         except asyncio.CancelledError:
             if not outcome.kind:
                 raise

@@ -24,7 +24,8 @@ _BLANK = {tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER, tokenize.INDENT, to
 def prepared(code: str) -> str:
     """Return a program that leaves its value in `__value`: its last expression, or `return`.
 
-    `async for x in y` becomes `for x in await y`, which the sandbox can do. A program with wrong
+    `async for x in y` becomes `for x in await y`, and `next((…))` becomes `next(iter(…))`, which
+    the sandbox can do. A program with wrong
     syntax stays, for the sandbox to say so.
     """
     code = code.replace("\r\n", "\n")
@@ -32,7 +33,10 @@ def prepared(code: str) -> str:
         lines = list(_lines(tokenize.generate_tokens(io.StringIO(code).readline)))
     except (tokenize.TokenError, SyntaxError):
         return code
-    edits = [*_returns(lines), *(edit for line in lines for edit in _loops(line))]
+    edits = [
+        *_returns(lines),
+        *(edit for line in lines for edit in (*_loops(line), *_firsts(line))),
+    ]
     edits += _last(lines[-1]) if lines else []
     rows = code.split("\n")
     for (row, column), size, text in sorted(edits, reverse=True):
@@ -107,6 +111,14 @@ def _loops(line: Line) -> Iterator[Edit]:
             yield token.start, follower.start[1] - token.start[1] if same else len("async"), ""
             yield line[start][0].end, 0, " await ("
             yield line[end - 1][0].end, 0, ")"
+
+
+def _firsts(line: Line) -> Iterator[Edit]:
+    """Yield the edits of each `next((… for …), …)`, whose generator is a list in the sandbox."""
+    for place in range(len(line) - 2):
+        words = [token.string for token, _ in line[place : place + 3]]
+        if words == ["next", "(", "("]:
+            yield line[place + 2][0].start, 0, "iter"
 
 
 def _until(line: Line, start: int, around: int, words: tuple[str, ...]) -> int:

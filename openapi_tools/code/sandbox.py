@@ -44,6 +44,16 @@ _SHOWN = 2000
 _HUGE = re.compile(r"(?<![0-9])[0-9]{309}")
 _MISTAKES = 5
 _UNSURE = re.compile(r" \| |None|Unknown|Any")
+_ADVICE = {
+    "'RuntimeError' object has no attribute": "str(error) has status and reason",
+    "'coroutine' object": "await the call",
+    "gather() does not yet support": "catch ApiError in a function around each call",
+    "module 'asyncio' has no attribute": "use asyncio.gather",
+    "'list' object is not an iterator": "write next(iter(...), None)",
+    "No module named": "there are base64, collections, csv, dataclasses, datetime, decimal, "
+    "functools, hashlib, itertools, json, math, random, re, time and typing",
+}
+"""What to do about an error of a program, by words of its message."""
 _RULES = frozenset(
     {"invalid-argument-type", "missing-argument", "unknown-argument"}
     | {"too-many-positional-arguments", "parameter-already-assigned"}
@@ -53,6 +63,7 @@ _RULES = frozenset(
 atexit.register(time.sleep, 0.02)
 
 _PRELUDE = """
+import asyncio, json
 import json as __json
 ApiError = RuntimeError
 async def __call(name, args, kwargs):
@@ -85,7 +96,9 @@ def __fault(value, place):
             if not -1.8e308 < value < 1.8e308:
                 return place + " is " + str(value) + ", which JSON does not have"
         elif not isinstance(value, (list, tuple, dict)):
-            return f"{place} is of type {type(value).__name__}, which is not JSON; convert it"
+            kind = type(value).__name__
+            verb = "await" if kind == "coroutine" else "convert"
+            return f"{place} is of type {kind}, which is not JSON; {verb} it"
         elif id(value) in above:
             return place + " holds itself"
         elif len(above) == 100:
@@ -218,4 +231,6 @@ def _failure(error: MontyError) -> tuple[ErrorType, str]:
     frames = error.traceback() if isinstance(error, MontyRuntimeError | MontySyntaxError) else []
     own = [frame.line for frame in frames if frame.filename == frames[0].filename]
     place = f"line {own[-1]}: " if own else ""
-    return "invalid_input", f"{place}{type(inner).__name__}: {text}"
+    known = _ADVICE.items() if type(inner) is not RuntimeError else ()
+    advice = "".join(f"; {words}" for part, words in known if part in text)
+    return "invalid_input", f"{place}{type(inner).__name__}: {text}{advice}"

@@ -24,7 +24,7 @@ PROGRAMS = {
     "any tool by its name": ("await call('create-item', {'body': {}})", {"made": True}),
     "a tool with the name of a function of Python": ("await call('print')", {"made": True}),
     "calls at the same time": (
-        "import asyncio\nawait asyncio.gather(get_user(1), get_user(user_id=2))",
+        "await asyncio.gather(get_user(1), get_user(user_id=2))",
         [{"name": "u1"}, {"name": "u2"}],
     ),
     "all pages": ("len(await pages(list_items))", ITEMS * PAGES),
@@ -42,6 +42,11 @@ PROGRAMS = {
         "GET /users/404 ans",
     ),
     "a tuple": ("(1, 'ü')", [1, "ü"]),
+    "the first of a generator": ("next((x for x in [1, 2] if x > 1), None)", 2),
+    "a main function": (
+        "import asyncio\n\nasync def main():\n    return await get_user(1)\n\nasyncio.run(main())",
+        {"name": "u1"},
+    ),
 }
 
 
@@ -63,10 +68,21 @@ FAILURES = {
     "too many arguments": ("await get_user(1, 'a')", "Too many positional arguments"),
     "an argument twice": ("await get_user(1, user_id=1)", "user_id"),
     "a wrong value": ("await get_user(1, class_='c')", "class_='c'", '"a", "b"'),
-    "an unknown function": ("await get_usr(1)", "get_usr"),
+    "an unknown function": ("await get_usr(1)", "'get_usr' is not defined; did you mean get_user"),
+    "an error's status": (
+        "try:\n    await get_user(404)\nexcept ApiError as error:\n    error.status",
+        "str(error) has status and reason",
+    ),
+    "an unknown module": ("import statistics", "No module named 'statistics'; there are"),
+    "a call in brackets": ("get_user(1)['name']", "not subscriptable; await the call"),
+    "tasks": ("import asyncio\nasyncio.create_task(get_user(1))", "use asyncio.gather"),
+    "errors of gather": (
+        "await asyncio.gather(get_user(1), return_exceptions=True)",
+        "catch ApiError in a function",
+    ),
     "an unknown tool": ("await call('get_usr')", "get_user"),
     "an argument that is not JSON": ("await call('get_user', {'a': {1}})", "['a'] is of type set"),
-    "not awaited": ("get_user(1)", "of type coroutine"),
+    "not awaited": ("get_user(1)", "of type coroutine, which is not JSON; await it"),
     "a set": ("[1, {2}]", "result[1] is of type set"),
     "a key": ("{'a': {(1, 2): 3}}", "result['a'] has a key of type tuple"),
     "not a number": ("{'a': float('nan')}", "result['a'] is nan"),
