@@ -239,7 +239,6 @@ def _placed(
     check: bool,
     force: bool,
 ) -> Report:
-    """Write the files, or only compare them, and report."""
     manifest = manifest_name(data.api, form)
     before = read_output(output, manifest=manifest)
     if not data.records:

@@ -335,7 +335,6 @@ _WRITERS: Writers = {"py": literal, "md": markdown, "toml": _toml}
 
 
 def _python_tokens(text: str, mark: re.Pattern[str]) -> Iterator[str]:
-    """Yield the tokens of a Python file that has marks."""
     lines = io.StringIO(text if mark.search(text) else "")
     for token in tokenize.generate_tokens(lines.readline):
         if token.type == tokenize.ERRORTOKEN:

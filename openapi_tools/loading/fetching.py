@@ -171,7 +171,6 @@ class Fetcher:
         *,
         found_in_public: bool = False,
     ) -> Source | CallError:
-        """Return a document, or the error of the attempt."""
         settings = self._settings
         deadline = deadline or time.monotonic() + settings.timeout
         request = _request(url, conditions)

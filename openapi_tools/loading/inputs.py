@@ -364,7 +364,6 @@ def _body_arguments(content: Content | None) -> list[_Argument]:
 
 
 def _body(content: Content, arguments: list[_Argument], names: list[str]) -> RequestBody:
-    """Return a body with the names of the arguments that feed it."""
     body = content.body()
     count = len(arguments) - len(content.headers)
     headers: dict[str, list[Parameter]] = {}

@@ -167,8 +167,12 @@ def modernise(out: dict[str, Any]) -> None:
     if "example" in out:
         example = out.pop("example")
         out.setdefault("examples", [example])
-    if "oneOf" in out:
-        _one_of(out)
+    if "oneOf" in out:  # read as `anyOf`: published alternatives overlap, and the API decides
+        branches = out.pop("oneOf")
+        if "anyOf" in out:
+            out["allOf"] = [*out.get("allOf", ()), {"anyOf": branches}]
+        else:
+            out["anyOf"] = branches
     if "type" in out and not (out["type"].__class__ is str and out["type"] in json_values.TYPES):
         _known_type(out)
     if "multipleOf" in out and out["multipleOf"] <= 0:
@@ -192,15 +196,6 @@ def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
         strict = json_values.is_true(out.pop(exclusive))
         if strict and bound in out:
             out[exclusive] = out.pop(bound)
-
-
-def _one_of(out: dict[str, Any]) -> None:
-    """Read `oneOf` as `anyOf`, in place: published alternatives overlap, and the API decides."""
-    branches = out.pop("oneOf")
-    if "anyOf" in out:
-        out["allOf"] = [*out.get("allOf", ()), {"anyOf": branches}]
-    else:
-        out["anyOf"] = branches
 
 
 def _required(out: dict[str, Any]) -> None:

@@ -311,7 +311,6 @@ def describe(operation: OperationNode, limit: int, lines: AnswerLines) -> str:
 
 
 def _told(operation: OperationNode, limit: int) -> str:
-    """Return the document's own words about an operation."""
     node, item = operation.node, operation.item
     summary = as_text(node.get("summary") or item.get("summary")).strip()
     text = as_text(node.get("description") or item.get("description")).strip()

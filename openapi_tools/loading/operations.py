@@ -341,7 +341,6 @@ def is_left_out(node: Mapping[str, Any]) -> bool:
 
 
 def _is_legible(name: str) -> bool:
-    """Tell whether a name is free of control characters and lone surrogates."""
     return name.isprintable() or not UNSENDABLE.search(name)
 
 

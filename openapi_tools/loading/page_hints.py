@@ -260,7 +260,6 @@ class _Recognition:
         return self._made("offset", argument, self._next(argument)) if argument else None
 
     def _plain_cursor(self) -> Paging | None:
-        """Recognise a cursor by its name alone."""
         found = next(iter(self._of(_CURSORS - _IDS)), None)
         return self._made("cursor", found) if found else None
 

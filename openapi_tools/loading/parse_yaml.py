@@ -234,7 +234,6 @@ class _Builder:
         self._add(event, found.value, found.text)
 
     def _open(self, data: Any, kind: str, event: Any) -> None:
-        """Begin a collection."""
         if len(self._frames) > plain_data.MAX_DEPTH:
             raise _at(event, f"{plain_data.TOO_DEEP}.")
         if event.tag not in (None, "!", _CORE + kind):
@@ -294,7 +293,6 @@ def _at(event: Any, reason: str) -> InvalidDocument:
 
 
 def _merge_sources(event: Any, value: Any) -> list[dict[str, Any]]:
-    """Return the mappings that a merge key names."""
     # Spec: YAML 1.1 type repository, Merge Key Language-Independent Type.
     sources = value if isinstance(value, list) else [value]
     if not all(isinstance(source, dict) for source in sources):

@@ -302,7 +302,6 @@ class _Outline:
         )
 
     def _content(self, members: dict[str, Any], resource: Resource, depth: int) -> tuple[str, str]:
-        """Return the attributes and the elements inside an element."""
         attributes, inner = "", ""
         for key, member in members.items():
             plain, _ = _whole(member, resource, self._references)
@@ -337,7 +336,6 @@ def _whole(
 
 
 def _named(schema: dict[str, Any], name: str) -> str:
-    """Return an element's name with its prefix."""
     xml = as_dict(schema.get("xml"))
     own = xml.get("name") if isinstance(xml.get("name"), str) else name
     prefix = xml.get("prefix")

@@ -168,18 +168,14 @@ def _without(schema: Any, names: set[str]) -> Any:
     for key in out.keys() & IN_PLACE:
         value = out[key]
         if isinstance(value, list):
-            parts = [_without(part, names) for part in value if not _is_only(part, names)]
+            alone = [{"$ref": f"#/$defs/{name}"} for name in names]
+            parts = [_without(part, names) for part in value if part not in alone]
             out[key] = parts or [{}]
         elif key == "dependentSchemas":
             out[key] = {name: _without(part, names) for name, part in value.items()}
         else:
             out[key] = _without(value, names)
     return out
-
-
-def _is_only(schema: Any, names: set[str]) -> bool:
-    """Tell whether a branch is nothing but such a reference."""
-    return isinstance(schema, dict) and schema.keys() == {"$ref"} and name_of(schema) in names
 
 
 def complete(

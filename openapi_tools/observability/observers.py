@@ -80,7 +80,6 @@ _EXTRA = {f"openapi_{item.name}": item.name for item in fields(Event)}
 
 
 def _log(event: Event) -> None:
-    """Write an event to the log, in words and as `extra`."""
     if not logger.isEnabledFor(logging.DEBUG):
         return
     answered = "" if event.status is None else f"status {event.status}"

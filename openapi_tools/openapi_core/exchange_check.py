@@ -112,7 +112,6 @@ class Judge:
             yield from _about_body(data, kind)
 
     def _validator(self, part: str, route: Route, content_type: str = "") -> Any:
-        """Return openapi-core's validator for one part of an exchange."""
         version = "".join(str(self.document.get("openapi", "")).split(".")[:2])
         module = request_validators if part.startswith("Request") else response_validators
         make = getattr(module, f"V{version}{part}Validator", None)

@@ -178,7 +178,6 @@ class RequestPlan:
         return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
 
     def _url(self, target: str) -> httpx.URL:
-        """Return the URL of a target below the server's address."""
         text = self._base + target
         check_length(text)
         url = read_url(text)

@@ -145,7 +145,6 @@ def _unread(error: CallError, answer: Answer, facts: dict[str, Any], limit: floa
 
 
 def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[str, Any]:
-    """Return the facts about an answer."""
     metadata: dict[str, Any] = {
         "status": answer.status,
         "media_type": essence(media_type),

@@ -202,7 +202,6 @@ def _tell(state: RetryCallState) -> None:
 
 
 def _may_pass(exchange: Exchange) -> bool:
-    """Whether another attempt may succeed."""
     error = exchange.error
     if error is None:
         return exchange.status in RETRIED_STATUSES

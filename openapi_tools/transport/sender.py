@@ -121,7 +121,6 @@ class Sender:
         return self._clients.get(loop) or await self._added(loop)
 
     def _leave_parent(self) -> None:
-        """Forget the parent's clients in a forked process."""
         # The parent's objects stay in memory: to free them would close them.
         if self._process != os.getpid():
             _LEFT_BEHIND.append(self._clients)
@@ -285,7 +284,6 @@ class Attempts:
         return self.answer
 
     async def _attempt(self, request: httpx.Request, options: SendOptions) -> Exchange:
-        """Send a request once."""
         self._answer = None
         exchange = self._exchange = Exchange(request, self._sender.settings, options)
         async with self._client.turns:

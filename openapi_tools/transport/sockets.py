@@ -181,7 +181,6 @@ class Stream(asyncio.Protocol):
         self._change.set()
 
     async def _changed(self) -> None:
-        """Wait for the next event of the connection."""
         self._change.clear()
         await self._change.wait()
 
