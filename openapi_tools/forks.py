@@ -18,8 +18,7 @@ _PATIENCE = 5.0
 """Seconds for all locks: the thread of one may itself wait for the thread that forks."""
 _numbers = itertools.count()
 _known: WeakValueDictionary[int, ForkLock] = WeakValueDictionary()
-_held: dict[int, set[ForkLock]] = {}
-"""The locks taken for a fork, by the id of the forking thread."""
+_held: dict[int, set[ForkLock]] = {}  # the locks taken for a fork, by the id of the forking thread
 
 
 class ForkLock:
@@ -46,8 +45,7 @@ class ForkLock:
         self._lock = threading.RLock()
 
 
-importing = ForkLock()
-"""For imports of a first call."""
+importing = ForkLock()  # for imports of a first call
 
 
 def _locks() -> list[ForkLock]:

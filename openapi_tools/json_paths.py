@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import jsonpath
 import jsonschema_rs
-from jsonpath.filter import RelativeFilterQuery
+from jsonpath.filter import BaseExpression, RelativeFilterQuery
 from jsonpath.function_extensions import ExpressionType, FilterFunction
-from jsonpath.segments import JSONPathRecursiveDescentSegment
+from jsonpath.segments import JSONPathRecursiveDescentSegment, JSONPathSegment
 
 from openapi_tools.json_values import same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jsonpath.filter import BaseExpression
-    from jsonpath.segments import JSONPathSegment
     from jsonpath.selectors import FilterContext
     from jsonpath.stream import TokenStream
 
@@ -32,8 +30,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 20_000_000
 """Values that the queries of one load may look at; `$..*` takes 0.8 million on GitHub's 13 MB."""
-MAX_LENGTH = 4_096
-"""Characters of a query, and of a pattern."""
+MAX_LENGTH = 4_096  # characters of a query, and of a pattern
 
 _PER_CHARACTER = 5
 _PER_PATTERN = 10_000

@@ -34,10 +34,8 @@ UNIONS = ("anyOf", "oneOf")
 DEFINITIONS = "#/$defs/"
 """The beginning of a reference to one of `$defs`."""
 _LONGEST_CHAIN = 64
-_LARGEST = 10**18
-"""Python refuses to write the largest numbers as text."""
-HOLDING = ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS
-"""Keywords that hold schemas."""
+_LARGEST = 10**18  # Python refuses to write the largest numbers as text
+HOLDING = ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS  # keywords that hold schemas
 IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
 """Keywords whose schemas apply to the same value, not to a member of it."""
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from openapi_tools.errors import CredentialsError, SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 _METHODS = ("GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY")
 _MEBIBYTE = 1024 * 1024
@@ -33,8 +30,7 @@ _COMPARED = 60
 _NEAR = 0.6
 
 
-LEAST_BUDGET = 2_048
-"""The smallest budget of a definition, in bytes."""
+LEAST_BUDGET = 2_048  # the smallest budget of a definition, in bytes
 
 
 class DefaultSettings:

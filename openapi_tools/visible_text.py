@@ -62,8 +62,7 @@ _VISIBLE = bytes([10, *range(32, 127)])
 _USER = re.compile(r"(?<=//)[^/?#]*(?=@)")
 _BLANK = re.compile(r"\n{3,}")
 
-MAX_LENGTH = 64
-"""Longest name that every provider takes, prefix included."""
+MAX_LENGTH = 64  # longest name that every provider takes, prefix included
 
 RESERVED_ARGUMENTS = frozenset({"self", "config", "run_manager", "_tool_call_id"})
 """Names that coordinators take for themselves."""
@@ -76,8 +75,7 @@ _WORD = re.compile(
 _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
 _HASH_LENGTH = 6
 _NOT_WORD = re.compile(r"\W")
-_MAX_MOUNTS = 8
-"""Leading parts of a path that an operation id may lack, at most."""
+_MAX_MOUNTS = 8  # leading parts of a path that an operation id may lack, at most
 
 
 def visible(text: str) -> str:

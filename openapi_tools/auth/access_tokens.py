@@ -13,8 +13,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
 
-from openapi_tools.auth.authorization_server import PATIENCE, Endpoints, fault
-from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD, chosen_flow
+from openapi_tools.auth.authorization_server import PATIENCE, Channel, Endpoints, fault
+from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD, OAuth2, chosen_flow
 from openapi_tools.auth.tokens import Grants, RefusedError, Stored, Token, TokenStore
 from openapi_tools.errors import CallError, CredentialsError, NotPicklableError
 from openapi_tools.forks import ForkLock
@@ -23,8 +23,6 @@ from openapi_tools.redaction import Redactor, Secret
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
-    from openapi_tools.auth.authorization_server import Channel
-    from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.model import SecurityScheme
 
 logger = logging.getLogger("openapi_tools")

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.model import SecurityScheme
 
-PATIENCE = 30.0
-"""Seconds for one exchange, to the last byte."""
+PATIENCE = 30.0  # seconds for one exchange, to the last byte
 _LARGEST = 1024 * 1024
 _TOO_MANY = 429
 _LONGEST_WAIT = 3600

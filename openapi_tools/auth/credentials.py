@@ -6,22 +6,20 @@ Spec: OpenAPI 3.2.0, sections 4.27 (Security Scheme Object) and 4.30 (Security R
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from openapi_tools.auth.schemes import Credential, Scheme, TokenContext, hold, lasting, needed
 from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
-from openapi_tools.model import SecurityScheme
+from openapi_tools.model import Operation, SecurityScheme
 from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.requests.request_parts import RequestAuth, joined, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from openapi_tools.auth.schemes import Ask
-    from openapi_tools.model import Operation
 
 logger = logging.getLogger("openapi_tools")
 
@@ -77,8 +75,7 @@ class Grant:
     renewable: bool = False
 
 
-NOTHING = Grant()
-"""The grant of a call that needs no credentials."""
+NOTHING = Grant()  # the grant of a call that needs no credentials
 
 
 class Credentials:

@@ -21,8 +21,8 @@ from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from openapi_tools.auth.authorization_server import Endpoints, exchange, fault, is_protected
-from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE
-from openapi_tools.auth.tokens import Grants, RefusedError, Stored, form_of, seconds_of
+from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE, OAuth2
+from openapi_tools.auth.tokens import Grants, RefusedError, Stored, Token, form_of, seconds_of
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.requests.request_parts import origin_of
@@ -31,12 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openapi_tools.auth.authorization_server import Channel, Reply
-    from openapi_tools.auth.oauth2 import OAuth2
-    from openapi_tools.auth.tokens import Token
     from openapi_tools.model import SecurityScheme
 
-SLOWER = 5.0
-"""Seconds that `slow_down` adds to the interval (RFC 8628, section 3.5)."""
+SLOWER = 5.0  # seconds that `slow_down` adds to the interval (RFC 8628, section 3.5)
 _INTERVAL, _LONGEST_INTERVAL = 5.0, 60.0
 _LONGEST_CODE = 64
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -22,7 +22,6 @@ from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from openapi_tools.auth.authorization_server import Channel

@@ -20,22 +20,20 @@ from openapi_tools.redaction import redacted
 from openapi_tools.requests.request_parts import preview_of
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.guardrails import question_of, require_approval
-from openapi_tools.tools.tool_call import Context
+from openapi_tools.tools.tool_call import Context, ToolCall
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.tool_call import ToolCall
     from openapi_tools.tools.toolset import Toolset
 
 _TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
 _UNSET = "is not set; calls go without it."
 _NOWHERE = "http://mock.invalid"
 _LIMITS = CodeLimits()
-_OUTPUT = 1_000_000
-"""Characters of a program's result."""
+_OUTPUT = 1_000_000  # characters of a program's result
 
 
 @click.command("call")

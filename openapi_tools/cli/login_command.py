@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from openapi_tools.auth.authorization_server import Channel
-from openapi_tools.auth.login import Login
+from openapi_tools.auth.login import Login, Plan
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.tokens import TokenStore
+from openapi_tools.auth.tokens import Stored, TokenStore
 from openapi_tools.cli import clean, remark, say
 from openapi_tools.cli.command_options import load, read_credentials, reading, source_of
 from openapi_tools.errors import CallError
@@ -27,8 +27,6 @@ from openapi_tools.transport.network_policy import policy_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from openapi_tools.auth.login import Plan
-    from openapi_tools.auth.tokens import Stored
     from openapi_tools.model import SecurityScheme
     from openapi_tools.tools.toolset import Toolset
 

@@ -29,10 +29,8 @@ _HITS = 8
 _AT_ONCE = 16
 """Programs that run, and as many that wait for an answer."""
 _CONVERSATIONS = 100
-_KEPT = 256 * 1024 * 1024
-"""Bytes of the variables of all conversations."""
-_PAUSED = 600.0
-"""Seconds after which a program ends whose question has no answer."""
+_KEPT = 256 * 1024 * 1024  # bytes of the variables of all conversations
+_PAUSED = 600.0  # seconds after which a program ends whose question has no answer
 _LONGEST = 50_000
 _PARSED = 1_000_000
 """Characters of a value that is read; of a longer one the beginning is shown as text."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.code import sandbox
 from openapi_tools.code.program_text import prepared
 from openapi_tools.code.sandbox import Outcome
-from openapi_tools.errors import PendingApproval
+from openapi_tools.errors import ErrorType, PendingApproval
 from openapi_tools.json_values import compact
 from openapi_tools.options import close_names, member_of, with_members
 from openapi_tools.search.stubs import python_name
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openapi_tools.code.limits import CodeLimits
-    from openapi_tools.errors import ErrorType
 
 _RESERVED = frozenset({*dir(builtins), "ApiError", "asyncio", "call", "json", "pages"})
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -30,10 +29,8 @@ _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool
 _TYPES |= {"array": "list[Any]", "object": "dict[str, Any]"}
 _LARGE_ANSWER = 32 * 1024
 """Bytes of an answer from which on its conversion would keep the event loop busy."""
-_AT_A_TIME = 1000
-"""Items of pages between which others have a turn."""
-_LARGE = 4096
-"""Characters of a program from which on it is read in a thread."""
+_AT_A_TIME = 1000  # items of pages between which others have a turn
+_LARGE = 4096  # characters of a program from which on it is read in a thread
 
 
 class Functions:

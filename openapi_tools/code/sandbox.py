@@ -13,13 +13,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import MissingExtraError
+from openapi_tools.errors import ErrorType, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from openapi_tools.code.limits import CodeLimits
-    from openapi_tools.errors import ErrorType
 
 try:
     from pydantic_monty import (
@@ -35,10 +34,8 @@ except ImportError as missing:
     needed = f"{missing.name} is not installed: pip install 'openapi-tools[code]'"
     raise MissingExtraError(needed, extra="code") from missing
 
-_PRINTED = 1024 * 1024
-"""Bytes of prints; more end the program."""
-_KEPT = 32 * 1024 * 1024
-"""Bytes of variables that are kept for the next program."""
+_PRINTED = 1024 * 1024  # bytes of prints; more end the program
+_KEPT = 32 * 1024 * 1024  # bytes of variables that are kept for the next program
 _PAUSES = 1000
 _SHOWN = 2000
 _HUGE = re.compile(r"(?<![0-9])[0-9]{309}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import AsyncExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext, suppress
 from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +21,7 @@ from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.errors import CredentialsError, DeniedError, InputError, SettingsError
 from openapi_tools.options import member_of, members_of, with_members
 from openapi_tools.providers.definitions import shown
-from openapi_tools.result import ToolResult, contents_of
+from openapi_tools.result import ImageContent, TextContent, ToolResult, contents_of
 from openapi_tools.tools.guardrails import question_of, settled
 from openapi_tools.tools.packages import check_selected, options_of
 from openapi_tools.tools.pipeline import call_id_in
@@ -29,9 +29,7 @@ from openapi_tools.tools.tool_call import Context, ToolCall, read_call
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
-    from contextlib import AbstractContextManager
 
-    from openapi_tools.result import ImageContent, TextContent
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 

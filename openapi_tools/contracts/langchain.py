@@ -164,8 +164,7 @@ _WORDS = frozenset(
 )
 _MAX_PARTS = 5_000
 """Schemas within a schema: more than large APIs have, and less than fills the memory."""
-_MAX_DEPTH = 80
-"""LangChain walks schemas by recursion, which Python limits."""
+_MAX_DEPTH = 80  # LangChain walks schemas by recursion, which Python limits
 
 
 def without_references(schema: dict[str, Any]) -> dict[str, Any]:

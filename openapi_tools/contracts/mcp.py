@@ -10,7 +10,7 @@ import re
 import time
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,6 @@ from openapi_tools.tools.tool_call import Context, ToolCall
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable
-
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
     from starlette.applications import Starlette
@@ -50,8 +48,7 @@ _SESSIONS = 300
 """Of protocol versions with a handshake; each takes some 40 kB until half an hour has passed."""
 _LARGEST = 1024 * 1024
 _FILES = "openapi-tools://files/"
-_LISTED = 1000
-"""Files of a server whose sessions are known, the newest."""
+_LISTED = 1000  # files of a server whose sessions are known, the newest
 _ANSWER = re.compile(
     rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
     rb'(\{"jsonrpc":"2\.0","id":(?:-?\d+|"[^"\\]*(?:\\.[^"\\]*)*"),"(?:result|error)":[^\r\n]*)'

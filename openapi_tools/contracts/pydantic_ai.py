@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.errors import InputError, OpenAPIToolsError
-from openapi_tools.options import member_of
+from openapi_tools.options import Select, member_of
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.guardrails import approved, rule_of
 from openapi_tools.tools.tool_call import context_for, read_call
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from pydantic_core import SchemaValidator
 
-    from openapi_tools.options import Select
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 

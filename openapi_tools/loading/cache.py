@@ -46,14 +46,11 @@ if TYPE_CHECKING:
 
 LIMIT_BYTES = 512 * 1024 * 1024
 """The folder is kept below it: the least recently used files go first."""
-MIN_BYTES = 64 * 1024
-"""Smaller local documents are not cached: parsing them is as fast as a lookup."""
+MIN_BYTES = 64 * 1024  # smaller local documents are not cached: parsing them is as fast as a lookup
 
-_FRESH = 100_000_000
-"""Nanoseconds: a file changed more recently may change again with equal times."""
+_FRESH = 100_000_000  # nanoseconds: a file changed more recently may change again with equal times
 _SECOND = 1_000_000_000
-_COARSE = 20
-"""Factor for `_FRESH` on file systems with times in 1 s (ext3, HFS+) or 2 s (FAT)."""
+_COARSE = 20  # factor for `_FRESH` on file systems with times in 1 s (ext3, HFS+) or 2 s (FAT)
 _ROOM = 1024 * 1024
 _FOLDER = "OPENAPI_TOOLS_CACHE_DIR"
 _NAME = re.compile(r"[0-9a-f]{40}\.index")

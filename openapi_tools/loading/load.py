@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import repeat
@@ -27,12 +27,11 @@ from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays,
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
 from openapi_tools.options import Select, credentials_of
 from openapi_tools.requests.request_parts import origin_of
-from openapi_tools.tools.session import Provenance, no_such_tool, open_session, settings_of
+from openapi_tools.tools.session import Provenance, Session, no_such_tool, open_session, settings_of
 from openapi_tools.tools.toolset import About, Toolset
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterable, Iterator, Sequence
 
     import httpx
     import httpx2
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.settings import Settings
     from openapi_tools.shaping.configuration import ConfigFile
-    from openapi_tools.tools.session import Session
 
 
 def load_tools(

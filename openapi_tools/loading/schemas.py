@@ -26,7 +26,7 @@ from openapi_tools.loading.keyword_values import (
     ONE,
     READERS,
 )
-from openapi_tools.loading.references import as_list
+from openapi_tools.loading.references import References, Resource, Target, as_list
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
@@ -34,7 +34,6 @@ from openapi_tools.visible_text import plain_text, short_hash, visible_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openapi_tools.loading.references import References, Resource, Target
     from openapi_tools.loading.schema_components import Closure, Definition
 
 MAX_DEPTH = 200  # schemas inside one another; deeper ones cannot be walked or shown

@@ -61,8 +61,7 @@ _FIRST_VALUES = 12
 _LONGEST_SHOWN = 40
 _LONGEST_LIST = 300
 _LONGEST_KEPT = 120
-_FRAME = 150
-"""Bytes of an object without members and words."""
+_FRAME = 150  # bytes of an object without members and words
 
 
 def reworded(schema: Schema, room: int) -> Schema:

@@ -48,14 +48,12 @@ _SCHEMA_KEYS = {
     "mcp": "inputSchema",
 }
 
-PROFILES: tuple[str, ...] = tuple(_SCHEMA_KEYS)
-"""Every profile, by its name."""
+PROFILES: tuple[str, ...] = tuple(_SCHEMA_KEYS)  # every profile, by its name
 
 LIMITS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
 """The number of tools that a provider takes in one request."""
 
-MOST_CHARACTERS = 256_000
-"""Characters of an input schema as JSON, in the form of a profile."""
+MOST_CHARACTERS = 256_000  # characters of an input schema as JSON, in the form of a profile
 
 _SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)
 """Parts of the budget for the schema before it is written for Gemini, which makes it longer."""

@@ -51,8 +51,7 @@ class Strict:
     a length or a number of members; `$ref` without anything beside it; null for absent members.
     """
 
-    null_for_absent = True
-    """Whether every member is required, and null means absent."""
+    null_for_absent = True  # whether every member is required, and null means absent
 
     def takes_name(self, name: str) -> bool:
         """Tell whether a member's name is allowed."""

@@ -33,19 +33,9 @@ from openapi_tools.http_rules import (
     without_pairs,
 )
 from openapi_tools.json_values import pointer_token
-from openapi_tools.requests import styles
+from openapi_tools.requests import encoding, styles
 from openapi_tools.requests.body import Content, form_text, sources_of, write_content
-from openapi_tools.requests.encoding import (
-    OWN_HEADERS,
-    PATH_LITERAL,
-    check_length,
-    is_token,
-    json_bytes,
-    keep_triples,
-    percent_encode,
-    placed,
-    shown,
-)
+from openapi_tools.requests.encoding import shown
 from openapi_tools.requests.request_parts import (
     VARIABLE,
     RequestAuth,
@@ -90,7 +80,7 @@ class RequestPlan:
     __slots__ = ("_base", "_netloc", "_operation", "_own", "_path", "_settings", "_templates")
 
     def __init__(self, operation: Operation, settings: Settings) -> None:
-        if not is_token(operation.method):
+        if not encoding.is_token(operation.method):
             raise CallError("invalid_input", f"{shown(operation.method)} is not a valid method.")
         self._operation = operation
         self._settings = settings
@@ -179,7 +169,7 @@ class RequestPlan:
 
     def _url(self, target: str) -> httpx.URL:
         text = self._base + target
-        check_length(text)
+        encoding.check_length(text)
         url = read_url(text)
         if (url.netloc, url.raw_path) != (self._netloc, self._path + target.encode()):
             raise CallError("denied", "the request would leave its server; it is not sent.")
@@ -269,7 +259,7 @@ def build_content(
     sources = None if is_plain else sources_of(body.encodings, arguments, settings)
     try:
         if sources is None:
-            return Content(body.media_type, json_bytes(value))
+            return Content(body.media_type, encoding.json_bytes(value))
         return write_content(body, value, sources)
     except InputError as error:
         raise _at_argument(body, error) from None
@@ -283,7 +273,7 @@ def _is_plain_json(media_type: str) -> bool:
 def _at_argument(body: RequestBody, error: InputError) -> InputError:
     """Return an error whose pointer names the argument instead of the member."""
     if body.argument:
-        return placed(error, body.argument)
+        return encoding.placed(error, body.argument)
     name, slash, rest = error.pointer.removeprefix("/").partition("/")
     found = {pointer_token(p.name): p.argument for p in body.properties}
     argument = pointer_token(found.get(f"/{name}", name)) if name else ""
@@ -297,12 +287,12 @@ def split_template(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     before = match[0] if match else ""
     query = path[len(before) :].partition("#")[0].removeprefix("?")
     before = before if before.startswith("/") else f"/{before}"
-    return _pieces(before, PATH_LITERAL), _pieces(query, PATH_LITERAL + "?[]|")
+    return _pieces(before, encoding.PATH_LITERAL), _pieces(query, encoding.PATH_LITERAL + "?[]|")
 
 
 def _pieces(template: str, safe: str) -> tuple[str, ...]:
     pieces = VARIABLE.split(template)
-    return tuple(p if i % 2 else keep_triples(p, safe) for i, p in enumerate(pieces))
+    return tuple(p if i % 2 else encoding.keep_triples(p, safe) for i, p in enumerate(pieces))
 
 
 def _places(operation: Operation, arguments: Mapping[str, Any], settings: Settings) -> _Places:
@@ -313,7 +303,7 @@ def _places(operation: Operation, arguments: Mapping[str, Any], settings: Settin
         try:
             _place(parameter, arguments[parameter.argument], places, settings)
         except (InputError, UnicodeEncodeError, RecursionError) as error:
-            raise placed(error, parameter.argument) from None
+            raise encoding.placed(error, parameter.argument) from None
     return places
 
 
@@ -325,8 +315,8 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
             places.query += [
                 f"{name}={text}" for name, text in styles.query_pairs(parameter, value)
             ]
-        case "header" if header_key(parameter.name) not in OWN_HEADERS:
-            if not is_token(parameter.name):
+        case "header" if header_key(parameter.name) not in encoding.OWN_HEADERS:
+            if not encoding.is_token(parameter.name):
                 reason = f"{shown(parameter.name)} cannot be the name of a header; leave it out."
                 raise InputError(reason)
             if (text := styles.header_text(parameter, value)) is not None:
@@ -337,7 +327,7 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
             if is_form(parameter.media_type):
                 query = form_text(value, sources_of((), {}, settings))
             else:
-                query = percent_encode(styles.content_text(parameter.media_type, value))
+                query = encoding.percent_encode(styles.content_text(parameter.media_type, value))
             places.query += filter(None, [query])
 
 
@@ -351,7 +341,7 @@ def _path(operation: Operation, template: tuple[str, ...], places: _Places) -> s
         if gap != names[-1] or not ends_in_variable:
             reason = "the value would leave a gap in the path; it cannot be empty here."
             raise InputError(reason, pointer=_pointer(gap, operation))
-    check_length(path)
+    encoding.check_length(path)
     if has_dot_segment(path):
         if not names:
             raise CallError("connection", f"the path {shown(operation.path)} leads elsewhere.")

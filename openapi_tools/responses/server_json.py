@@ -21,15 +21,13 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation
     from openapi_tools.transport.sender import Answer
 
-VALUES = 200_000
-"""Default for the most values of one JSON text: some 25 MB of objects."""
+VALUES = 200_000  # default for the most values of one JSON text: some 25 MB of objects
 PARTLY = "the answer goes on; only its beginning was read"
 """The note on a text with more values or lines than can be shown."""
 
 _DEEPEST = 200
 _C1 = re.compile(rb"\xc2[\x80-\x9f]")
-_ESCAPED = (b"\\u00", b"\\b", b"\\f")
-"""Escapes of control characters."""
+_ESCAPED = (b"\\u00", b"\\b", b"\\f")  # escapes of control characters
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xfe\xff"
 _ENDS = {b"[": b"]", b"{": b"}"}
 _TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[][{},]', re.DOTALL)

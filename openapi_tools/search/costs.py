@@ -22,8 +22,7 @@ _BYTES_OF_TOKEN = 4.45
 """Bytes of compact JSON in a token, measured with `cl100k_base` on published documents."""
 MOST_TOKENS = 20_000
 """Tokens of definitions from which on a few tools that reach the others are better."""
-_LEAST = 60
-"""Bytes of a definition beside its words and its schema, the name included."""
+_LEAST = 60  # bytes of a definition beside its words and its schema, the name included
 ENCODINGS = {
     "o200k_base": (
         "fb374d419588a4632f3f557e76b4b70aebbca790",

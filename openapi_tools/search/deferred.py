@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     Definition = dict[str, Any]
 
 _LONGEST = 64
-_WORDS = 300
-"""Characters of a namespace's description."""
+_WORDS = 300  # characters of a namespace's description
 _OTHER = re.compile(r"[^a-zA-Z0-9]+")
 _ANTHROPIC = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 

@@ -13,10 +13,8 @@ from openapi_tools.options import kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_BATCH = 256
-"""Texts of one call."""
-_RANK = 60
-"""How little the first ranks differ; the usual value of reciprocal rank fusion."""
+_BATCH = 256  # texts of one call
+_RANK = 60  # how little the first ranks differ; the usual value of reciprocal rank fusion
 
 
 def embedded(embed: Callable[[list[str]], Any], texts: Sequence[str]) -> list[array[float]]:

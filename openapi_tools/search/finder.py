@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_FUSED = 100
-"""Tools of a ranking that are joined with another."""
+_FUSED = 100  # tools of a ranking that are joined with another
 _CLAUSES = re.compile(r"[.,;:!?]\s|[。、，；：！？]")  # noqa: RUF001 -- Chinese punctuation
-_CLAUSE = 0.75
-"""How much the best clause counts beside the whole task; chosen on public sets."""
+_CLAUSE = 0.75  # how much the best clause counts beside the whole task; chosen on public sets
 _MOST_CLAUSES = 20
 _MOST_LINES = 50
 _READ = 10_000

@@ -50,10 +50,8 @@ FIELDS = {
 _DEEP = 2
 """Levels of objects in the members of an input that are read; `_ANSWER_DEEP` for an answer."""
 _ANSWER_DEEP = 1
-_MEMBERS = 300
-"""Schemas that are read for a tool."""
-_VALUES = 40
-"""Values of an enum that are read."""
+_MEMBERS = 300  # schemas that are read for a tool
+_VALUES = 40  # values of an enum that are read
 _COMBINED = ("allOf", "anyOf", "oneOf")
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 _HITS = 8
 _MOST_HITS = 50
-_DESCRIBED = 10
-"""Tools that are described at once; more are named."""
+_DESCRIBED = 10  # tools that are described at once; more are named
 _PAGES = 100
 _ITEMS = 10_000
 _SEARCH = {

@@ -23,23 +23,17 @@ if TYPE_CHECKING:
     Names = list[tuple[str, float]]
     """Names of an object, and how surely it has each: 1 at most."""
 
-SHOWN = 3
-"""Producers of an argument."""
+SHOWN = 3  # producers of an argument
 _KEPT = 6
-_CANDIDATES = 40
-"""Tools that are compared for a key."""
-_OBJECTS = 60
-"""Objects of one answer that are looked at."""
+_CANDIDATES = 40  # tools that are compared for a key
+_OBJECTS = 60  # objects of one answer that are looked at
 _MEMBERS = 200
 _PARTS = 32
-_LEAST = 1.5
-"""Of a key's weight."""
-_SHARE = 0.12
-"""Of the best score, for others to count."""
+_LEAST = 1.5  # of a key's weight
+_SHARE = 0.12  # of the best score, for others to count
 _APART = 0.35
 _FEW = 5
-_ALIKE = 2
-"""Members that an object shares with one resource only, at least, to be one."""
+_ALIKE = 2  # members that an object shares with one resource only, at least, to be one
 _GAINS = {"GET": 12.0, "QUERY": 12.0, "POST": 8.0}
 """Scores of the tools at the path of a collection."""
 _OWN_IDS = frozenset({"id", "uuid", "guid", "sid", "slug", "sha", "arn"})

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
     Needs = Mapping[str, Sequence[str]]
 
-_ROOM = 420
-"""Characters of a stub with room; required arguments are never left out."""
-_ANSWERED = 1900
-"""Characters of all stubs of a search."""
+_ROOM = 420  # characters of a stub with room; required arguments are never left out
+_ANSWERED = 1900  # characters of all stubs of a search
 _SHAPE = (30, 90)
 _WORDS = (40, 70)
 _OPTIONAL = 24
@@ -39,8 +37,7 @@ _LISTED = 2000
 _LONG_TYPE = 120
 _EXPLAINED = 140
 _ANSWER = 400
-_SOME = 12
-"""Characters of parts of a description, and members that are listed."""
+_SOME = 12  # characters of parts of a description, and members that are listed
 _NAME = 40
 _MEMBERS = 300
 _BRANCHES = 3

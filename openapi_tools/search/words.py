@@ -18,10 +18,8 @@ from openapi_tools.forks import ForkLock
 _RUN = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-_MOST = 50_000
-"""Words that are remembered."""
-_LONGEST = 64
-"""Characters of a word; longer ones are cut."""
+_MOST = 50_000  # words that are remembered
+_LONGEST = 64  # characters of a word; longer ones are cut
 _STOP = """
     a about additionally after again all also am an and any are as at be because been before
     being but by can could d did do does doing done each either else etc for from further

@@ -19,20 +19,14 @@ if TYPE_CHECKING:
 
     Follow = Callable[[Any, Any], tuple[Any, Any, str]]
 
-MAX_RETURNS: Final = 160
-"""Characters of the line about what comes back."""
-MAX_FAILS: Final = 200
-"""Characters of the line about failures."""
-ENOUGH: Final = 100
-"""Characters of a description that needs no line about what comes back."""
+MAX_RETURNS: Final = 160  # characters of the line about what comes back
+MAX_FAILS: Final = 200  # characters of the line about failures
+ENOUGH: Final = 100  # characters of a description that needs no line about what comes back
 
 _MEMBERS = 5
-_NEW = 2
-"""New words that the description of an answer must have; that of an error needs one."""
-_LOOKED_AT = 24
-"""Members and branches of one schema that are looked at."""
-_DEEPEST = 4
-"""Arrays in one another."""
+_NEW = 2  # new words that the description of an answer must have; that of an error needs one
+_LOOKED_AT = 24  # members and branches of one schema that are looked at
+_DEEPEST = 4  # arrays in one another
 _CLAUSE = 90
 _NAME = re.compile(r"[A-Za-z_$@][\w$@.-]{0,39}", re.ASCII)
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -45,8 +39,7 @@ _OPENING = re.compile(
 """A status in words, before those that say more."""
 _TELLING = frozenset({"GET", "POST", "QUERY"})
 """Methods that read or create; others seldom answer with something to work with."""
-_OTHERS = frozenset({"401", "407", "429"})
-"""Statuses of 4xx that say nothing about one operation."""
+_OTHERS = frozenset({"401", "407", "429"})  # statuses of 4xx that say nothing about one operation
 _EMPTY_WORDS = """
     able accepted access action added and api are argument arguments array assigned authenticated
     authentication authorization authorized bad been body call caller can cannot changed client

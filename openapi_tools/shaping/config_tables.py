@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
@@ -13,9 +13,6 @@ from openapi_tools.model import AnswerShape, Paging
 from openapi_tools.options import VARIABLE
 from openapi_tools.settings import Settings
 from openapi_tools.shaping.tool_shape import Argument, Shape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def _written(value: Any) -> Any:

@@ -10,14 +10,14 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import AnswerShape
@@ -25,19 +25,10 @@ from openapi_tools.options import VARIABLE, Select, close_names, from_environmen
 from openapi_tools.settings import Settings
 from openapi_tools.shaping import config_tables
 from openapi_tools.shaping.config_tables import Configuration, SelectTable, ToolTable
-from openapi_tools.shaping.tool_shape import Shape, faults
+from openapi_tools.shaping.tool_shape import Fault, Shape, faults
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pydantic import BaseModel
-
-    from openapi_tools.shaping.tool_shape import Fault
-
-Lines = dict[tuple[str, ...], int]
-"""Line numbers of keys in a file, from 1."""
-Shapes = dict[str, tuple[Shape, tuple[str, ...]]]
-"""By a tool's name, with the keys of its table."""
+Lines = dict[tuple[str, ...], int]  # line numbers of keys in a file, from 1
+Shapes = dict[str, tuple[Shape, tuple[str, ...]]]  # by a tool's name, with the keys of its table
 
 _PROJECT = ("tool", "openapi-tools")
 _MOST_BYTES = 1_000_000

@@ -18,8 +18,7 @@ from openapi_tools.redaction import excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MOST = 2_000
-"""Schemas that are looked at for one expression; beyond that everything is accepted."""
+_MOST = 2_000  # schemas that are looked at for one expression; beyond that everything is accepted
 _SHOWN = 12
 _OPEN: dict[str, Any] = {}
 _OTHERS = ("additionalProperties", "patternProperties", "unevaluatedProperties")

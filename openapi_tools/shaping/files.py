@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 _STEP = 256 * 1024
 """Bytes that are read, masked and written at once; smaller answers stay in memory."""
 _OVERLAP = 4096
-_SPREAD = 16
-"""Bytes that a byte of a secret may take in a file, for secrets across two steps."""
+_SPREAD = 16  # bytes that a byte of a secret may take in a file, for secrets across two steps
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN_CHARSETS = ("", "ascii", "us-ascii", "utf-8", "utf8")
 

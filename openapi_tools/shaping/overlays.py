@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from openapi_tools.json_paths import Place
 
 MAX_ACTIONS = 10_000
-MAX_ADDED = 2_000_000
-"""Values that the overlays of one load may add to a document."""
+MAX_ADDED = 2_000_000  # values that the overlays of one load may add to a document
 
 _Kinds: TypeAlias = "dict[str, tuple[type, str]]"
 _TEXT = (str, "a text")

@@ -16,7 +16,7 @@ import jmespath
 from openapi_tools import http_rules
 from openapi_tools.http_rules import InvalidUrlError, folded, header_label, linked
 from openapi_tools.json_values import fitted, holds, whole
-from openapi_tools.model import Paging
+from openapi_tools.model import Operation, Paging
 from openapi_tools.options import close_names
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from openapi_tools.model import Operation
 
 CERTAIN, LIKELY, POSSIBLE = 3, 2, 1
 _PLACES = ("first", "last", "prev", "previous")

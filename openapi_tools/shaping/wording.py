@@ -53,10 +53,8 @@ _IMPLIED = {
     "ids": {"identifiers"},
 }
 """Words that say nothing more where a member's name has another one."""
-UNREAD = ("examples", "example", "$comment")
-"""Keywords that models do without."""
-_REPEATED = 80
-"""Characters of a description that may be a repetition of a name."""
+UNREAD = ("examples", "example", "$comment")  # keywords that models do without
+_REPEATED = 80  # characters of a description that may be a repetition of a name
 
 
 class Wording(NamedTuple):

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import math
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools import responses, shaping, tools
-from openapi_tools.auth.credentials import NOTHING
+from openapi_tools.auth.credentials import NOTHING, Credentials, Grant
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, DeniedError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import is_safe
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import member_of
-from openapi_tools.redaction import excerpt, hide
+from openapi_tools.redaction import Redactor, excerpt, hide
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.requests.request_parts import Preview, preview_of, with_own_path
 from openapi_tools.responses.reader import read_answer
@@ -29,13 +29,9 @@ from openapi_tools.transport.failures import timed_out
 from openapi_tools.validation.engine import is_large
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import httpx
 
     from openapi_tools.auth.authorization_server import Channel
-    from openapi_tools.auth.credentials import Credentials, Grant
-    from openapi_tools.redaction import Redactor
     from openapi_tools.responses.answer_shape import Shaper, Shapes
     from openapi_tools.shaping.files import Files
     from openapi_tools.tools.following import Following

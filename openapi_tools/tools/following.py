@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,27 +20,22 @@ from openapi_tools.requests.request_parts import asker_of
 from openapi_tools.responses.server_json import words_of
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.pipeline import answer_call, operation_of
-from openapi_tools.tools.session import no_such_tool
-from openapi_tools.tools.tool import called
+from openapi_tools.tools.session import Session, no_such_tool
+from openapi_tools.tools.tool import OperationTool, called
 from openapi_tools.tools.tool_call import PerCall
 from openapi_tools.transport.failures import retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
     from openapi_tools.model import Paging
     from openapi_tools.shaping.long_work import WorkReader
     from openapi_tools.shaping.paging import PageReader, Step
     from openapi_tools.tools.execution import PreparedCall
-    from openapi_tools.tools.session import Session
-    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
     from openapi_tools.transport.sender import Answer
 
 logger = logging.getLogger("openapi_tools")
 
-_EMPTY = 10
-"""Pages without items, one after another, after which an answer counts as endless."""
+_EMPTY = 10  # pages without items, one after another, after which an answer counts as endless
 _FIRST_PAUSE, _LONGEST_PAUSE, _SHORTEST_PAUSE = 0.5, 15.0, 0.05
 """Seconds between questions about long work, where the API does not name them."""
 _WORDS = 1200

@@ -13,7 +13,7 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,6 @@ from openapi_tools.result import ToolResult
 from openapi_tools.tools.tool_call import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-
     from openapi_tools.tools.tool import OperationTool
 
 logger = logging.getLogger("openapi_tools")

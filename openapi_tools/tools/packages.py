@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, Select, from_environment, members_of
-from openapi_tools.tools.session import Provenance, open_session, settings_of
+from openapi_tools.tools.session import Provenance, Session, open_session, settings_of
 from openapi_tools.tools.toolset import About, Toolset
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import httpx2
 
     from openapi_tools.settings import Settings
-    from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
 
 _PRESENTERS = (("amplifier_core", "ModuleCoordinator", "openapi_tools.contracts.amplifier"),)

@@ -7,14 +7,7 @@ import logging
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.errors import (
-    CallError,
-    CredentialsError,
-    DeniedError,
-    InputError,
-    OpenAPIToolsError,
-    bare,
-)
+from openapi_tools import errors
 from openapi_tools.forks import importing
 from openapi_tools.observability.observers import UNOBSERVED
 from openapi_tools.options import with_members
@@ -22,8 +15,8 @@ from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import ToolResult, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
-from openapi_tools.tools.session import no_such_tool, open_session
-from openapi_tools.tools.tool import called
+from openapi_tools.tools.session import Session, no_such_tool, open_session
+from openapi_tools.tools.tool import OperationTool, called
 from openapi_tools.tools.tool_call import PLAIN, PerCall, ToolCall, read_call, read_id
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
@@ -35,8 +28,6 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import Operation
     from openapi_tools.providers.restore import Restorer
-    from openapi_tools.tools.session import Session
-    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 logger = logging.getLogger("openapi_tools")
@@ -107,7 +98,7 @@ class Caller:
         if call.name == self._name:
             return await self.result({**call.arguments, CALL_ID: call.id}, context)
         named = excerpt(repr(call.name), 100)
-        raise InputError(f"the call is for {named}; this tool is {self._name}.")
+        raise errors.InputError(f"the call is for {named}; this tool is {self._name}.")
 
     async def _observed(self, given: _Input) -> ToolResult:
         """Return the answer, and report events to subscribers."""
@@ -133,11 +124,11 @@ class Caller:
         try:
             return self._checked(await step)
         except Exception as error:
-            if not isinstance(error, OpenAPIToolsError):
+            if not isinstance(error, errors.OpenAPIToolsError):
                 # The traceback goes to the log only.
                 logger.exception("%s failed unexpectedly", self._name)
             hide(error, self._session.redactor)
-            failure = bare(error)
+            failure = errors.bare(error)
         return self.failure(failure) if explain is None else await explain(failure)
 
     def _checked(self, result: Any) -> ToolResult:
@@ -164,7 +155,7 @@ class Caller:
         if isinstance(admitted, ToolResult):
             return admitted
         if admitted is not None and not isinstance(admitted, ToolCall):
-            raise DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
+            raise errors.DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
         token = _passing.set((self, given.own))
         try:
             result = self._checked(await tool.run(admitted or call, given.context))
@@ -246,23 +237,23 @@ class Caller:
         match error:
             case AnswerError():
                 return error.result
-            case CallError():
+            case errors.CallError():
                 tried = {"attempts": error.attempts} if error.attempts else None
                 return ToolResult.failed(
                     error.kind, error.reason, metadata=tried, facts=error.facts
                 )
-            case InputError():
+            case errors.InputError():
                 return ToolResult.failed("invalid_input", str(error))
-            case CredentialsError():
+            case errors.CredentialsError():
                 return ToolResult.failed("credentials", str(error))
-            case OpenAPIToolsError():
+            case errors.OpenAPIToolsError():
                 message = f"{self._name} cannot be called: {error}"
                 return ToolResult.failed("invalid_input", message)
         message = f"{self._name} failed unexpectedly ({type(error).__name__}); see the log."
         return ToolResult.failed("protocol", message)
 
 
-class AnswerError(CallError):
+class AnswerError(errors.CallError):
     """An error answer of the API; `result` holds it."""
 
     def __init__(self, result: ToolResult) -> None:
@@ -305,7 +296,7 @@ async def answer_call(
     if not isinstance(name, str):
         try:
             call = read_call(name)
-        except InputError as error:
+        except errors.InputError as error:
             return ToolResult.failed("invalid_input", str(error)).for_call(read_id(name))
         name, arguments = call.name, {**call.arguments, CALL_ID: call.id}
     if name not in toolset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.auth.credentials import Credentials, OriginPolicy
 from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.forks import importing
-from openapi_tools.model import Operation
+from openapi_tools.model import Operation, SecurityScheme, Server
 from openapi_tools.observability.observers import Observers
 from openapi_tools.options import DEFAULT_SETTINGS, close_names, credentials_of, kind_of, members_of
 from openapi_tools.redaction import Redactor, excerpt
 from openapi_tools.requests.request_parts import named_origins, origin_of, server_url, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     import httpx
     import httpx2
 
-    from openapi_tools.model import SecurityScheme, Server
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,6 @@ from openapi_tools.errors import InputError
 from openapi_tools.validation.tool_input import id_text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from openapi_tools.model import AnswerShape
 
 logger = logging.getLogger("openapi_tools")
@@ -159,8 +157,7 @@ class PerCall:
     after: Any = None
 
 
-PLAIN = PerCall()
-"""The options of a call with arguments and context only."""
+PLAIN = PerCall()  # the options of a call with arguments and context only
 
 
 async def context_for(source: Any, *facts: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from openapi_tools import code as code_room
 from openapi_tools import search as search_room
 from openapi_tools.options import Select, functions_of
-from openapi_tools.tools.session import no_such_tool
+from openapi_tools.tools.session import Session, no_such_tool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from openapi_tools.search.finder import Finder, Hit
     from openapi_tools.search.meta_tools import MetaTool
     from openapi_tools.tools.following import Pages
-    from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
 
 

@@ -13,17 +13,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import validation
+from openapi_tools import json_values, validation
 from openapi_tools.errors import InputError
-from openapi_tools.json_values import (
-    ASSERTIONS,
-    ONE_SCHEMA,
-    SCHEMA_LISTS,
-    SCHEMA_MAPS,
-    pointer,
-    pointer_token,
-    resolve,
-)
 from openapi_tools.validation import engine
 from openapi_tools.validation.engine import Judge, Size, groups, size_of
 from openapi_tools.validation.messages import Flaw, read_flaws, sentence
@@ -38,23 +29,18 @@ _TOLD = 5
 _LOOKED_AT = 60
 _SMALL = Size(2 * engine.SMALL_VALUES + 1, engine.SMALL_TEXT, 0, [1] * 101)
 """The most that a small input has: names count as values, and 100 levels may be below it."""
-_MOST_ERRORS = 5_000
-"""Errors that may be made at once; each takes some microseconds."""
-_TEXT = 1_000
-"""Characters whose copy into an error costs as much as one error."""
-_COPY = 0.1
-"""Cost, in errors, of copying a value into the error of its container."""
-_NAMES = 50.0
-"""Errors by `propertyNames` of an object; each of them holds a copy of it."""
-_LARGEST = 150_000
-"""Values of an argument that may be copied into one error."""
+_MOST_ERRORS = 5_000  # errors that may be made at once; each takes some microseconds
+_TEXT = 1_000  # characters whose copy into an error costs as much as one error
+_COPY = 0.1  # cost, in errors, of copying a value into the error of its container
+_NAMES = 50.0  # errors by `propertyNames` of an object; each of them holds a copy of it
+_LARGEST = 150_000  # values of an argument that may be copied into one error
 _MEMBERS = 100
 
-_COMPILED = ASSERTIONS | {"maxContains", "minContains"}
+_COMPILED = json_values.ASSERTIONS | {"maxContains", "minContains"}
 _SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
-    (SCHEMA_LISTS, list),
-    (SCHEMA_MAPS, dict),
-    (ONE_SCHEMA, dict | bool),
+    (json_values.SCHEMA_LISTS, list),
+    (json_values.SCHEMA_MAPS, dict),
+    (json_values.ONE_SCHEMA, dict | bool),
 )
 _COSTLY = frozenset(
     {"anyOf", "contains", "dependentRequired", "dependentSchemas", "if", "multipleOf", "not"}
@@ -62,10 +48,8 @@ _COSTLY = frozenset(
     | {"uniqueItems"}
 )
 """Keywords that may take long for a large value."""
-_DEEPEST = 200
-"""Nesting of JSON values inside a schema; jsonschema-rs gives up at 250."""
-_MOST_SCHEMAS = 20_000
-"""The most schemas inside a schema; shared ones count once for each use."""
+_DEEPEST = 200  # nesting of JSON values inside a schema; jsonschema-rs gives up at 250
+_MOST_SCHEMAS = 20_000  # the most schemas inside a schema; shared ones count once for each use
 _POINTER = 200
 _PATTERNS = 4_000_000
 """Bytes of all compiled patterns of a schema; compiling that many takes some 40 ms."""
@@ -203,7 +187,7 @@ def _errors_of(node: Node) -> float:
 def _explained(flaws: list[Flaw], call: str) -> InputError:
     if not flaws:
         return InputError("the arguments do not fit the schema; there are too many to say where.")
-    shown = [(pointer(flaw.place), sentence(flaw)) for flaw in flaws[:_TOLD]]
+    shown = [(json_values.pointer(flaw.place), sentence(flaw)) for flaw in flaws[:_TOLD]]
     place, first = shown[0]
     others = [f"{where}: {text}" if where else text for where, text in shown[1:]]
     others += ["There is more."] * (len(flaws) > _TOLD) + [f"Example: {call}"] * bool(call)
@@ -263,7 +247,7 @@ class _Copy:
         copied = self._schema(self.original, "", 0)
         self.schema = copied if isinstance(copied, dict) else {}
         for node, place in self._references:
-            if not isinstance(resolve(self.schema, node["$ref"]), dict | bool):
+            if not isinstance(json_values.resolve(self.schema, node["$ref"]), dict | bool):
                 self._here = (node, "$ref")
                 self._leave_out(place, "leads to nothing in the schema")
                 del node["$ref"]
@@ -302,11 +286,11 @@ class _Copy:
         """Give the copy of a keyword's value, or nothing when the keyword is left out."""
         if fault := self._fault(keyword, value):
             self._leave_out(place, fault)
-        elif keyword in ONE_SCHEMA:
+        elif keyword in json_values.ONE_SCHEMA:
             yield self._schema(value, place, depth)
-        elif keyword in SCHEMA_LISTS:
+        elif keyword in json_values.SCHEMA_LISTS:
             yield [self._schema(v, f"{place}/{i}", depth + 1) for i, v in enumerate(value)]
-        elif keyword in SCHEMA_MAPS:
+        elif keyword in json_values.SCHEMA_MAPS:
             yield dict(self._members(keyword, value, place, depth + 1))
         elif keyword in _COMPILED or keyword == "$ref":
             yield value
@@ -341,7 +325,7 @@ class _Copy:
         self, keyword: str, value: dict[Any, Any], place: str, depth: int
     ) -> Iterator[tuple[str, Schema]]:
         for name, member in value.items():
-            inner = place + pointer_token(name)
+            inner = place + json_values.pointer_token(name)
             if not isinstance(name, str):
                 self._leave_out(inner, "has a name that is not a string")
             elif keyword == "patternProperties" and not self._has_room_for(name):

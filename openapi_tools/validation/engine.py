@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     Node = dict[str, Any]
     Schema = Node | bool
 
-LARGEST_PATTERN = 1_000_000
-"""Bytes of a compiled pattern; `^.{1,300}$` takes about half of it."""
+LARGEST_PATTERN = 1_000_000  # bytes of a compiled pattern; `^.{1,300}$` takes about half of it
 UNUSABLE = (ValueError, TypeError, OverflowError, RecursionError)
 """Errors of a schema that cannot be compiled."""
 SMALL_VALUES = 2_000
-SMALL_TEXT = 20_000
-"""Values and characters of an input that is checked in a few milliseconds."""
+SMALL_TEXT = 20_000  # values and characters of an input that is checked in a few milliseconds
 
 _LONGEST_PATTERN = 10_000
 _SLOWNESS = {4_000: 1_500.0, 16_000: 5_500.0, 64_000: 12_000.0, 256_000: 33_000.0}
@@ -44,12 +42,10 @@ _PART = 300.0
 _NAME = 40.0
 _MATCH = 55.0
 _DIVISION = 10_000.0
-_ODD = 300.0
-"""The extra cost of a number that no machine word holds."""
+_ODD = 300.0  # the extra cost of a number that no machine word holds
 _MOST_ODD = 100
 """Such numbers in an array of different items: the validator gives them all the same hash."""
-_MOST_FRAMES = 10_000.0
-"""Schemas that call each other; the validator's stack ends at some 80,000."""
+_MOST_FRAMES = 10_000.0  # schemas that call each other; the validator's stack ends at some 80,000
 _MOST_STEPS = 50_000
 _LARGEST = 2.0**53
 _SMALLEST = 1e-9
