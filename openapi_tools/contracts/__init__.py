@@ -40,7 +40,8 @@ def advise(tools: Iterable[OperationTool]) -> None:
     if costs.exceeds(list(tools)):
         logger.warning(
             "the definitions of these %d tools take more than %s tokens in each request: select "
-            "some, or use toolset.meta_tools(), toolset.code_tools() or definitions(…, defer=True)",
+            "some, or use toolset.meta_tools() (serve --mode search), toolset.code_tools() "
+            "(serve --mode code) or definitions(…, defer=True)",
             len(tools),
             f"{costs.MOST_TOKENS:,}",
         )

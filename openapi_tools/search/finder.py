@@ -150,7 +150,7 @@ class Finder:
         if not isinstance(query, str):
             raise SettingsError(f"query: give words, not {kind_of(query)}.")
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise SettingsError(f"limit: give a number above 0, not {limit!r:.60}.")
+            raise SettingsError(f"limit: give a whole number above 0, not {limit!r:.60}.")
         texts = [line for line in query[:_READ].splitlines() if line.strip()][:_MOST_LINES]
         lines = [self._ranked(line, limit) for line in texts]
         found: dict[int, float] = {}

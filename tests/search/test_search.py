@@ -79,7 +79,7 @@ def test_a_query_is_a_text(shop, query):
 
 @pytest.mark.parametrize("limit", [0, -1, True, 2.0, "8", None])
 def test_a_limit_is_a_number_above_zero(shop, limit):
-    with pytest.raises(SettingsError, match="limit: give a number above 0"):
+    with pytest.raises(SettingsError, match="limit: give a whole number above 0"):
         shop.search("orders", limit)
 
 
