@@ -261,7 +261,7 @@ _HIDDEN = re.compile(b"[" + re.escape(_CONTROLS) + b"]")
 _ESCAPES = re.compile(
     rb"%[0-9A-Fa-f]{2}"
     rb"|\\u[0-9A-Fa-f]{4}(?:\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})?|\\x[0-9A-Fa-f]{2}|\\[bfnrt/\\\"']"
-    rb"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,31});|~[01]",
+    rb"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,31});|~[01]"
 )
 _TAGS = re.compile(rb"<[^<>]{0,500}>")
 _STEPS = (_HIDDEN, *[_ESCAPES] * 6, _TAGS)

@@ -17,14 +17,7 @@ from typing import (
     runtime_checkable,
 )
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.http_rules import is_media_type, is_wildcard

@@ -233,10 +233,7 @@ def _starts(path: str) -> Iterable[int]:
 
 
 def _short_names(
-    candidates: Sequence[tuple[str, str, str]],
-    wanted: Sequence[str],
-    prefix: str,
-    kept: KeptNames,
+    candidates: Sequence[tuple[str, str, str]], wanted: Sequence[str], prefix: str, kept: KeptNames
 ) -> dict[int, str]:
     """Return the names of functions that no other operation wants, by position."""
     found = {

@@ -16,16 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools import search as search_room
-from openapi_tools.cli import (
-    as_json,
-    busy,
-    clean,
-    members,
-    remark,
-    say,
-    skipped_data,
-    tell_skipped,
-)
+from openapi_tools.cli import as_json, busy, clean, members, remark, say, skipped_data, tell_skipped
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import DocumentError, OutputError
 from openapi_tools.loading import cache as cached

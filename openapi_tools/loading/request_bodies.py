@@ -35,10 +35,7 @@ _DEEPEST_XML = 6
 _MOST_XML = 80
 _LONGEST_XML = 1500
 _JSON: dict[str, Any] = {"application/json": {}}
-_PREFERENCE = (
-    ("application/json", "text/json"),
-    ("application/merge-patch+json",),
-)
+_PREFERENCE = (("application/json", "text/json"), ("application/merge-patch+json",))
 
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making one

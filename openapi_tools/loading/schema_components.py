@@ -136,10 +136,7 @@ def _without_cycles(
 
 
 def _visit(
-    start: str,
-    in_place: Mapping[str, frozenset[str]],
-    done: set[str],
-    cut: dict[str, set[str]],
+    start: str, in_place: Mapping[str, frozenset[str]], done: set[str], cut: dict[str, set[str]]
 ) -> None:
     """Walk from one definition, depth first, noting the references that lead back."""
     stack = [(start, iter(sorted(in_place[start])))]

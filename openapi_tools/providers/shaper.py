@@ -27,13 +27,7 @@ from openapi_tools.providers.containers import (
     with_one_more,
 )
 from openapi_tools.providers.dialects import HARD, loosened
-from openapi_tools.providers.simple_forms import (
-    WORDS,
-    CannotExpress,
-    is_anything,
-    kind,
-    refuse,
-)
+from openapi_tools.providers.simple_forms import WORDS, CannotExpress, is_anything, kind, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -124,9 +124,7 @@ def uncut(shaper: Shaper | None) -> Shaper:
 
 
 def shaper_of(
-    settings: Settings,
-    own: AnswerShape | None = None,
-    given: Mapping[str, Any] | None = None,
+    settings: Settings, own: AnswerShape | None = None, given: Mapping[str, Any] | None = None
 ) -> Shaper:
     """Return the shaper for the answers of a tool; SettingsError where a member is wrong.
 

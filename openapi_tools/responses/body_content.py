@@ -13,12 +13,7 @@ from openapi_tools import http_rules
 from openapi_tools.errors import CallError
 from openapi_tools.options import DefaultSettings
 from openapi_tools.responses import shown_text
-from openapi_tools.responses.server_json import (
-    PARTLY,
-    VALUES,
-    read_begun,
-    read_json,
-)
+from openapi_tools.responses.server_json import PARTLY, VALUES, read_begun, read_json
 from openapi_tools.result import IMAGES
 
 if TYPE_CHECKING:

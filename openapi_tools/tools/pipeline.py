@@ -76,11 +76,7 @@ class Caller:
         self._restorers: dict[str, Restorer | None] = {}
 
     async def result(
-        self,
-        given: object,
-        context: Any = None,
-        profile: str | None = None,
-        own: PerCall = PLAIN,
+        self, given: object, context: Any = None, profile: str | None = None, own: PerCall = PLAIN
     ) -> ToolResult:
         """Return the answer, or an error result; nothing is raised but cancellation."""
         if own.is_poll:
