@@ -194,6 +194,8 @@ def run(  # noqa: PLR0913 -- one for each option
     toolset = shared.load(shared.source_of(spec), **settings)
     loaded.append(toolset)
     toolset = toolset.select(shared.selection(tags, methods, patterns))
+    if not len(toolset) and len(loaded[0]):
+        remark(shared.why_none(loaded[0], tags=tags, methods=methods))
     limits = CodeLimits(seconds=timeout, calls=calls, output_chars=_OUTPUT)
     programs = toolset.code_tools(limits)
     if not (yes or mock):

@@ -44,7 +44,7 @@ def search(
 ) -> None:
     """Find the tools of SPEC for a task in WORDS, the best first, as typed signatures.
 
-    Below each stands which tools yield what it requires.
+    Lines below a tool name the tools that yield its required arguments.
     """
     toolset = shared.load(shared.source_of(spec))
     found = toolset.select(shared.selection(tags, methods, patterns))

@@ -109,8 +109,9 @@ def _loops(line: Line) -> Iterator[Edit]:
         if end > start + 1:
             same = follower.start[0] == token.start[0]
             yield token.start, follower.start[1] - token.start[1] if same else len("async"), ""
-            yield line[start][0].end, 0, " await ("
-            yield line[end - 1][0].end, 0, ")"
+            if line[start + 1][0].string != "await":
+                yield line[start][0].end, 0, " await ("
+                yield line[end - 1][0].end, 0, ")"
 
 
 def _firsts(line: Line) -> Iterator[Edit]:

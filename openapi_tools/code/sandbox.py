@@ -43,6 +43,7 @@ _MISTAKES = 5
 _UNSURE = re.compile(r" \| |None|Unknown|Any")
 _ADVICE = {
     "'RuntimeError' object has no attribute": "str(error) has status and reason",
+    "'coroutine' object is not callable": "write pages(function, argument=...)",
     "'coroutine' object": "await the call",
     "gather() does not yet support": "catch ApiError in a function around each call",
     "module 'asyncio' has no attribute": "use asyncio.gather",
@@ -229,5 +230,5 @@ def _failure(error: MontyError) -> tuple[ErrorType, str]:
     own = [frame.line for frame in frames if frame.filename == frames[0].filename]
     place = f"line {own[-1]}: " if own else ""
     known = _ADVICE.items() if type(inner) is not RuntimeError else ()
-    advice = "".join(f"; {words}" for part, words in known if part in text)
+    advice = next((f"; {words}" for part, words in known if part in text), "")
     return "invalid_input", f"{place}{type(inner).__name__}: {text}{advice}"

@@ -89,6 +89,13 @@ def test_a_search_without_hits_says_so(run, pets, words, said):
     assert (ran.exit_code, ran.stdout, ran.stderr) == (0, "", said)
 
 
+def test_a_program_without_tools_says_so(run, pets):
+    ran = run("run", pets, "-", "--mock", "--tag", "None", stdin="1 + 1")
+
+    assert (ran.exit_code, ran.stdout) == (0, "2\n")
+    assert ran.stderr == "no tool is selected; the document has the tags Orders.\n"
+
+
 def test_stubs_are_printed_in_the_order_of_their_names(run, pets):
     ran = run("stubs", pets, "get_pet", "list_pets")
 
@@ -169,7 +176,7 @@ def test_a_program_returns_json_and_its_prints_go_to_standard_error(run, museum,
         ("{'result': 1, 'printed': 2}", '{"result":1,"printed":2}\n', ""),
         ("print('a')", "", "a\n"),
         ("print('a')\n{'b': 1}", '{"b":1}\n', "a\n"),
-        ("x = 1", "", ""),
+        ("x = 1", "", "the value of the program is None, and nothing was printed\n"),
         ("'x' * 100_000", f'"{"x" * 100_000}"\n', ""),
     ],
 )

@@ -36,6 +36,10 @@ PROGRAMS = {
         "[i['id'] async for i in pages(list_items, max_items=12) if i['owner'] == 1]",
         [11, 21],
     ),
+    "pages awaited in a loop": (
+        "[i['id'] async for i in await pages(list_items, max_items=1)]",
+        [10],
+    ),
     "pages by name": ("len(await pages('list_items', max_items=5))", 5),
     "a caught failure": (
         "try:\n    await get_user(404)\nexcept ApiError as error:\n    x = str(error)\nx[:18]",
@@ -75,6 +79,7 @@ FAILURES = {
     ),
     "an unknown module": ("import statistics", "No module named 'statistics'; there are"),
     "a call in brackets": ("get_user(1)['name']", "not subscriptable; await the call"),
+    "pages of a call": ("await pages(list_items())", "write pages(function, argument=...)"),
     "tasks": ("import asyncio\nasyncio.create_task(get_user(1))", "use asyncio.gather"),
     "errors of gather": (
         "await asyncio.gather(get_user(1), return_exceptions=True)",
