@@ -20,12 +20,13 @@ from openapi_tools.options import kind_of, member_of
 from openapi_tools.responses.shown_text import shorten
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool
-from openapi_tools.search.stubs import stubs
+from openapi_tools.search.stubs import describe, stubs
 
 if TYPE_CHECKING:
     from openapi_tools.code.sandbox import Outcome
 
 _HITS = 8
+_DESCRIBED = 10
 _AT_ONCE = 16
 """Programs that run, and as many that wait for an answer."""
 _CONVERSATIONS = 100
@@ -37,7 +38,8 @@ _PARSED = 1_000_000
 _NOTES = 10
 _SEARCH = (
     "Find functions of the API for a task. Give its nouns and verbs; several lines are several "
-    "queries. Answers with signatures for run_code."
+    "queries. Answers with signatures for run_code; `# id: from x`: call x first, it yields id. "
+    "Give names of functions for all their arguments."
 )
 _RUN = """\
 Run Python that calls the API's functions, in a sandbox. The value of the last expression, or of
@@ -86,13 +88,20 @@ class _CodeMode:
         return Functions(self._toolset)
 
     async def search(self, call: Any, _: Any) -> ToolResult:
-        """Answer a search with stubs."""
-        hits = await asyncio.to_thread(self._toolset.search, call.arguments["query"], _HITS)
-        if not hits:
-            return ToolResult.ok("Nothing fits; try other words.")
-        odd = [hit.tool.name for hit in hits if self._functions.missing(hit.tool)]
-        notes = [f"# {name}: call({json.dumps(name)}, {{…}})" for name in odd]
-        return ToolResult.ok("\n".join([stubs(hits, python=True), *notes]))
+        """Answer a search with stubs, and names of functions with descriptions."""
+        return ToolResult.ok(await asyncio.to_thread(self._searched, call.arguments["query"]))
+
+    def _searched(self, query: str) -> str:
+        names, known = dict.fromkeys(query.split()), self._functions.tools
+        named = [known[name] for name in names] if names.keys() <= known.keys() else []
+        found = [describe(each, self._toolset.producers(each.name)) for each in named[:_DESCRIBED]]
+        if found and "_" in query:  # a single word may be meant as a word
+            return "\n\n".join(found)
+        if hits := self._toolset.search(query, _HITS):
+            odd = [hit.tool.name for hit in hits if self._functions.missing(hit.tool)]
+            notes = [f"# {name}: call({json.dumps(name)}, {{…}})" for name in odd]
+            found.append("\n".join([stubs(hits, python=True), *notes]))
+        return "\n\n".join(found) or "Nothing fits; try other words."
 
     async def run(self, call: Any, context: Any) -> ToolResult:
         """Run a program, or go on with one that waited for an answer."""

@@ -207,10 +207,10 @@ class Finder:
         return _first(list(found.items()), limit)
 
     def _best(self, text: str, limit: int) -> list[tuple[int, float]]:
-        wanted = dict.fromkeys(terms(text), 1.0)
+        wanted = dict.fromkeys(terms(text))
         for words, others in self._synonyms:
             if words <= wanted.keys():
-                wanted |= dict.fromkeys(others, 1.0)
+                wanted |= dict.fromkeys(others)
         found: list[tuple[int, float]] = []
         for number, scored in scores([part.index for part, _ in self.parts], wanted).items():
             places = self.parts[number][1]
@@ -237,7 +237,7 @@ class Finder:
         ]
 
 
-def made(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Finder]) -> Finder:
+def finder_of(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Finder]) -> Finder:
     """Return the finder of a toolset.
 
     Args:

@@ -23,7 +23,7 @@ from openapi_tools.json_values import DEFINITIONS
 from openapi_tools.search.words import terms as terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _K1 = 1.6
 
@@ -138,17 +138,17 @@ class Index:
         return cls(size, terms, ends, tools, weights)
 
 
-def scores(indexes: Sequence[Index], terms: Mapping[str, float]) -> dict[int, dict[int, float]]:
+def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int, float]]:
     """Return the scores of the tools that have one of the terms, by index and tool.
 
-    Terms have weights. How rare they are is counted over all indexes.
+    How rare a term is, is counted over all indexes.
     """
     total = sum(index.size for index in indexes)
     found: dict[int, dict[int, float]] = {}
-    for term, weight in terms.items():
+    for term in terms:
         there = [(at, place) for at, index in enumerate(indexes) if (place := index.find(term))]
         count = sum(place.stop - place.start for _, place in there)
-        rare = weight * math.log(1 + (total - count + 0.5) / (count + 0.5))
+        rare = math.log(1 + (total - count + 0.5) / (count + 0.5))
         for at, place in there:
             made = found.setdefault(at, {})
             get = made.get

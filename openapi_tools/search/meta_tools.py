@@ -77,7 +77,7 @@ def meta_tools(toolset: Any) -> list[MetaTool]:
         run=made.call,
         read_only=False,
         reached=made.reached,
-        repaired=_inside,
+        repaired=_nested,
         portable=_object({**_CALL, "arguments": _TEXT}, "name"),
     )
     return [search, describe, call]
@@ -168,8 +168,8 @@ def _fitted(items: Any, fields: str, settings: Any) -> Any:
         raise InputError(reason, pointer="/fields") from None
 
 
-def _inside(given: dict[str, Any]) -> dict[str, Any]:
-    """Return a call whose arguments are an object that has all that was given beside it.
+def _nested(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a call with `arguments` read from JSON, and with those given beside them inside.
 
     Raises:
         InputError: An argument is given twice.

@@ -97,9 +97,10 @@ def describe(tool: Any, needs: Needs | None = None) -> str:
     It has at most some 4,000 characters, and says what it leaves out.
     """
     schema, answer = tool.input_schema, tool.answer_schema
-    lines = [f"{tool.name}: {_one_line(f'{tool.method} {tool.path}', 4 * _NAME)}"]
+    place = _one_line(f"{tool.method} {tool.path}", 4 * _NAME)
+    lines = [f"{tool.name}: {place}"]
     told = plain_text(tool.description, _TOLD).splitlines()
-    lines += [f"> {_one_line(line, _TOLD)}" for line in told if line.strip()]
+    lines += [f"> {_one_line(line, _TOLD)}" for line in told if line.strip() not in ("", place)]
     lines += ["Arguments:", *_explained(schema)]
     found = _needs(needs or {}, _plain, _SOME)
     lines += ["Needs first:"] * bool(found)

@@ -234,7 +234,7 @@ class Toolset:
         if self._finder is None:
             whole = None if self._whole is None else self._whole._found()  # noqa: SLF001
             parts = [part._found() for part in self._parts]  # noqa: SLF001
-            self._finder = search_room.finder.made(self, self._about.index, whole, parts)
+            self._finder = search_room.finder.finder_of(self, self._about.index, whole, parts)
         return self._finder
 
     async def call(

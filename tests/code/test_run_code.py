@@ -176,6 +176,17 @@ async def test_the_two_tools_take_few_tokens_and_find_functions():
     assert '# print: call("print", {…})' in found.output
 
 
+async def test_names_of_functions_are_answered_with_all_arguments():
+    code = Shop().toolset().code_tools()
+
+    both = await code.call("search", {"query": "get_user delete_user"})
+    no_name = await code.call("search", {"query": "get_user deletes"})
+
+    assert both.output.startswith("get_user: GET /users/{user-id}\nArguments:\n")
+    assert "\n\ndelete_user: DELETE /users/{user-id}\n" in both.output
+    assert "Arguments:" not in no_name.output
+
+
 def test_wrong_limits_are_refused():
     toolset = Shop().toolset()
 
