@@ -225,7 +225,7 @@ def _tell(result: ToolResult, problems: list[str]) -> int:
 def _text_of(file: str) -> str:
     try:
         content = shared.read_stdin() if file == "-" else Path(file).read_bytes()
-        return content.decode()
+        return content.decode("utf-8-sig")
     except OSError as error:
         raise click.UsageError(f"{file!r:.100}: {error.strerror}.") from None
     except ValueError:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
 from openapi_tools.errors import SettingsError
+
+_MOST = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class CodeLimits:
         output_chars: Characters of the value and of the prints that reach the model.
 
     Raises:
-        SettingsError: One is not a number above 0.
+        SettingsError: One is not a number above 0, or far above any use.
     """
 
     seconds: float = 60.0
@@ -35,5 +36,6 @@ class CodeLimits:
         for each in fields(self):
             value = getattr(self, each.name)
             fits = isinstance(value, int | float) and not isinstance(value, bool)
-            if not fits or not 0 < value < math.inf or (each.type == "int" and value != int(value)):
-                raise SettingsError(f"limits: {each.name} must be above 0, not {value!r:.60}.")
+            if not fits or not 0 < value <= _MOST or (each.type == "int" and value != int(value)):
+                wanted = f"must be above 0 and at most {_MOST:,}"
+                raise SettingsError(f"limits: {each.name} {wanted}, not {value!r:.60}.")

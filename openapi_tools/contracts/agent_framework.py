@@ -16,7 +16,7 @@ from pydantic import RootModel
 
 from openapi_tools.contracts import advise, requiring
 from openapi_tools.providers.definitions import shown
-from openapi_tools.tools.guardrails import approved, rule_of
+from openapi_tools.tools.guardrails import approved, asks, rule_of
 from openapi_tools.tools.tool_call import context_for
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def to_function_tools(
     arguments that were shown. It counts in calls that an agent's loop makes: where code of yours
     invokes such a tool, or a guardrail changed the arguments, the context's own `approve` is asked;
     without one, the call is refused. The framework asks by the tool's name alone: each call of
-    `call_tool` is asked for, if any tool that it may call needs approval.
+    `call_tool` is asked for, if any tool that it may call needs approval, and each of `run_code`,
+    if `approval` takes any.
 
     Args:
         toolset: A toolset, or any of its tools.
@@ -62,11 +63,11 @@ def to_function_tools(
     advise(toolset)
     asked = rule_of(False if approval is None else approval)
 
-    def asks(tool: OperationTool) -> bool:
+    def is_asked(tool: OperationTool) -> bool:
         called: Any = getattr(toolset, "called", ()) if tool.calls_another else (tool,)
-        return any(each.needs_approval or asked(each) for each in called)
+        return asks(asked, tool, toolset) or any(each.needs_approval for each in called)
 
-    return [OperationFunctionTool(tool, asks=asks(tool), context=context) for tool in toolset]
+    return [OperationFunctionTool(tool, asks=is_asked(tool), context=context) for tool in toolset]
 
 
 class _Arguments(RootModel[dict[str, Any]]):

@@ -14,7 +14,7 @@ from openapi_tools.contracts import advise, blocks_of, requiring
 from openapi_tools.errors import InputError, OpenAPIToolsError
 from openapi_tools.options import Select, member_of
 from openapi_tools.providers.definitions import shown
-from openapi_tools.tools.guardrails import approved, rule_of
+from openapi_tools.tools.guardrails import approved, asks, rule_of
 from openapi_tools.tools.tool_call import context_for, read_call
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def to_tools(
     Where a `context` of yours has an `approve`, that is asked instead, for `require_approval`.
     Add guardrails to a tool before you convert it, as that decides whether approval is asked.
     A call of `call_tool` needs approval if the tool that it calls does; the request's metadata has
-    its `tool` and `arguments`.
+    its `tool` and `arguments`. `run_code` needs it if `approval` takes any tool that it may call.
 
     Args:
         toolset: A toolset, or any of its tools.
@@ -63,7 +63,11 @@ def to_tools(
     return [
         _meta_tool(tool, asked, context)
         if tool.calls_another
-        else _tool(tool, asks=asked(tool) or (tool.needs_approval and not known), context=context)
+        else _tool(
+            tool,
+            asks=asks(asked, tool, toolset) or (tool.needs_approval and not known),
+            context=context,
+        )
         for tool in toolset
     ]
 

@@ -128,6 +128,13 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
     raise SettingsError(f"a rule is a Select or a function, not {type(rule).__name__}.")
 
 
+def asks(rule: Callable[[OperationTool], bool], tool: OperationTool, tools: Any) -> bool:
+    """Tell whether a rule takes a tool, or one of those that it may call."""
+    called = getattr(tools, "called", tools)
+    is_taken = not tool.calls_another and rule(tool)
+    return is_taken or (called is not tools and not tool.read_only and any(map(rule, called)))
+
+
 async def asked(guard: Callable[..., Any], *subjects: Any) -> Any:
     """Return the answer to a question about a call; refusals and failures are `CallError`s."""
     try:

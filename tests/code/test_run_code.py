@@ -194,5 +194,8 @@ def test_wrong_limits_are_refused():
         CodeLimits(seconds=0)
     with pytest.raises(SettingsError, match="calls"):
         CodeLimits(calls=True)
+    for name in ("seconds", "cpu_seconds", "memory_bytes", "recursion", "calls"):
+        with pytest.raises(SettingsError, match=f"limits: {name} must be above 0 and at most"):
+            CodeLimits(**{name: 10**20})
     with pytest.raises(SettingsError, match="give CodeLimits"):
         toolset.code_tools(limits={"seconds": 1})

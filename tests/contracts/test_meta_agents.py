@@ -7,7 +7,7 @@ import httpx
 import pytest
 from documents import document, operation
 
-from openapi_tools import Context, load_tools, require_approval
+from openapi_tools import Context, Select, load_tools, require_approval
 
 ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
 DOCUMENT = document(
@@ -121,6 +121,27 @@ async def test_pydantic_ai(pets, sent, granted, rule):
         check([*told[:-1], "" if granted else "not approved"], sent, granted=granted)
     else:
         assert sent == ([("DELETE", "/pets/1")] if granted else [])
+
+
+@pytest.mark.parametrize(
+    ("names", "asked"), [("delete_*", True), ("run_code", True), ("get_*", True), ("none", False)]
+)
+def test_a_rule_about_a_tool_asks_about_each_program_that_may_call_it(names, asked):
+    pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
+    pytest.importorskip("agent_framework", reason="agent-framework-core is not installed")
+    pytest.importorskip("pydantic_monty", reason="pydantic-monty is not installed")
+    from openapi_tools.contracts.agent_framework import to_function_tools
+    from openapi_tools.contracts.pydantic_ai import to_tools
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200)))
+    code = load_tools(DOCUMENT, client=client).code_tools()
+    rule = Select(names=[names])
+
+    search, run = to_tools(code, approval=rule)
+    framework = [tool.approval_mode for tool in to_function_tools(code, approval=rule)]
+
+    assert (search.requires_approval, run.requires_approval) == (False, asked)
+    assert framework == ["never_require", "always_require" if asked else "never_require"]
 
 
 @pytest.mark.parametrize("granted", [True, False])
