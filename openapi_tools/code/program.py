@@ -14,7 +14,8 @@ from openapi_tools.code.program_text import prepared
 from openapi_tools.code.sandbox import Outcome
 from openapi_tools.errors import ErrorType, PendingApproval
 from openapi_tools.json_values import compact
-from openapi_tools.options import close_names, member_of, with_members
+from openapi_tools.options import close_names, member_of, nearest, with_members
+from openapi_tools.search.producers import parts
 from openapi_tools.search.stubs import python_name
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _RESERVED = frozenset({*dir(builtins), "ApiError", "asyncio", "call", "json", "pages"})
 _WORD = re.compile(r"[^\W\d]\w*")
+_STRANGE = re.compile(r"Argument (\w+) does not match any known parameter of function (\w+)$")
 _UNKNOWN = re.compile(r"NameError: name '(\w+)' is not defined$")
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 _TYPES |= {"array": "list[Any]", "object": "dict[str, Any]"}
@@ -50,6 +52,19 @@ class Functions:
     def missing(self, tool: Any) -> bool:
         """Tell whether a tool has no function of its own, so that `call` has to reach it."""
         return self.tools.get(python_name(tool.name)) is not tool
+
+    def corrected(self, mistake: str) -> str:
+        """Return a mistake; of an unknown argument also its place, or the nearest names."""
+        found = _STRANGE.search(mistake)
+        if found is None or found[2] not in self.tools:  # a function of the program
+            return mistake
+        name, schema = found[1], self.tools[found[2]].input_schema
+        known = schema.get("properties", {})
+        for each, node in known.items():
+            if any(name in (part.get("properties") or ()) for _, part in parts(node, schema)):
+                return f"{mistake}: it belongs inside {python_name(each)}"
+        near = nearest(name, map(python_name, known))
+        return f"{mistake} (did you mean {' or '.join(near)}?)" if near else mistake
 
     def declared(self, names: Iterable[str]) -> str:
         """Return functions as declarations with types, which programs are checked against."""
@@ -148,7 +163,8 @@ class Run:
             stubs = self._functions.declared(used) if used else ""
             wrong = await sandbox.mistakes(code, stubs, self._limits) if used else []
             if wrong:
-                outcome.kind, outcome.reason = "invalid_input", f"{'; '.join(wrong)}. Nothing ran."
+                told = map(self._functions.corrected, wrong)
+                outcome.kind, outcome.reason = "invalid_input", f"{'; '.join(told)}. Nothing ran."
                 return outcome
             text = await asyncio.to_thread(prepared, code) if len(code) > _LARGE else prepared(code)
             await sandbox.run((used, text), self._call, self._limits, outcome, state)

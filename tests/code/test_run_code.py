@@ -68,7 +68,8 @@ FAILURES = {
     "in a function": ("def f():\n    return {}['a']\n\nf()", "Line 2: KeyError"),
     "wrong syntax": ("def f(:", "Line 1: SyntaxError"),
     "a missing argument": ("await get_user()", "user_id"),
-    "an unknown argument": ("await get_user(1, clas='a')", "clas"),
+    "an unknown argument": ("await get_user(1, clas='a')", "Argument clas", "did you mean class_?"),
+    "an argument of a function of its own": ("def f(a):\n    pass\nf(1, b=get_user)", "Argument b"),
     "too many arguments": ("await get_user(1, 'a')", "Too many positional arguments"),
     "an argument twice": ("await get_user(1, user_id=1)", "user_id"),
     "a wrong value": ("await get_user(1, class_='c')", "class_='c'", '"a", "b"'),
@@ -185,6 +186,18 @@ async def test_names_of_functions_are_answered_with_all_arguments():
     assert both.output.startswith("get_user: GET /users/{user-id}\nArguments:\n")
     assert "\n\ndelete_user: DELETE /users/{user-id}\n" in both.output
     assert "Arguments:" not in no_name.output
+
+
+async def test_an_argument_that_belongs_inside_another_is_an_error_that_says_so():
+    texts = {"type": "object", "properties": {"text": {"type": "string"}}}
+    schema = {"anyOf": [texts, {"type": "array", "items": {"type": "string"}}]}
+    body = {"content": {"application/json": {"schema": schema}}}
+    path = {"post": {"operationId": "add", "requestBody": body, "responses": {}}}
+    code = load_tools(DOCUMENT | {"paths": {"/notes": path}}).code_tools()
+
+    result = await code.call("run_code", {"code": "await add(text='a')"})
+
+    assert "function add: it belongs inside body. Nothing ran." in result.output
 
 
 def test_wrong_limits_are_refused():
