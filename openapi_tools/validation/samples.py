@@ -27,7 +27,7 @@ _ROOMS = (_EXAMPLE, 90, 30)
 """Characters of each argument in an example: less where the whole is too long."""
 _NESTED = _MOST_PLACES = 3
 _MOST_HOMES = 200
-_MOST_MOVED = 5
+_MOST_MOVED = _MOST_TOLD = 5
 _LIKE = 4
 
 _FORMATS = {
@@ -125,7 +125,7 @@ def taught(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], st
         elif (flaw.keyword, *flaw.place) not in gone:
             is_listed = _is_unknown(flaw) and any(map(_is_unknown, told))
             told.append(flaw._replace(keyword="listed") if is_listed else flaw)
-            paths += _shown_for(flaw, known)
+            paths += _shown_for(flaw, known) if len(told) <= _MOST_TOLD else []
     return told, example(schema, paths) if wraps or any(map(_is_helped, told)) else ""
 
 

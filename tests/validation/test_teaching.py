@@ -162,3 +162,13 @@ async def test_a_call_shows_an_example_and_a_schema_is_not_changed():
 
     assert str(result).splitlines()[-1] == 'Example: {"a": {"b": {}}}'
     assert (sent, json.dumps(tool.input_schema)) == ([], before)
+
+
+def test_an_example_shows_what_the_first_flaws_are_about():
+    known = {f"{letter}{number}": STRING for number in range(10, 40) for letter in "abcdefgh"}
+
+    with pytest.raises(InputError) as caught:
+        Checker(closed(**known)).check({f"{name}x": "" for name in known}, example=True)
+
+    shown = json.loads(str(caught.value).splitlines()[-1].removeprefix("Example: "))
+    assert 0 < len(shown) <= 5
