@@ -108,14 +108,14 @@ class _CodeMode:
         code, resume = call.arguments["code"], member_of(context, "resume")
         key, owner = _conversation(context)
         known = self._paused.get(resume) if isinstance(resume, str) else None
-        if known is not None and known[0] == (code, key):
+        if known is not None and known[0] == (code, key) and known[1].is_here:
             _, run, timer = self._paused.pop(resume)
             timer.cancel()
             run.go_on(context)
         elif resume is not None:
             gone = "The program that waited for this answer has ended; none of it was repeated."
             return ToolResult.failed("denied", gone)
-        elif sum(run.is_running for run in self._runs) - len(self._paused) >= _AT_ONCE:
+        elif sum(run.is_running and not run.waits for run in self._runs) >= _AT_ONCE:
             busy = f"{_AT_ONCE} programs run already; try again."
             return ToolResult.failed("rate_limited", busy, facts={"retryable": True})
         else:

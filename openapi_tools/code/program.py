@@ -135,6 +135,16 @@ class Run:
         """Whether its task has not ended."""
         return not self._task.done()
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for an answer."""
+        return self._paused.is_set()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it can go on in this event loop."""
+        return self.is_running and self._task.get_loop() is asyncio.get_running_loop()
+
     async def settled(self) -> Outcome | str:
         """Return the outcome, or the question that has to be answered before the run goes on."""
         paused = asyncio.ensure_future(self._paused.wait())

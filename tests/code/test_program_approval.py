@@ -234,3 +234,13 @@ async def test_a_program_that_goes_on_without_a_person_to_ask_is_refused(caplog)
 
     assert "create-item was not approved" in second.output
     assert (sent(shop), caplog.records) == ([], [])
+
+
+def test_a_program_of_an_event_loop_that_has_ended_is_gone(caplog):
+    shop, code = asking()
+
+    first = asyncio.run(ran(code, WRITES, approve=pending))
+    resumed = ran(code, WRITES, approve=lambda _: True, resume=first.metadata["run"])
+
+    assert "none of it was repeated" in asyncio.run(resumed).output
+    assert (sent(shop), caplog.records) == ([], [])
