@@ -151,9 +151,9 @@ def functions(toolset: Toolset, made: Iterable[MetaTool]) -> Toolset:
 
 def united(toolsets: tuple[Toolset, ...]) -> Toolset:
     """Return one toolset of several, as `Toolset.union` does."""
-    wrong = next((given for given in toolsets if not isinstance(given, Toolset)), None)
-    if wrong is not None or not toolsets:
-        given = "nothing" if not toolsets else kind_of(wrong)
+    wrong = [given for given in toolsets if not isinstance(given, Toolset)]
+    if wrong or not toolsets:
+        given = kind_of(wrong[0]) if wrong else "nothing"
         raise SettingsError(f"union: give toolsets, not {given}.")
     if any(isinstance(tool, FunctionTool) for part in toolsets for tool in part):
         hint = "take meta_tools() or code_tools() of the union."

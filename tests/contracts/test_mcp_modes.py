@@ -216,7 +216,7 @@ async def test_clients_of_a_server_do_not_see_the_variables_of_others(mode, api,
             told = await asyncio.gather(run(one, "mine"), run(two, "mine"))
             foreign = await run(two, "secret")
 
-    unknown = "Line 1: NameError: name 'mine' is not defined"
+    unknown = "Line 1: NameError: name 'mine' is not defined."
     # Nothing tells stateless clients apart, so their programs share nothing.
     assert told == (["first", "second"] if mode == "legacy" else [unknown] * 2)
     assert "name 'secret' is not defined" in foreign

@@ -85,7 +85,7 @@ def test_facts_of_all_documents_are_joined():
     assert both.search("sell")[0].tool is both["sell"]
 
 
-@pytest.mark.parametrize("given", [(), (3,), ([],)])
+@pytest.mark.parametrize("given", [(), (3,), ([],), (None,)])
 def test_other_values_are_refused(given):
     with pytest.raises(SettingsError, match="union: give toolsets, not"):
         Toolset.union(*given)
