@@ -104,9 +104,10 @@ class Part:
         try:
             size, graph = from_json(data.partition(b"\n")[0])
             index = Index.from_bytes(data[-size:])
-            good = index.size == len(graph) == len(self.tools)
+            places = {at for each in graph for listed in each.values() for at in listed}
+            good = index.size == len(graph) == len(self.tools) and places <= {*range(index.size)}
             return (index, Producers(self.tools, graph)) if good else None
-        except (ValueError, TypeError):
+        except (AttributeError, TypeError, ValueError):
             return None
 
     def _made(self) -> tuple[Index, Producers]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools import json_values, validation
 from openapi_tools.errors import InputError
+from openapi_tools.redaction import excerpt
 from openapi_tools.validation import engine
 from openapi_tools.validation.engine import Judge, Size, groups, size_of
 from openapi_tools.validation.messages import Flaw, read_flaws, sentence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from openapi_tools.validation.engine import Node, Schema
 
 _TOLD = 5
+_PLACE = 500
 _LOOKED_AT = 60
 _SMALL = Size(2 * engine.SMALL_VALUES + 1, engine.SMALL_TEXT, 0, [1] * 101)
 """The most that a small input has: names count as values, and 100 levels may be below it."""
@@ -187,7 +189,7 @@ def _errors_of(node: Node) -> float:
 def _explained(flaws: list[Flaw], call: str) -> InputError:
     if not flaws:
         return InputError("the arguments do not fit the schema; there are too many to say where.")
-    shown = [(json_values.pointer(flaw.place), sentence(flaw)) for flaw in flaws[:_TOLD]]
+    shown = [(excerpt(json_values.pointer(f.place), _PLACE), sentence(f)) for f in flaws[:_TOLD]]
     place, first = shown[0]
     others = [f"{where}: {text}" if where else text for where, text in shown[1:]]
     others += ["There is more."] * (len(flaws) > _TOLD) + [f"Example: {call}"] * bool(call)

@@ -172,3 +172,10 @@ def test_an_example_shows_what_the_first_flaws_are_about():
 
     shown = json.loads(str(caught.value).splitlines()[-1].removeprefix("Example: "))
     assert 0 < len(shown) <= 5
+
+
+def test_a_name_of_100_000_characters_is_cut_in_the_message():
+    (line,) = lines(closed(name={}), {"x" * 100_000: 1})
+
+    assert line.startswith("/xxx")
+    assert len(line) < 1_000
