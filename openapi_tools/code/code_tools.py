@@ -64,7 +64,7 @@ def code_tools(toolset: Any, limits: CodeLimits | None = None) -> list[MetaTool]
     run = _schema("code", _LONGEST)
     return [
         MetaTool("search", _SEARCH, _schema("query", 2000), mode.search),
-        MetaTool("run_code", _RUN, run, mode.run, read_only=False),
+        MetaTool("run_code", _RUN, run, mode.run, read_only=False, close=mode.close),
     ]
 
 
@@ -134,6 +134,15 @@ class _CodeMode:
         if settled.state is not None and key is not None:
             self._keep(key, owner, settled.state)
         return result
+
+    async def close(self) -> None:
+        """End the programs that run or wait in this event loop."""
+        runs = [run for run in self._runs if run.is_here]
+        for name in [name for name, (_, run, _) in self._paused.items() if run in runs]:
+            self._expire(name)
+        for run in runs:
+            run.end("denied", "its tools were closed")
+            await run.ended()
 
     def _expire(self, name: str) -> None:
         _, run, timer = self._paused.pop(name)

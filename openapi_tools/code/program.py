@@ -29,6 +29,7 @@ _STRANGE = re.compile(r"Argument (\w+) does not match any known parameter of fun
 _UNKNOWN = re.compile(r"NameError: name '(\w+)' is not defined$")
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 _TYPES |= {"array": "list[Any]", "object": "dict[str, Any]"}
+_AT_ONCE = 16  # calls of a program in flight; their answers are in memory
 _LARGE_ANSWER = 32 * 1024
 """Bytes of an answer from which on its conversion would keep the event loop busy."""
 _AT_A_TIME = 1000  # items of pages between which others have a turn
@@ -111,6 +112,7 @@ class Run:
         self._context: Any = None
         self._ask: Any = None
         self._turn = asyncio.Lock()
+        self._places = asyncio.Semaphore(_AT_ONCE)
         self.notes: list[str] = []
 
     def start(self, code: str, state: bytes | None, context: Any) -> None:
@@ -164,6 +166,10 @@ class Run:
             self._outcome.kind, self._outcome.reason = kind, reason
             self._task.cancel()
 
+    async def ended(self) -> None:
+        """Wait for the end of the run."""
+        await _joined([self._task])
+
     async def _whole(self, code: str, state: bytes | None) -> Outcome:
         """Return the outcome, once all calls have ended."""
         outcome = self._outcome
@@ -207,20 +213,24 @@ class Run:
         task: Any = asyncio.current_task()
         self._calls.add(task)
         try:
-            await self._gate.wait()
-            self._active += 1
-            try:
-                if len(text) > self._longest:
-                    raise _CallFailedError(f"the arguments have over {self._longest} characters")
-                name, args, kwargs = json.loads(text)
-                return await self._answer(str(name), list(args), dict(kwargs))
-            finally:
-                self._active -= 1
-                self._pause_if_quiet()
+            async with self._places:
+                return await self._made(text)
         except (_CallFailedError, TypeError, ValueError) as error:
             raise RuntimeError(str(error)) from None
         finally:
             self._calls.discard(task)
+
+    async def _made(self, text: str) -> Any:
+        await self._gate.wait()
+        self._active += 1
+        try:
+            if len(text) > self._longest:
+                raise _CallFailedError(f"the arguments have over {self._longest} characters")
+            name, args, kwargs = json.loads(text)
+            return await self._answer(str(name), list(args), dict(kwargs))
+        finally:
+            self._active -= 1
+            self._pause_if_quiet()
 
     async def _answer(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         await self._counted()

@@ -51,6 +51,7 @@ class MetaTool:
             for no other tool.
         repaired: Returns arguments that do not fit in another form.
         portable: The input for providers whose schemas have no open objects; `repaired` reads it.
+        close: Ends what runs, when the toolset is closed.
     """
 
     name: str
@@ -61,6 +62,7 @@ class MetaTool:
     reached: Callable[[Mapping[str, Any]], Any] | None = None
     repaired: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     portable: dict[str, Any] | None = None
+    close: Callable[[], Awaitable[None]] | None = None
 
 
 def meta_tools(toolset: Any) -> list[MetaTool]:

@@ -144,8 +144,11 @@ class FunctionTool(OperationTool):
 
 def functions(toolset: Toolset, made: Iterable[MetaTool]) -> Toolset:
     """Return the toolset of functions that reach the tools of another."""
-    tools = [FunctionTool(each, toolset.session) for each in made]
-    about = About(warnings=lambda: toolset.warnings, document=lambda: toolset.document)
+    listed = list(made)
+    tools = [FunctionTool(each, toolset.session) for each in listed]
+    closes = tuple(each.close for each in listed if each.close is not None)
+    told: Any = {"warnings": lambda: toolset.warnings, "document": lambda: toolset.document}
+    about = About(**told, closes=closes)
     return Toolset(tools, toolset.session, about, reaches=toolset)
 
 

@@ -37,6 +37,7 @@ class About:
     counts: Callable[[], dict[str, int]] = dict
     document: Callable[[], Any] = lambda: None
     index: Any = None  # the place where its search index is kept
+    closes: tuple[Callable[[], Awaitable[None]], ...] = ()
 
 
 class Toolset:
@@ -380,6 +381,8 @@ class Toolset:
 
     async def aclose(self) -> None:
         """Close the connections, but not a client of yours; later calls are error results."""
+        for close in self._about.closes:
+            await close()
         for session in self.sessions:
             await session.sender.aclose()
 

@@ -244,3 +244,15 @@ def test_a_program_of_an_event_loop_that_has_ended_is_gone(caplog):
 
     assert "none of it was repeated" in asyncio.run(resumed).output
     assert (sent(shop), caplog.records) == ([], [])
+
+
+async def test_closed_tools_end_the_programs_that_wait():
+    shop, code = asking()
+    program = "await delete_user(7)"
+    waiting = await ran(code, program, approve=pending)
+
+    await code.aclose()
+    resumed = await ran(code, program, approve=lambda _: True, resume=waiting.metadata["run"])
+
+    assert "has ended; none of it was repeated" in str(resumed)
+    assert sent(shop) == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 
 import httpx
@@ -212,3 +213,22 @@ def test_wrong_limits_are_refused():
             CodeLimits(**{name: 10**20})
     with pytest.raises(SettingsError, match="give CodeLimits"):
         toolset.code_tools(limits={"seconds": 1})
+
+
+async def test_sixteen_calls_of_a_program_are_in_flight_at_most():
+    counts = {"now": 0, "most": 0}
+
+    async def slow(_call, _context):
+        counts["now"] += 1
+        counts["most"] = max(counts.values())
+        await asyncio.sleep(0.01)
+        counts["now"] -= 1
+
+    tools = Shop().toolset()
+    tools.add_input_guardrails([slow])
+    code = "await asyncio.gather(*[get_user(n) for n in range(1, 41)])"
+
+    result = await tools.code_tools().call("run_code", {"code": code})
+
+    assert len(result.output) == 40
+    assert counts["most"] == 16
