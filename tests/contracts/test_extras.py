@@ -22,7 +22,7 @@ NOT_THERE = ("No matching distribution found", "Could not find a version", "Conn
 def extras():
     """Return the extras that stand for a coordinator; the others bring no module of their own."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return sorted(set(project["optional-dependencies"]) - {"dev", "fast", "otel"})
+    return sorted(set(project["optional-dependencies"]) - {"code", "dev", "fast", "otel"})
 
 
 def examples_of(extra):
