@@ -22,7 +22,7 @@ from openapi_tools import CodeLimits, Context, Settings, load_tools
 from openapi_tools.search.costs import cost, counter
 
 PAGES, SIZE, USERS = 6, 100, 9
-CALLS = 100
+CALLS = 1000
 REPOSITORY = {"owner": "octo", "repo": "hello"}
 SEARCH = "list the issues of a repository\nget a user"
 PROGRAM = """
