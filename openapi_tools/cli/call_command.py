@@ -193,9 +193,7 @@ def run(  # noqa: PLR0913 -- one for each option
     settings = _mocked(base_url, loaded, problems) if mock else {"base_url": base_url}
     toolset = shared.load(shared.source_of(spec), **settings)
     loaded.append(toolset)
-    toolset = toolset.select(shared.selection(tags, methods, patterns))
-    if not len(toolset) and len(loaded[0]):
-        remark(shared.why_none(loaded[0], tags=tags, methods=methods))
+    toolset = shared.selected(toolset, tags, methods, patterns)
     limits = CodeLimits(seconds=timeout, calls=calls, output_chars=_OUTPUT)
     programs = toolset.code_tools(limits)
     if not (yes or mock):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import busy
+from openapi_tools.cli import busy, remark
 from openapi_tools.errors import SourceError
 from openapi_tools.json_values import unescape
 from openapi_tools.options import Select
@@ -132,6 +132,16 @@ def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[st
         )
 
     return Select(tags=tags, methods=methods, where=matches)
+
+
+def selected(
+    toolset: Toolset, tags: tuple[str, ...], methods: tuple[str, ...], patterns: tuple[str, ...]
+) -> Toolset:
+    """Return the tools that the options select; standard error says why there are none."""
+    found = toolset.select(selection(tags, methods, patterns))
+    if not len(found) and len(toolset):
+        remark(why_none(toolset, tags=tags, methods=methods))
+    return found
 
 
 def why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...]) -> str:

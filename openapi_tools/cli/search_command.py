@@ -46,10 +46,7 @@ def search(
 
     Lines below a tool name the tools that yield its required arguments.
     """
-    toolset = shared.load(shared.source_of(spec))
-    found = toolset.select(shared.selection(tags, methods, patterns))
-    if not len(found) and len(toolset):
-        remark(shared.why_none(toolset, tags=tags, methods=methods))
+    found = shared.selected(shared.load(shared.source_of(spec)), tags, methods, patterns)
     hits = found.search(" ".join(words), limit)
     if wants_json:
         data = [_data(hit.tool, hit.needs) | {"score": hit.score} for hit in hits]

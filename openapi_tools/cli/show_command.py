@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from openapi_tools.cli import as_json, busy, clean, members, remark, say
+from openapi_tools.cli import as_json, busy, clean, members, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.json_values import resolve, text_of
 from openapi_tools.options import LEAST_BUDGET
@@ -253,9 +253,7 @@ def stats(
 ) -> None:
     """Show the bytes and tokens of the definitions of SPEC's tools, the largest first."""
     toolset = shared.load(shared.source_of(spec))
-    tools = list(toolset.select(shared.selection(tags, methods, patterns)))
-    if not tools and len(toolset):
-        remark(shared.why_none(toolset, tags=tags, methods=methods))
+    tools = list(shared.selected(toolset, tags, methods, patterns))
     how, count = counter()
     with busy("Counting"):
         costs = _costs(tools, profile, budget, toolset.document, count)

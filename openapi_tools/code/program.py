@@ -154,7 +154,7 @@ class Run:
             await asyncio.wait([self._task, paused], return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             self.end("timeout", "the run was cancelled")
-            await _joined([self._task])
+            await self.ended()
             raise
         finally:
             paused.cancel()

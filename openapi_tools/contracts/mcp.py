@@ -213,7 +213,7 @@ class _Desk:
 
     @property
     def is_open(self) -> bool:
-        """Whether the client has a user who can be asked; `{}` means forms."""
+        """Whether the client has a user to ask; `{}` means forms (MCP, client/elicitation)."""
         session = self._request.session
         able = session.client_capabilities.elicitation if session.client_capabilities else None
         takes_forms = able is not None and (able.form is not None or able.url is None)
@@ -373,7 +373,8 @@ class _Stream:
 
 
 def _starts_events(message: Message) -> bool:
-    return any(value.startswith(b"text/event-stream") for _, value in message["headers"])
+    kinds = (value for name, value in message["headers"] if name.lower() == b"content-type")
+    return any(kind.startswith(b"text/event-stream") for kind in kinds)
 
 
 def _json_start(start: Message, body: bytes) -> Message:

@@ -1,6 +1,6 @@
 """The index over tools: which terms are in which tools, and how much they count there.
 
-A tool is a document of eight fields. A term's weight in it is BM25F's: its frequency in each field,
+A tool is a document of nine fields. A term's weight in it is BM25F's: its frequency in each field,
 over the field's length, summed by the weights of fields, and saturated. A query adds how rare a
 term is (`idf`) over all indexes that are searched together, so indexes of several documents need
 not be merged.

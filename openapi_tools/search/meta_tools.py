@@ -128,12 +128,9 @@ class _Meta:
         own = {**given.get("arguments", {}), CALL_ID: call.id}
         if given.get("pages", 1) > 1 and (tool.operation.paging or is_safe(tool.method)):
             return await self._paged(tool, own, given, context)
-        if not given.get("fields"):
-            result: ToolResult = await tool.execute(own, context=context)
-            return result
-        told: dict[str, Any] = {"fields": given["fields"], "profile": ""}
-        some: ToolResult = await self._tools.call(tool.name, own, context=context, **told)
-        return some
+        told: dict[str, Any] = {"fields": given.get("fields") or None, "profile": ""}
+        result: ToolResult = await self._tools.call(tool.name, own, context=context, **told)
+        return result
 
     async def _paged(
         self, tool: Any, own: dict[str, Any], given: Mapping[str, Any], context: Any

@@ -1,4 +1,4 @@
-"""The tools of one document, sharing one client."""
+"""The tools of one document, which share a client, or of several documents."""
 
 from __future__ import annotations
 
