@@ -9,16 +9,14 @@ RFC 9207 (issuer).
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
+import hashlib
 import re
 import secrets
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
-from urllib.parse import parse_qs, urlsplit
-
-from authlib.common.security import generate_token
-from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
-from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from openapi_tools.auth.authorization_server import Endpoints, exchange, fault, is_protected
 from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE, OAuth2
@@ -134,7 +132,7 @@ class Login:
 
         `show` gets the URL to open, `tell` a remark on each ignored answer; `port` 0 is a free one.
         """
-        state, verifier = Secret(generate_token(43)), Secret(generate_token(64))
+        state, verifier = Secret(secrets.token_urlsafe(32)), Secret(secrets.token_urlsafe(48))
         self._redactor.know(verifier.reveal(), passing=True)
         async with Callback(state, port=port, tell=tell) as callback:
             show(authorization_url(plan.config, callback.url, state=state, verifier=verifier))
@@ -228,17 +226,24 @@ def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Sec
     if taken:
         reason = f"the authorization endpoint's address already holds {', '.join(sorted(taken))}"
         raise CallError("credentials", f"{reason}; give another one.")
-    made = prepare_grant_uri(
-        url,
-        config.client_id,
-        "code",
-        redirect_uri=back,
-        scope=" ".join(config.scopes),
-        state=state.reveal(),
-        code_challenge=create_s256_code_challenge(verifier.reveal()),
-        code_challenge_method="S256",
-    )
-    return cast("str", made)
+    fields = {
+        "response_type": "code",
+        "client_id": config.client_id,
+        "redirect_uri": back,
+        "scope": " ".join(config.scopes),
+        "state": state.reveal(),
+        "code_challenge": code_challenge(verifier.reveal()),
+        "code_challenge_method": "S256",
+    }
+    parts = urlsplit(url)
+    own = urlencode({name: value for name, value in fields.items() if value})
+    return parts._replace(query=f"{parts.query}&{own}".lstrip("&")).geturl()
+
+
+def code_challenge(verifier: str) -> str:
+    """Return the challenge that a code verifier answers (RFC 7636, section 4.2: S256)."""
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 class Callback:

@@ -1,7 +1,6 @@
 """Tokens: asked for at a token endpoint, and kept in a file between processes.
 
-authlib writes the forms; its HTTP clients take no transport of this package and trust answers more
-than a hostile server deserves. Each entry of a file is bound to its API, scheme and client. A
+Each entry of a file is bound to its API, scheme and client. A
 client secret is never written. An unusable file is a `CredentialsError`.
 
 Spec: RFC 6749, sections 2.3, 4 and 5.
@@ -9,6 +8,7 @@ Spec: RFC 6749, sections 2.3, 4 and 5.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
 import json
@@ -21,11 +21,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
-from urllib.parse import quote
-
-from authlib.common.urls import add_params_to_qs
-from authlib.oauth2.auth import ClientAuth
-from authlib.oauth2.rfc6749.parameters import prepare_token_request
+from urllib.parse import quote, urlencode
 
 from openapi_tools.auth.authorization_server import SUCCESS, Form, exchange, is_protected
 from openapi_tools.auth.oauth2 import OAuth2
@@ -157,22 +153,23 @@ class Grants:
 
 
 def form_of(config: OAuth2, parameters: Mapping[str, str], grant: str = "") -> Form:
-    """Return a form with the user's parameters and the client's proof of identity."""
-    wanted = {name: value for name, value in parameters.items() if value}
-    if grant:
-        body = prepare_token_request(grant, "", **wanted)
-    else:
-        body = add_params_to_qs("", list(wanted.items()))
-    body = add_params_to_qs(body, list(config.parameters().items()))
-    if not config.client_id:
-        return Form(Secret(body))
-    parts = [config.client_id, config.revealed("client_secret")]
-    if config.client_auth == "client_secret_basic":
-        # RFC 6749, section 2.3.1, with %20 for a space: not every server knows the plus sign.
-        parts = [quote(part, safe="") for part in parts]
-    _, headers, body = ClientAuth(*parts, config.client_auth).prepare("POST", "", {}, body)
-    header = headers.get("Authorization")
-    return Form(Secret(body), Secret(header) if header else None)
+    """Return a form with the user's parameters and the client's proof of identity.
+
+    Spec: RFC 6749, section 2.3.1.
+    """
+    wanted = {"grant_type": grant, **parameters}
+    fields = {name: value for name, value in wanted.items() if value} | config.parameters()
+    client_id, secret = config.client_id, config.revealed("client_secret")
+    if client_id and config.client_auth == "client_secret_basic":
+        # %20 for a space: not every server knows the plus sign.
+        pair = f"{quote(client_id, safe='')}:{quote(secret, safe='')}"
+        header = Secret(f"Basic {base64.b64encode(pair.encode()).decode()}")
+        return Form(Secret(urlencode(fields)), header)
+    if client_id:
+        fields["client_id"] = client_id
+    if client_id and config.client_auth == "client_secret_post":
+        fields["client_secret"] = secret
+    return Form(Secret(urlencode(fields)))
 
 
 def _token(

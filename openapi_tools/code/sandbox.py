@@ -13,14 +13,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import ErrorType, MissingExtraError
+from openapi_tools.extras import requiring
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from openapi_tools.code.limits import CodeLimits
+    from openapi_tools.errors import ErrorType
 
-try:
+with requiring("code"):
     from pydantic_monty import (
         AsyncMonty,
         CollectString,
@@ -30,9 +31,6 @@ try:
         MontySyntaxError,
         MontyTypingError,
     )
-except ImportError as missing:
-    needed = f"{missing.name} is not installed: pip install 'openapi-tools[code]'"
-    raise MissingExtraError(needed, extra="code") from missing
 
 _PRINTED = 1024 * 1024  # bytes of prints; more end the program
 _KEPT = 32 * 1024 * 1024  # bytes of variables that are kept for the next program

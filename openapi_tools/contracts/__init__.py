@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import logging
 import weakref
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from openapi_tools.errors import MissingExtraError
 from openapi_tools.search import costs
 from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
@@ -20,16 +18,6 @@ if TYPE_CHECKING:
 _Block = TypeVar("_Block")
 _advised: weakref.WeakSet[Toolset] = weakref.WeakSet()
 logger = logging.getLogger("openapi_tools")
-
-
-@contextmanager
-def requiring(extra: str) -> Iterator[None]:
-    """Turn a failing import into a `MissingExtraError` that names the extra to install."""
-    try:
-        yield
-    except ImportError as error:
-        reason = f"{error.name} is not installed: pip install 'openapi-tools[{extra}]'"
-        raise MissingExtraError(reason, extra=extra) from error
 
 
 def advise(tools: Iterable[OperationTool]) -> None:

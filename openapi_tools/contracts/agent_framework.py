@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import RootModel
 
-from openapi_tools.contracts import advise, requiring
+from openapi_tools.contracts import advise
+from openapi_tools.extras import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.guardrails import approved, asks, rule_of
 from openapi_tools.tools.tool_call import context_for

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import advise, blocks_of, requiring
+from openapi_tools.contracts import advise, blocks_of
 from openapi_tools.errors import SettingsError
+from openapi_tools.extras import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.tool_call import context_for
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from openapi_tools.contracts import advise, blocks_of, requiring
+from openapi_tools.contracts import advise, blocks_of
+from openapi_tools.extras import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.tool_call import context_for
 

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from openapi_tools.extras import missing_extra
 from openapi_tools.json_values import follow
 
 if TYPE_CHECKING:
@@ -35,7 +37,12 @@ def make_checker(
     It never raises and opens no file or connection. Its first call imports openapi-core; each call
     costs 1 to 20 ms. A function may return the document at the first answer; `base_url` replaces
     its servers. A Swagger 2.0 document is reported as not judged.
+
+    Raises:
+        MissingExtraError: The extra `testing` is not installed.
     """
+    if find_spec("openapi_core") is None:
+        raise missing_extra("openapi_core", "testing")
     judges: list[Judge] = []
 
     def check(request: httpx.Request, answer: Answer) -> list[str]:

@@ -9,16 +9,19 @@ from itertools import chain
 from typing import Any, NoReturn
 
 import jsonschema_rs
-import openapi_spec_validator
-from jsonschema_path import SchemaPath
-from openapi_spec_validator import schemas
-from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
-from openapi_spec_validator.validation.registries import KeywordValidatorRegistry
-from referencing.exceptions import Unresolvable
 
+from openapi_tools.extras import requiring
 from openapi_tools.json_values import keys_of, pointer
 from openapi_tools.redaction import redacted
 from openapi_tools.visible_text import visible
+
+with requiring("testing"):
+    import openapi_spec_validator
+    from jsonschema_path import SchemaPath
+    from openapi_spec_validator import schemas
+    from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
+    from openapi_spec_validator.validation.registries import KeywordValidatorRegistry
+    from referencing.exceptions import Unresolvable
 
 _LONGEST = 240
 _TRAVERSED = 64

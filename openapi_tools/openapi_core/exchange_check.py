@@ -16,19 +16,25 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
-from openapi_core.datatypes import RequestParameters
-from openapi_core.deserializing.styles import StyleDeserializersFactory, style_deserializers, util
-from openapi_core.templating.datatypes import TemplateResult
-from openapi_core.templating.media_types.exceptions import MediaTypeFinderError
-from openapi_core.templating.paths.datatypes import PathOperationServer
-from openapi_core.validation import request as request_validators
-from openapi_core.validation import response as response_validators
-from openapi_core.validation.request.exceptions import MissingParameterError, MissingRequestBody
-from werkzeug.datastructures import Headers, ImmutableMultiDict
-
+from openapi_tools.extras import requiring
 from openapi_tools.json_values import follow, pointer
 from openapi_tools.openapi_core import Route, find_route
 from openapi_tools.openapi_core.document_check import closed_path, shorten
+
+with requiring("testing"):
+    from openapi_core.datatypes import RequestParameters
+    from openapi_core.deserializing.styles import (
+        StyleDeserializersFactory,
+        style_deserializers,
+        util,
+    )
+    from openapi_core.templating.datatypes import TemplateResult
+    from openapi_core.templating.media_types.exceptions import MediaTypeFinderError
+    from openapi_core.templating.paths.datatypes import PathOperationServer
+    from openapi_core.validation import request as request_validators
+    from openapi_core.validation import response as response_validators
+    from openapi_core.validation.request.exceptions import MissingParameterError, MissingRequestBody
+    from werkzeug.datastructures import Headers, ImmutableMultiDict
 
 if TYPE_CHECKING:
     import httpx

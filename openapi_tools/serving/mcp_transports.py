@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.contracts import requiring
 from openapi_tools.contracts.mcp import create_server
+from openapi_tools.extras import requiring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

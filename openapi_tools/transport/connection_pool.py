@@ -16,7 +16,8 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
-from openapi_tools.errors import CallError, MissingExtraError
+from openapi_tools.errors import CallError
+from openapi_tools.extras import missing_extra
 from openapi_tools.http_rules import read_url
 from openapi_tools.transport.http_messages import HAS_HTTPTOOLS, WireExchange
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
@@ -244,8 +245,7 @@ def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> http
 def uses_httptools(settings: Settings) -> bool:
     """Return whether httptools reads the heads of answers; it must where `fast` is asked for."""
     if settings.transport == "fast" and not HAS_HTTPTOOLS:
-        reason = "httptools is not installed: pip install 'openapi-tools[fast]'"
-        raise MissingExtraError(reason, extra="fast")
+        raise missing_extra("httptools", "fast")
     return settings.transport != "httpx" and HAS_HTTPTOOLS
 
 

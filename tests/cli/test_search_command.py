@@ -13,6 +13,7 @@ from contextlib import suppress
 import pytest
 
 from openapi_tools import code
+from openapi_tools.extras import install_command
 
 ID = {"name": "pet_id", "in": "path", "required": True, "schema": {"type": "string"}}
 PET = {"type": "object", "title": "Pet", "properties": {"id": {"type": "string"}}}
@@ -292,5 +293,5 @@ def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, pro
     said = refused("run", museum, program("1"), "--mock")
 
     assert said == (
-        "openapi-tools: error: pydantic_monty is not installed: pip install 'openapi-tools[code]'\n"
+        f"openapi-tools: error: pydantic_monty is not installed: {install_command('code')}\n"
     )

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from openapi_tools.extras import install_command
+
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 import httpx2
@@ -166,15 +168,14 @@ def test_many_tools_are_searched_where_programs_cannot_run(run, write):
     assert first == "serving 129 tools (0 operations skipped) in mode search over stdio."
     assert second == MANY.replace(
         "once; ",
-        "once; mode code needs more: pydantic_monty is not installed: "
-        "pip install 'openapi-tools[code]'; ",
+        f"once; mode code needs more: pydantic_monty is not installed: {install_command('code')}; ",
     )
 
 
 @pytest.mark.usefixtures("without_code")
 def test_programs_that_cannot_run_are_wrong_usage(refused, museum):
     assert refused("serve", museum, "--mode", "code") == (
-        "openapi-tools: error: pydantic_monty is not installed: pip install 'openapi-tools[code]'\n"
+        f"openapi-tools: error: pydantic_monty is not installed: {install_command('code')}\n"
     )
 
 
@@ -185,7 +186,7 @@ def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, mon
     monkeypatch.delattr(serving, "mcp_transports", raising=False)
 
     assert refused("serve", museum) == (
-        "openapi-tools: error: mcp is not installed: pip install 'openapi-tools[mcp]'\n"
+        f"openapi-tools: error: mcp is not installed: {install_command('mcp')}\n"
     )
 
 

@@ -12,6 +12,7 @@ from servers.documents import called, document
 from servers.faults import Faults, answer, serve
 
 from openapi_tools import Settings, load_tools
+from openapi_tools.extras import install_command
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.http_messages import WireExchange
 
@@ -419,7 +420,7 @@ except MissingExtraError as error:
     assert ended.stdout.splitlines() == [
         "False",
         "1",
-        "fast httptools is not installed: pip install 'openapi-tools[fast]'",
+        f"fast httptools is not installed: {install_command('fast')}",
     ]
 
 

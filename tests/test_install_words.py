@@ -1,0 +1,80 @@
+"""The command that a missing extra names, for each place that a package comes from (PEP 610)."""
+
+import json
+import sys
+from importlib import metadata
+
+import pytest
+
+from openapi_tools import MissingExtraError, Settings, load_tools
+from openapi_tools.extras import install_command
+
+ORIGINS = {
+    "an index": (None, "pip install 'openapi-tools[mcp]'"),
+    "a folder": (
+        {"url": "file:///home/a%20b/tools", "dir_info": {}},
+        "pip install 'openapi-tools[mcp] @ file:///home/a%20b/tools'",
+    ),
+    "a folder, editable": (
+        {"url": "file:///home/a%20b/tools", "dir_info": {"editable": True}},
+        "pip install --editable '/home/a b/tools[mcp]'",
+    ),
+    "a wheel": (
+        {"url": "file:///tmp/openapi_tools-1.0-py3-none-any.whl", "archive_info": {}},
+        "pip install 'openapi-tools[mcp] @ file:///tmp/openapi_tools-1.0-py3-none-any.whl'",
+    ),
+    "a repository": (
+        {
+            "url": "https://git.example.com/tools.git",
+            "vcs_info": {"vcs": "git", "commit_id": "abc"},
+        },
+        "pip install 'openapi-tools[mcp] @ git+https://git.example.com/tools.git'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("origin", "command"), ORIGINS.values(), ids=ORIGINS)
+def test_the_command_names_the_place_that_the_package_came_from(monkeypatch, origin, command):
+    class Installed:
+        def read_text(self, name):
+            assert name == "direct_url.json"
+            return None if origin is None else json.dumps(origin)
+
+    monkeypatch.setattr(metadata, "distribution", lambda _: Installed())
+
+    assert install_command("mcp") == command
+
+
+def test_a_package_that_is_not_installed_is_named_without_a_place(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", missing)
+
+    assert install_command("code") == "pip install 'openapi-tools[code]'"
+
+
+def test_checked_answers_need_the_extra_for_tests_when_tools_are_loaded(monkeypatch):
+    monkeypatch.setattr("openapi_tools.openapi_core.find_spec", lambda _: None)
+
+    with pytest.raises(MissingExtraError, match="openapi_core is not installed: pip install"):
+        load_tools("specs/museum.yaml", settings=Settings(check_answers=True))
+
+
+def test_lint_without_its_extra_is_one_line(monkeypatch, capsys):
+    from openapi_tools.cli import commands
+
+    for name in list(sys.modules):
+        if name.startswith("openapi_spec_validator"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "openapi_spec_validator", None)
+    monkeypatch.delitem(sys.modules, "openapi_tools.openapi_core.document_check", raising=False)
+    monkeypatch.setattr("sys.argv", ["openapi-tools", "lint", "specs/museum.yaml"])
+
+    with pytest.raises(SystemExit) as ended:
+        commands.main()
+
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith(
+        "openapi-tools: error: openapi_spec_validator is not installed: pip install"
+    )
