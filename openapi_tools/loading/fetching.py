@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import inspect
+import logging
 import re
 import threading
 import time
@@ -18,16 +20,16 @@ from openapi_tools._version import __version__
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.credentials import Credentials, OriginPolicy, brings_scheme
 from openapi_tools.auth.schemes import TokenContext
-from openapi_tools.errors import CallError, ErrorType, SourceError
+from openapi_tools.errors import CallError, ErrorType, SettingsError, SourceError
 from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.loading.source import Source, too_large
 from openapi_tools.loading.versions import requirements, root_servers, security_schemes
 from openapi_tools.model import Operation
-from openapi_tools.options import credentials_of
+from openapi_tools.options import credentials_of, kind_of
 from openapi_tools.requests.builder import with_auth
 from openapi_tools.requests.request_parts import named_origins, origin_of, url_of
 from openapi_tools.responses.shown_text import looks_like_html
-from openapi_tools.tools.session import brings_identity
+from openapi_tools.tools.session import brings_identity, settings_of
 from openapi_tools.transport.failures import named
 from openapi_tools.transport.http_messages import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
@@ -57,6 +59,35 @@ _ETAG = re.compile(r'(W/)?"[!#-~]{0,500}"')
 _DATE = re.compile(r"[ -~]{1,60}")
 _CALL = re.compile(r"GET \S+?:? ")
 _LARGEST_PORT = 65535
+_IN_PROCESS = "http://localhost"
+logger = logging.getLogger("openapi_tools")
+
+
+def of_application(app: Any, settings: Settings) -> tuple[Any, Settings, httpx.AsyncClient]:
+    """Return the source, the settings and the client for an ASGI application in this process.
+
+    Its document is at its `openapi_url`, by default `/openapi.json`; where that is None, its method
+    `openapi` returns it. Calls go to the application, whichever servers the document names.
+
+    Raises:
+        SettingsError: It is another callable, such as a WSGI application.
+    """
+    if not inspect.iscoroutinefunction(app) and not inspect.iscoroutinefunction(type(app).__call__):
+        reason = "source: give a document or an ASGI application, such as FastAPI's"
+        raise SettingsError(f"{reason}, not {kind_of(app)}.")
+
+    async def logged(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await app(scope, receive, send)
+        except Exception:
+            logger.exception("the application failed at %s", scope["path"])
+            raise
+
+    given = {name: getattr(settings, name) for name in getattr(settings, "model_fields_set", ())}
+    place = getattr(app, "openapi_url", "/openapi.json")
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(logged, raise_app_exceptions=False))
+    source = f"{_IN_PROCESS}{place}" if place else app.openapi()
+    return source, settings_of({"base_url": _IN_PROCESS} | given), client
 
 
 class Fetcher:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import repeat
@@ -43,8 +43,12 @@ if TYPE_CHECKING:
     from openapi_tools.shaping.configuration import ConfigFile
 
 
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+"""An ASGI application: an async callable of scope, receive and send."""
+
+
 def load_tools(
-    source: str | os.PathLike[str] | bytes | Mapping[str, Any] | None = None,
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any] | Application | None = None,
     *,
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
@@ -60,7 +64,8 @@ def load_tools(
 
     Args:
         source: A URL, a path, a dict, or JSON or YAML as a string or bytes; None for that of the
-            configuration. The path of a `.toml` file is a configuration.
+            configuration. The path of a `.toml` file is a configuration. An ASGI application, such
+            as FastAPI's, is called in this process; its document is read from it.
         select: Which operations become tools; all by default. Names do not depend on it.
         credentials: By the document's scheme names: a text for an API key or a token, `(user,
             password)`, an `OAuth2`, and more; docs/auth.md has all of it. They fetch a URL, too.
@@ -106,6 +111,12 @@ def _loaded(
     select, credentials = Select.of(select), credentials_of(given.credentials)
     given = given._replace(settings=settings_of(given.settings), credentials=credentials)
     file, (source, settings, secrets, overlays) = configured(config, given)
+    if callable(source):
+        from openapi_tools.loading.fetching import of_application
+
+        if client is not None:
+            raise errors.SettingsError("client: an application is called in this process; omit it.")
+        source, settings, client = of_application(source, settings)
     more: dict[str, Any] = {"credentials": secrets, "client": client}
     fetcher = fetcher_of(source, settings, **more)
     if fetcher is not None:
@@ -228,7 +239,7 @@ def _told(fetcher: Fetcher | None) -> Iterable[str]:
 
 
 async def aload_tools(
-    source: str | os.PathLike[str] | bytes | Mapping[str, Any] | None = None,
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any] | Application | None = None,
     *,
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
