@@ -68,6 +68,7 @@ _UNFIT = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
 
 _DECODINGS = 8
 _BLANK = r"[\x00-\x20\x7f]*"
+# Servers strip blanks, control characters, parameters after `;` and all behind a NUL.
 _DOT_SEGMENT = re.compile(
     rf"(?:^|[/\\]){_BLANK}\.{_BLANK}(?:\.{_BLANK})?(?:[;?#\x00][^/\\]*)?(?=[/\\]|$)"
 )
@@ -90,11 +91,7 @@ def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
 
 
 def inner_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
-    """Return the address that an answer names, without its fragment, if the API has it.
-
-    `target` may be relative to `base`, the address of the request. Scheme, host and port have to be
-    those of `server`, and its path a prefix; an InvalidUrlError says why it is not.
-    """
+    """Return an address that an answer names, if the API has it; else InvalidUrlError says why."""
     target = target.strip()
     if _UNFIT.search(target):
         raise InvalidUrlError("it is not an address")
@@ -127,10 +124,7 @@ def without_pairs(url: httpx.URL, names: Collection[str]) -> httpx.URL:
 
 
 def linked(links: str, relation: str) -> str:
-    """Return the target of a relation in a `Link` header; empty without one.
-
-    Spec: RFC 8288, section 3.
-    """
+    """Return the target of a relation in a `Link` header (RFC 8288, 3); empty without one."""
     for target, parameters in _LINK.findall(links[:_LONGEST_LINKS]):
         if relation in parameter(parameters[:_LONGEST_PARAMETERS], "rel").lower().split():
             return str(target).strip()
@@ -153,10 +147,7 @@ def is_destructive(method: str) -> bool:
 
 
 def can_override(operation: Operation) -> bool:
-    """Whether a call can ask for another method: in a header, its query or a form.
-
-    Frameworks read `X-HTTP-Method-Override` and its like, and `_method`.
-    """
+    """Whether a call can ask for another method: by a header, or `_method` in query or form."""
     for parameter in operation.parameters:
         match parameter.location:
             case "header" if header_key(parameter.name) in _HEADERS:
@@ -202,27 +193,19 @@ def _overrides(request: httpx.Request) -> bool:
 
 
 def header_key(name: str) -> str:
-    """Return a header's name for comparisons: servers take `_` and `-` for the same character.
-
-    Spec: RFC 3875, section 4.1.18: both become `_`.
-    """
+    """Return a header's name for comparisons: servers take `_` for `-` (RFC 3875, 4.1.18)."""
     return name.lower().replace("_", "-")
 
 
 def has_dot_segment(text: str) -> bool:
-    """Whether a server that decodes the text, once or several times, could read `.` or `..` in it.
-
-    A segment ends at `/` or a backslash; what servers strip from it (path parameters after `;`,
-    blanks, control characters, all behind a NUL) does not hide the dots. Text that is still encoded
-    after eight decodings counts as one that could.
-    """
+    """Whether a server that decodes the text, once or several times, could read `.` or `..`."""
     for _ in range(_DECODINGS):
         if "." in text and _DOT_SEGMENT.search(text):
             return True
         if "%" not in text or (decoded := unquote(text)) == text:
             return False
         text = decoded
-    return True
+    return True  # still encoded
 
 
 def names_credential(name: str) -> bool:
@@ -231,10 +214,7 @@ def names_credential(name: str) -> bool:
 
 
 def is_kept(name: str) -> bool | None:
-    """Whether results keep a response header, by its name in lower case.
-
-    None: if the document or the answer names it.
-    """
+    """Whether results keep a response header; None: if the document or the answer names it."""
     if header_label(name) or _KEPT.fullmatch(name):
         return True
     return False if names_credential(name) else None
@@ -350,10 +330,7 @@ def is_json_sequence(media_type: str) -> bool:
 
 
 def is_sequential(media_type: str) -> bool:
-    """Whether it holds one JSON value after another.
-
-    Spec: OpenAPI 3.2.0, section 4.14.3.1, Sequential Media Types.
-    """
+    """Whether it holds one JSON value after another (OpenAPI 3.2.0, section 4.14.3.1)."""
     return is_json_lines(media_type) or is_json_sequence(media_type)
 
 

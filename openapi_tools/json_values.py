@@ -1,8 +1,4 @@
-"""JSON values: pointers to them, their equality, their size as text, JSON Schema's keywords.
-
-Spec: RFC 6901, JSON Pointer; JSON Schema Core 2020-12, sections 8, 10 and 11, and Validation
-2020-12, section 6, for the keywords.
-"""
+"""JSON values: pointers (RFC 6901), equality, size as text; the keywords of JSON Schema 2020-12."""
 
 from __future__ import annotations
 
@@ -96,10 +92,7 @@ def find(root: Any, text: str) -> Any:
 
 
 def resolve(root: Any, reference: str) -> Any:
-    """Return the target of a `$ref` inside a schema; None when it is missing.
-
-    Spec: RFC 6901, section 6.
-    """
+    """Return the target of a `$ref` inside a schema; None when it is missing (RFC 6901, 6)."""
     try:
         return find(root, unquote(reference))
     except LookupError:
@@ -107,15 +100,8 @@ def resolve(root: Any, reference: str) -> Any:
 
 
 def follow(document: Mapping[str, Any], node: Any) -> Mapping[str, Any]:
-    """Return the object at the end of a node's chain of `$ref`; the node itself without one.
-
-    A reference to another document, to nothing or in a cycle gives `{}`, as a node does that is no
-    object: a mock answers all the same, and `lint` reports it. Members beside a `$ref` override
-    those of its target.
-
-    Spec: RFC 6901; OpenAPI 3.1.2, section 4.23 (Reference Object).
-    """
-    beside: dict[str, Any] = {}
+    """Return the object at the end of a node's chain of `$ref`; `{}` where that leads nowhere."""
+    beside: dict[str, Any] = {}  # members beside a `$ref` override those of its target
     for _ in range(_LONGEST_CHAIN):
         if not isinstance(node, Mapping):
             return {}
@@ -193,12 +179,8 @@ def _identity(value: Any) -> Any:
 
 
 def most_in(text: bytes) -> int:
-    """Return a number of characters that a value, written by `compact`, does not exceed as JSON.
-
-    A text grows by a blank behind each comma and colon, and by a sign and a nought in a number with
-    an exponent; there is a comma, colon or bracket before each. An escape takes six characters for
-    DEL, and at most three for each byte outside ASCII.
-    """
+    """Return a number of characters that a value of `compact` does not exceed as JSON."""
+    # Numbers with an exponent, which follow a comma, colon or bracket, grow by two.
     blanks = 3 * (text.count(b",") + text.count(b":")) + 2 * text.count(b"[") + 2
     escapes = 5 * text.count(b"\x7f")
     if not text.isascii():
@@ -222,10 +204,7 @@ def compact(value: Any) -> bytes:
 
 
 def rebuilt(node: Any, change: Callable[[Any, str], Any]) -> Any:
-    """Return a schema with each schema right inside it changed; the same one where none is.
-
-    `change` gets a schema and the name that it has in its map, or `""`.
-    """
+    """Return a schema in which `change` has seen each schema, with its name in a map or `""`."""
     if not isinstance(node, dict):
         return node
     new: dict[str, Any] = {}

@@ -1,9 +1,4 @@
-"""An operation as plain data, in OpenAPI's words.
-
-These values are what loading produces, what generated files contain and what the runtime
-executes. They are frozen, hold JSON-native data and tuples only, and their `repr()` is valid Python
-that leaves out members with their default value.
-"""
+"""An operation as plain data, in OpenAPI's words: loading makes, files hold, calls read it."""
 
 from __future__ import annotations
 
@@ -27,11 +22,7 @@ class _Value:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def shown(self) -> Iterator[tuple[str, Any]]:
-        """Yield the arguments of the call that makes an equal value, without default values.
-
-        Yields:
-            A keyword and its value; the keyword is empty where the argument is positional.
-        """
+        """Yield name, empty if positional, and value of each argument that is not its default."""
         positional = True
         for item in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
             value = getattr(self, item.name)

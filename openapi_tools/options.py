@@ -1,7 +1,4 @@
-"""Default settings, selections, and checks of callers' options, without importing pydantic.
-
-Importing pydantic takes longer than listing a large document, and more memory.
-"""
+"""Default settings, selections, checks of options; without pydantic, which is slow to import."""
 
 from __future__ import annotations
 
@@ -128,11 +125,7 @@ def close_names(name: object, known: Iterable[object], *, most: int = 3) -> str:
 
 
 def nearest(name: object, known: Iterable[object], *, most: int = 3) -> list[str]:
-    """Return the names most like a wrong one, best first; `create_issue` finds `issues_create`.
-
-    Names are alike in their letters, or in their words in any order and spelling: camel case,
-    snake case, a plural. The beginnings of long names are compared.
-    """
+    """Return the names most like a wrong one, best first: in letters, or in words in any order."""
     text, words = _as_compared(name)
     matcher = difflib.SequenceMatcher(b=text)
     in_order = difflib.SequenceMatcher(b=" ".join(sorted(words)))
@@ -171,17 +164,7 @@ def kind_of(given: object) -> str:
 
 
 def from_environment(value: Any, name: str, *, secret: bool = True) -> Any:
-    """Return a value in which each `${NAME}` is what the environment has for it.
-
-    Args:
-        value: A text, or lists and mappings of texts; other values stay.
-        name: Of the credential or setting.
-        secret: Whether it is a credential.
-
-    Raises:
-        CredentialsError: A variable that a credential needs is not set, or empty.
-        SettingsError: The same for a setting.
-    """
+    """Return texts, also those in lists and mappings, with `${NAME}` from the environment."""
     if isinstance(value, list | tuple):
         return [from_environment(part, name, secret=secret) for part in value]
     if isinstance(value, Mapping):
@@ -265,11 +248,7 @@ class Select:
 
     @classmethod
     def of(cls, given: Any) -> Select | None:
-        """Return a selection; a mapping has its members, a function is its `where`; None for None.
-
-        Raises:
-            SettingsError: It is something else, or has a wrong member.
-        """
+        """Return a selection of members or of a function; None for None, else SettingsError."""
         if given is None or isinstance(given, Select):
             return given
         if isinstance(given, Mapping):
@@ -299,13 +278,7 @@ class Select:
 def unknown_in(
     selection: Any, tools: Sequence[_Tool], prefix: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield the members of a selection with a tag, method, name or path that no tool has.
-
-    Names may lack the prefix.
-
-    Yields:
-        The member's name and a message.
-    """
+    """Yield each member of a selection that no tool has, also without prefix, and a message."""
     known: dict[str, Iterable[str]] = {
         "tags": {tag for tool in tools for tag in tool.tags},
         "methods": {*_METHODS, *(tool.method for tool in tools)},

@@ -1,8 +1,6 @@
 """Known secrets, and their removal from results, errors, previews, log records and output.
 
-Secrets are found plain, in base64, or escaped for URLs, JSON, HTML or JSON Pointers. The text is
-unescaped, once for all secrets, so that no pattern grows with a secret. Texts are masked before
-they are cut: half a secret is not recognised.
+Texts are unescaped once for all secrets, and masked before they are cut: half is not recognised.
 """
 
 from __future__ import annotations
@@ -112,10 +110,7 @@ class Redactor:
         return _masked(content, self.forms())
 
     def part(self, content: bytes, end: int, begun: int = 0) -> tuple[bytes, int]:
-        """Return the first `end` bytes of a piece without secrets, and the next piece's `begun`.
-
-        That starts at `end`, and so many of its bytes belong to a secret whose mask is written.
-        """
+        """Return the first `end` bytes masked, and how many of the next belong to a secret, too."""
         marks = _marks(content, self.forms()) or bytearray(len(content))
         marks[:begun] = b"\1" * begun
         masked = _without(content[:end], marks[:end])
@@ -145,10 +140,7 @@ def redacted(text: str) -> str:
 
 
 def excerpt(text: str, most: int) -> str:
-    """Return the beginning of a text from outside, without secrets; `…` marks a cut.
-
-    Texts of servers, libraries and models are cut by this function only.
-    """
+    """Return the beginning of a text from outside, without secrets; no other function cuts such."""
     text = redacted(text)
     return text if len(text) <= most else f"{text[:most]}…"
 

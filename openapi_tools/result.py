@@ -190,13 +190,7 @@ def without_secrets(result: ToolResult, redactor: Redactor) -> ToolResult:
 
 
 def contents_of(output: Any, text: str, note: str = "") -> list[TextContent | ImageContent]:
-    """Return an answer's contents; a multipart answer with an image has one for each part.
-
-    Args:
-        output: The answer.
-        text: The answer as text, for everything but images.
-        note: A last content, unless it is empty.
-    """
+    """Return an answer's contents: a text, or images with parts; then a note, unless empty."""
     last = [TextContent(text=note)] if note else []
     if (image := _image(output)) is not None:
         return [image, *last]

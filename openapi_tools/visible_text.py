@@ -1,10 +1,7 @@
 """Text of a document as models may read it: names, and words without hidden characters and markup.
 
-Names are made of an allow-list (`A-Z a-z 0-9 _`), never cleaned by a deny-list. A name that had to
-be cut, that lost characters, or that is taken already gets a short hash of what it stands for, so
-that adding an operation does not rename another one.
-
-Spec: Unicode 16.0, section 5.21 (default ignorable code points); UTS #51 for flags and emoji.
+A name that was cut, lost characters or is taken gets a hash, so that adding an operation does not
+rename another one. Spec: Unicode 16.0, section 5.21; UTS #51 for flags and emoji.
 """
 
 from __future__ import annotations
@@ -97,11 +94,7 @@ def visible_in(value: Any) -> Any:
 
 
 def plain_text(text: str, limit: int) -> str:
-    """Return a text without markup and control characters, cut at a word boundary to `limit`.
-
-    HTML elements and entities and the targets of Markdown links are taken out; the words, lists,
-    code and emphasis of Markdown stay, because models read them well.
-    """
+    """Return a text without markup and control characters, cut at a word boundary to `limit`."""
     text = _clean_lines(text[: limit * 8].strip())  # far more than stays, and bounded
     if "<" in text:
         text = _CODE_OR_TAG.sub(lambda found: found[0] if found[1] else "", _BREAK.sub("\n", text))
@@ -161,13 +154,10 @@ def snake_case(text: str) -> str:
 
 
 class KeptNames(NamedTuple):
-    """The names that the tools of a generated package have, and the method and path of short ones.
-
-    `short` is by name, for instance `{"read_items": "GET /items/"}`.
-    """
+    """The names that the tools of a generated package have."""
 
     names: Collection[str] = ()
-    short: Mapping[str, str] = MappingProxyType({})
+    short: Mapping[str, str] = MappingProxyType({})  # method and path by a short name
 
 
 NOTHING_KEPT = KeptNames()
@@ -180,13 +170,9 @@ def tool_names(
     short: bool = False,
     kept: KeptNames = NOTHING_KEPT,
 ) -> list[str]:
-    """Return a name for each operation, in the same order.
+    """Return a name for each operation (id, method, path), in the same order.
 
-    The first operation that wants a name gets it; every further one gets a hash of its method and
-    path, so that appending operations renames none. Candidates are operation id (or empty), method
-    and path. The prefix counts in a name's length. With `short` an id that FastAPI generated
-    becomes the name of its function, where no other operation wants that. Names that operations
-    had are `kept`.
+    The first that wants a name gets it, others get a hash: appended operations rename none.
     """
     listed = list(candidates)
     wanted = [_wanted(name, f"{method} {path}", prefix) for name, method, path in listed]
@@ -204,10 +190,7 @@ def tool_names(
 
 
 def short_name(operation_id: str, method: str, path: str, prefix: str = "") -> str:
-    """Return the name that an operation has by its function, empty for an id not of FastAPI.
-
-    FastAPI joins the function's name, the path and the method: `read_items_items__get`.
-    """
+    """Return the name by an operation's function, of an id of FastAPI; empty for another id."""
     end = f"_{method.lower()}"
     if not operation_id.endswith(end):
         return ""
@@ -271,12 +254,7 @@ def _with_hash(name: str, source: str) -> str:
 
 
 def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
-    """Return an argument name for each (location, wire name), in the same order.
-
-    The wire name itself where every provider takes it, else a portable form. Only names that two
-    arguments share get their location as a suffix; a name that resulted from making another one
-    portable yields to the argument that is spelled so.
-    """
+    """Return an argument name for each (location, wire name): that itself where all take it."""
     pairs = list(wires)
     wanted = [name for _, name in pairs]
     if len(set(wanted)) == len(wanted) and all(map(_is_portable, wanted)):

@@ -1,7 +1,4 @@
-"""Access tokens for one security scheme: kept, refreshed in time, fetched once for all callers.
-
-Spec: RFC 6749, sections 4.3, 4.4 and 6.
-"""
+"""Access tokens of one scheme: kept, refreshed in time, fetched once for all callers (RFC 6749)."""
 
 from __future__ import annotations
 
@@ -36,14 +33,11 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_WAIT = 0.25, 5.0, 60.0
 
 @dataclass(slots=True, eq=False)
 class _Flight(Generic[T]):
-    """Work under way in one event loop, with a deadline on the monotonic clock.
-
-    `done` holds the finished task, or None if cancelled; `task` keeps the running one.
-    """
+    """Work under way in one event loop, with a deadline on the monotonic clock."""
 
     loop: asyncio.AbstractEventLoop
     over_at: float
-    done: Future[asyncio.Task[T] | None] = field(default_factory=Future)
+    done: Future[asyncio.Task[T] | None] = field(default_factory=Future)  # None if cancelled
     task: asyncio.Task[T] | None = None
 
     def is_lost(self) -> bool:
@@ -52,10 +46,7 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Shares one piece of work among callers in all event loops and threads.
-
-    Cancelling a caller does not cancel the work. When its event loop ends, another restarts it.
-    """
+    """Shares work among callers in all loops and threads; to cancel a caller does not end it."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

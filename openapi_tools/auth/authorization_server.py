@@ -1,7 +1,4 @@
-"""Authorization servers: their endpoints, whether a secret may go there, and exchanges with them.
-
-Exchanges are bounded and go without redirects, cookies and environment. Failures are `CallError`s.
-"""
+"""Authorization servers: endpoints, and bounded exchanges with them; failures are `CallError`s."""
 
 from __future__ import annotations
 
@@ -40,14 +37,11 @@ _REDIRECTS = range(300, 400)
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """The parts of a toolset that token requests use.
-
-    `may_go` tells whether the origin policy lets a secret go to a URL; `learn` masks new secrets.
-    """
+    """The parts of a toolset that token requests use."""
 
     transport: httpx.AsyncBaseTransport
-    may_go: Callable[[str], bool]
-    learn: Callable[..., None]
+    may_go: Callable[[str], bool]  # whether the origin policy lets a secret go to a URL
+    learn: Callable[..., None]  # masks new secrets
     api_origin: str
     base_url: str = ""
 

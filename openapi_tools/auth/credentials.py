@@ -1,7 +1,4 @@
-"""A user's credentials, and the grant that they give to a call.
-
-Spec: OpenAPI 3.2.0, sections 4.27 (Security Scheme Object) and 4.30 (Security Requirement Object).
-"""
+"""A user's credentials, and the grant that they give to a call (OpenAPI 3.2.0, 4.27 and 4.30)."""
 
 from __future__ import annotations
 
@@ -31,15 +28,12 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class OriginPolicy:
-    """The origins to which credentials may go, and the address of a call's server.
-
-    The source is the origin of a document's URL. A lenient call may go without credentials.
-    """
+    """The origins to which credentials may go, and the address of a call's server."""
 
     server: str
     origins: frozenset[str]
-    source: str = ""
-    lenient: bool = False
+    source: str = ""  # the origin of the document's URL
+    lenient: bool = False  # the call may go without credentials
     client_brings: bool = False
 
     @property
@@ -65,28 +59,18 @@ class OriginPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The credentials of a call, and a note why some are held back.
-
-    A `renewable` grant is fetched for each call, and again after a 401; others are reused.
-    """
+    """The credentials of a call, and a note why some are held back."""
 
     auth: RequestAuth = field(default_factory=RequestAuth)
     note: str = ""
-    renewable: bool = False
+    renewable: bool = False  # fetched for each call, and again after a 401; others are reused
 
 
 NOTHING = Grant()  # the grant of a call that needs no credentials
 
 
 class Credentials:
-    """The credentials that a user gave for one document, by the name of its schemes.
-
-    They are as `schemes.hold` takes them. A mapping with `in`, `name` and `value` (or `scheme` and
-    `value`) declares a scheme that the document lacks; it goes with every call.
-
-    Raises:
-        CredentialsError: An unknown name, or a value of the wrong kind; the value is never shown.
-    """
+    """A user's credentials by scheme name; with `in`, `name`, `value` one declares its scheme."""
 
     __slots__ = ("_ca_file", "_first", "_held", "_overlays", "_own", "_schemes", "redactor")
 
@@ -164,15 +148,7 @@ class Credentials:
         context: TokenContext,
         stale: Grant | None = None,
     ) -> Grant:
-        """Return the grant of a call.
-
-        The first requirement that the credentials satisfy counts, an empty one after all others:
-        a credential is given in order to be sent. Other origins get no credentials. `stale` is the
-        grant that was refused with 401.
-
-        Raises:
-            CallError: Some are missing, or not for this origin; or as a token endpoint fails.
-        """
+        """Return the grant of a call; `stale` is the one that was refused with 401."""
         requirement = self._chosen(operation)
         held = self._needed(requirement)
         if (held or policy.client_brings) and not policy.inside:
@@ -216,7 +192,7 @@ class Credentials:
         return {name: self._held[name] for name in (*self._own, *(requirement or ()))}
 
     def _chosen(self, operation: Operation) -> Mapping[str, tuple[str, ...]] | None:
-        """Return the alternative to use, empty without credentials; None if none can be met."""
+        """Return the first alternative that can be met, an empty one last; None without any."""
         alternatives: Iterable[Mapping[str, tuple[str, ...]]] = operation.security
         if not alternatives:
             return {}

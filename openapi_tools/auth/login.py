@@ -1,9 +1,6 @@
-"""Interactive login: in a browser on this machine, or on another device.
+"""Interactive login, in a browser on this machine or on another device; failures are `CallError`s.
 
-Failures are `CallError`s; `by_browser` also raises OSError for a port that is not available.
-
-Spec: RFC 6749, section 4.1; RFC 7636 (PKCE); RFC 8252, section 7.3 (loopback); RFC 8628 (devices);
-RFC 9207 (issuer).
+Spec: RFC 6749, section 4.1; RFC 7636 (PKCE); RFC 8252, section 7.3; RFC 8628 (devices); RFC 9207.
 """
 
 from __future__ import annotations
@@ -65,16 +62,12 @@ _BODY = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A login's configuration with every endpoint, for the user to confirm before it begins.
-
-    `issuer` may be unknown; `names_itself`: the answer has to name it. `elsewhere` are endpoints of
-    the document where credentials may not go without consent.
-    """
+    """A login's configuration with every endpoint, for the user to confirm before it begins."""
 
     config: OAuth2
-    issuer: str
-    names_itself: bool
-    elsewhere: tuple[str, ...]
+    issuer: str  # empty if unknown
+    names_itself: bool  # the answer has to name the issuer
+    elsewhere: tuple[str, ...]  # endpoints of the document that need the user's consent
 
 
 class DeviceCode(NamedTuple):
@@ -128,10 +121,7 @@ class Login:
     async def by_browser(
         self, plan: Plan, *, port: int, show: Callable[[str], None], tell: Callable[[str], None]
     ) -> Stored:
-        """Return the token of a user who consents in a browser of this machine.
-
-        `show` gets the URL to open, `tell` a remark on each ignored answer; `port` 0 is a free one.
-        """
+        """Show a browser's URL, and return the token of the consent; OSError for a taken port."""
         state, verifier = Secret(secrets.token_urlsafe(32)), Secret(secrets.token_urlsafe(48))
         self._redactor.know(verifier.reveal(), passing=True)
         async with Callback(state, port=port, tell=tell) as callback:
@@ -247,11 +237,7 @@ def code_challenge(verifier: str) -> str:
 
 
 class Callback:
-    """The loopback server for a browser's authorization code, as a context manager.
-
-    It has the redirect URI `url` and the browser's `answer()`. It takes one right answer; any other
-    request gets a fixed page and changes nothing.
-    """
+    """The loopback server for a browser's code, as a context manager; it takes one right answer."""
 
     def __init__(self, state: Secret, *, port: int, tell: Callable[[str], None]) -> None:
         self._state, self._port, self._tell = state, port, tell

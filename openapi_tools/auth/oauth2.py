@@ -125,10 +125,7 @@ class OAuth2:
 
     @classmethod
     def of(cls, members: Mapping[str, Any], *, expand: bool = True) -> Self:
-        """Return the members of a configuration file, with `expand` `${NAME}` from the environment.
-
-        Raises: CredentialsError for anything but a mapping of known members.
-        """
+        """Return the members of a configuration file; with `expand`, `${NAME}` is read."""
         if not isinstance(members, Mapping):
             _refuse(f"the members are a mapping, not {type(members).__name__}.")
         known = {member.name for member in fields(cls)}
@@ -263,14 +260,7 @@ def _client_auth(given: object, has_secret: bool) -> str:
 
 
 def chosen_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
-    """Return the flow that fetches tokens; None when only a login gives some.
-
-    A client's own rights never replace a user's: if the document has flows for users and such a
-    token is given, client credentials must be asked for by `flow`.
-
-    Raises:
-        CredentialsError: The configuration gives no token.
-    """
+    """Return the flow that fetches tokens, None when only a login gives some; CredentialsError."""
     # Many documents only say that a bearer token is wanted.
     if scheme.type not in ("oauth2", "openIdConnect") and scheme.scheme != "bearer":
         raise _refusal(name, f"is {scheme.type!r}, which takes no OAuth2(…).")
@@ -299,6 +289,7 @@ def _guessed(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
     is_own = is_own or bool(config.openid_connect_url)
     if config.client_secret is None or not is_own:
         return None
+    # A client's own rights never replace a user's.
     is_person = config.has_token and (
         any(flow in scheme.flows for flow in USER_FLOWS) or CLIENT_CREDENTIALS not in scheme.flows
     )

@@ -1,8 +1,4 @@
-"""Security schemes: a credential as the part of a request that it adds.
-
-Spec: OpenAPI 3.2.0, section 4.27; RFC 9110, section 11; RFC 7617 (basic), 7616 (digest), 6750
-(bearer).
-"""
+"""Security schemes: a credential as a part of a request (RFC 9110, 11; RFC 6750, 7616 and 7617)."""
 
 from __future__ import annotations
 
@@ -84,16 +80,7 @@ class Credential:
 
 
 def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Credential:
-    """Return a credential for a scheme.
-
-    It is a text, `pydantic.SecretStr`, a pair of user and password, an `httpx.Auth`, an `OAuth2`, a
-    `ClientCertificate` or `ssl.SSLContext`, a mapping with members of `OAuth2` or a certificate, or
-    a function that returns one of these for each call. With `expand`, `${NAME}` in a text is read
-    from the environment; not for credentials of a call, which may come from a stranger.
-
-    Raises:
-        CredentialsError: The value does not fit the scheme; it is never shown.
-    """
+    """Return a credential; `expand` reads `${NAME}`, which only the user's own texts may have."""
     masked = _masked(scheme)
     if (config := _oauth2(scheme, value)) is not None:  # it expands its own variables
         return Credential(masked, ask=_tokens(scheme, config))

@@ -1,10 +1,4 @@
-"""Tokens: asked for at a token endpoint, and kept in a file between processes.
-
-Each entry of a file is bound to its API, scheme and client. A
-client secret is never written. An unusable file is a `CredentialsError`.
-
-Spec: RFC 6749, sections 2.3, 4 and 5.
-"""
+"""Tokens: asked for at a token endpoint (RFC 6749, 2.3, 4 and 5), and kept in a file."""
 
 from __future__ import annotations
 
@@ -50,16 +44,13 @@ _writing = ForkLock()
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """An access token and its refresh token; times are in seconds since the epoch.
-
-    `expires_at` is None if unknown, and `scopes` if a user chose them.
-    """
+    """An access token and its refresh token; times are in seconds since the epoch."""
 
     access: Secret
     refresh: Secret | None = None
     issued_at: float = 0.0
-    expires_at: float | None = None
-    scopes: frozenset[str] | None = None
+    expires_at: float | None = None  # None if unknown
+    scopes: frozenset[str] | None = None  # None if a user chose them
 
     def is_due(self, now: float) -> bool:
         """Whether it is time for the next one: a little before it expires."""
@@ -82,10 +73,7 @@ class Token:
 
 
 class RefusedError(CallError):
-    """An authorization server refused, with its error code or none.
-
-    `wait` is in seconds until the next request, if the server said so.
-    """
+    """An authorization server refused; `wait` is in seconds until the next request."""
 
     def __init__(self, reason: str, code: str, wait: float | None = None) -> None:
         super().__init__("credentials", reason)
@@ -111,15 +99,7 @@ class Grants:
         keep: Secret | None = None,
         **parameters: str,
     ) -> Token:
-        """Return a new token from a token endpoint, for a `grant_type` and its parameters.
-
-        Without `scopes` the server chooses them; `keep` is the refresh token to keep if the answer
-        has no new one.
-
-        Raises:
-            RefusedError: The server refused.
-            CallError: The answer is missing or not usable.
-        """
+        """Return a new token; `keep` is the refresh token for an answer without one."""
         if scopes:
             parameters["scope"] = " ".join(sorted(scopes))
         hidden = {name: value.reveal() for name, value in (secrets or {}).items()}
@@ -136,10 +116,7 @@ class Grants:
         return token
 
     def check(self, reply: Reply, url: str) -> None:
-        """Refuse an answer that is an error; its text is shown as one short line without secrets.
-
-        Spec: RFC 6749, section 5.2. GitHub answers 200 to what it refuses.
-        """
+        """Refuse an answer that is an error; GitHub answers 200 to what it refuses."""
         if reply.status in SUCCESS and "error" not in reply.members:
             return
         code, said = (reply.members.get(name) for name in ("error", "error_description"))

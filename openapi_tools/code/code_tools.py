@@ -52,12 +52,7 @@ No files, network, classes with bases, `del`, `yield` or `async with`."""
 
 
 def code_tools(toolset: Any, limits: CodeLimits | None = None) -> list[MetaTool]:
-    """Return the two tools over a toolset.
-
-    Raises:
-        MissingExtraError: The extra `code` is not installed.
-        SettingsError: Not limits.
-    """
+    """Return the two tools over a toolset; SettingsError for other limits."""
     if not isinstance(limits, CodeLimits | None):
         raise SettingsError(f"limits: give CodeLimits(seconds=…, …), not {kind_of(limits)}.")
     mode = _CodeMode(toolset, limits or CodeLimits())
@@ -184,13 +179,10 @@ class _CodeMode:
 
 
 def _conversation(context: Any) -> tuple[Any, Any]:
-    """Return the key of a call's conversation, None for none, and the object that it is of.
-
-    Calls without any context are one conversation. A context with credentials or a state of its own
-    may be any user's: without a `conversation`, its programs share nothing.
-    """
+    """Return the key of a call's conversation, None for none, and the object that it is of."""
     owner = member_of(context, "conversation")
     if owner is not None:
         return (owner if isinstance(owner, str | int) else (id(owner),)), owner
+    # Such a context may be any user's: its programs share nothing.
     is_anyones = any(member_of(context, name) is not None for name in ("credentials", "state"))
     return (None if is_anyones else ("",)), None

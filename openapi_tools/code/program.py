@@ -92,11 +92,7 @@ def _type(node: Any) -> str:
 
 
 class Run:
-    """A run of a program over the tools of a toolset.
-
-    Its task ends with the outcome, and its calls end before. A call that needs an approval which
-    only a later request can bring pauses the run: no call begins until `go_on`.
-    """
+    """A run of a program; a call that needs a later request's approval pauses it until `go_on`."""
 
     def __init__(self, toolset: Any, functions: Functions, limits: CodeLimits) -> None:
         self._toolset, self._functions, self._limits = toolset, functions, limits

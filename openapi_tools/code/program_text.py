@@ -22,12 +22,7 @@ _BLANK = {tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER, tokenize.INDENT, to
 
 
 def prepared(code: str) -> str:
-    """Return a program that leaves its value in `__value`: its last expression, or `return`.
-
-    `async for x in y` becomes `for x in await y`, and `next((…))` becomes `next(iter(…))`, which
-    the sandbox can do. A program with wrong
-    syntax stays, for the sandbox to say so.
-    """
+    """Return a program as the sandbox takes it, which leaves its value in `__value`."""
     code = code.replace("\r\n", "\n")
     try:
         lines = list(_lines(tokenize.generate_tokens(io.StringIO(code).readline)))

@@ -1,8 +1,4 @@
-"""The sandbox: the one module that knows pydantic-monty.
-
-A program runs in a process of its own, which ends with the run. What crosses the border is JSON,
-prints, and the variables, as bytes that this process keeps and hands back.
-"""
+"""The sandbox, a process for each run: the one module that knows pydantic-monty."""
 
 from __future__ import annotations
 
@@ -113,14 +109,11 @@ _FUNCTION = "async def {0}(*args, **kwargs): return await __call({0!r}, args, kw
 
 @dataclass(slots=True)
 class Outcome:
-    """The end of a program: its value as JSON text, or the kind and the reason of its failure.
-
-    The `state` are its variables, for the next program; None where they cannot be kept.
-    """
+    """The end of a program: its value as JSON text, or the kind and the reason of its failure."""
 
     value: str = ""
     printed: str = ""
-    state: bytes | None = None
+    state: bytes | None = None  # its variables, if they can be kept for the next program
     kind: ErrorType | None = None
     reason: str = ""
 
@@ -134,13 +127,7 @@ async def run(
 ) -> None:
     """Run a program to its outcome; nothing is raised but cancellation.
 
-    Args:
-        program: The names of its functions, and its text, which leaves the value in `__value`.
-        host: Makes a call, given as `[name, args, kwargs]` in JSON; returns a JSON value, a large
-            one as bytes, or raises an exception with a message for the program.
-        limits: Of the run.
-        outcome: Is filled in.
-        state: Variables of an earlier program, which this process has made.
+    `host` makes a call, `[name, args, kwargs]` in JSON, and returns JSON, a large one as bytes.
     """
     printed, (names, code) = CollectString(_PRINTED), program
     lines = ["" if state else _PRELUDE, *map(_FUNCTION.format, names), "__value = None"]

@@ -1,8 +1,7 @@
 """Microsoft Agent Framework: each tool as a `FunctionTool`, the only kind that its agents run.
 
-The framework looks at the top level of an input only, and tells its model that parsing arguments or
-the function failed without saying why. So nothing is checked or raised here: the tool checks its
-input itself, and what went wrong is the answer's text.
+The framework hides from its model why parsing arguments or a function failed. So nothing is checked
+or raised here: the tool checks its input itself, and its answer says what went wrong.
 """
 
 from __future__ import annotations

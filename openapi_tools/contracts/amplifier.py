@@ -167,11 +167,7 @@ class _Announced(nullcontext["list[Presented]"]):
 
 
 class Presented:
-    """A tool with results of `amplifier_core`, which tells its calls to the coordinator's hooks.
-
-    Description and `input_schema` are those that the model sees, within the budget of definitions;
-    calls are checked against the tool's own. Other attributes are the tool's.
-    """
+    """A tool as Amplifier takes it: within the budget of definitions, its calls told to hooks."""
 
     def __init__(self, tool: OperationTool, coordinator: Any, called: Any = None) -> None:
         self._tool = tool
@@ -355,11 +351,8 @@ class AmplifierResult(CoreResult):  # type: ignore[misc]  # it ships no types
         return self._source().as_content()
 
     def get_serialized_output(self) -> str:
-        """Return the output as a string for a model.
-
-        The package's own method removes the control characters that providers refuse, and has a
-        text for empty results; alone, it would escape every letter beyond ASCII in JSON.
-        """
+        """Return the output as a string for a model."""
+        # The package's method drops control characters, and has texts for empty results.
         ours = ToolResult.ok(self.output, self.metadata, header_note=self.header_note)
         text = "" if self.output is None and not self.success else str(ours)
         empty = CoreResult(success=self.success, error=self.error)

@@ -1,8 +1,7 @@
 """LangChain: each tool as a `StructuredTool`.
 
-LangChain does not check arguments, and replaces those of some names; so the tool gets the model's
-own input. LangChain also inlines every `$ref`, cuts recursion silently and fails on a property of
-that name; so its schemas come with every definition inlined.
+LangChain replaces arguments of some names, so the tool gets the model's own input. It inlines every
+`$ref`, and cuts recursion silently; so its schemas come with every definition inlined.
 """
 
 from __future__ import annotations
@@ -169,11 +168,7 @@ _MAX_DEPTH = 80  # LangChain walks schemas by recursion, which Python limits
 
 
 def without_references(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an input schema with every definition inlined; it accepts all that the schema does.
-
-    A definition inside itself is cut to its type and a description that names the argument which
-    takes the same; in a schema that has become too long or too deep, to its type.
-    """
+    """Return an input schema with definitions inlined, cut where they recur or grow too large."""
     written: dict[str, Any] = _Writer(schema).write(schema, "")
     return written
 

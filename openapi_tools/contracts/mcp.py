@@ -318,11 +318,7 @@ def _clean(text: str) -> str:
 class PlainAnswers:
     """An ASGI app that answers a POST with JSON where nothing comes before the answer.
 
-    With a handshake the package sends every answer as an event, and its own client takes none of
-    more than 1 MiB. A JSON body has no such bound. `structuredContent` is left out where only this
-    makes the answer small enough.
-
-    Spec: Model Context Protocol 2025-11-25, basic/transports, "Sending Messages to the Server".
+    With a handshake the package sends events, and its own client takes none of more than 1 MiB.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,8 +1,6 @@
 """Events of calls, for subscribers, the log and OpenTelemetry.
 
-The caller of a tool enters `observers.begin(...)` and reports its result to `ended`; the sender
-finds that observation with `current()` and reports each request. All log records are DEBUG: the
-caller has the error in the result already, and Python prints warnings if logging is not set up.
+Log records are DEBUG: the caller has the error already, and Python prints warnings by default.
 """
 
 from __future__ import annotations
@@ -99,11 +97,7 @@ def _log(event: Event) -> None:
 
 @dataclass(slots=True, eq=False)
 class Observation:
-    """Reports one call's events; free when nothing observes it.
-
-    Requests are started and ended in the task that sends them. The next report ends a request that
-    broke. A request after any answer but a redirect counts as a retry.
-    """
+    """Reports one call's events; free when nothing observes it."""
 
     _started: Event | None = None
     _subscribers: Iterable[Callable[[Event], object]] = ()
@@ -221,11 +215,7 @@ current = _current.get  # returns the observation of the call that is under way 
 
 
 class Observers:
-    """The observers of a toolset's calls.
-
-    `address` returns an operation's server address or raises `CallError`, `redact` masks secrets in
-    a text, and the providers of OpenTelemetry replace the process's own.
-    """
+    """The observers of a toolset's calls; `redact` masks secrets in texts."""
 
     def __init__(
         self,
@@ -245,10 +235,7 @@ class Observers:
         self._asked = bool(tracer_provider or meter_provider or any(map(os.getenv, _PROVIDERS)))
 
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
-        """Call a function with every event; the returned function ends that.
-
-        Raises: SettingsError for a coroutine function, or a value that is not callable.
-        """
+        """Call a function with every event, until the returned function is called."""
         is_async = inspect.iscoroutinefunction
         if not callable(function) or is_async(function) or is_async(type(function).__call__):
             reason = "a subscriber is a plain function; give the `put_nowait` of an asyncio.Queue"

@@ -1,10 +1,6 @@
 """Spans and metrics for OpenTelemetry, imported only after its API.
 
-A call is a span `execute_tool`, each request of it a client
-span below that; the histogram measures requests, not calls.
-
-Spec: OpenTelemetry semantic conventions 1.44.0: HTTP spans and metrics, which are stable; span
-`execute_tool` of generative AI and `url.template`, which are in development.
+Spec: semantic conventions 1.44.0: HTTP spans and metrics, `execute_tool`, `url.template`.
 """
 
 from __future__ import annotations
@@ -78,11 +74,7 @@ def find_telemetry(
     tracers: TracerProvider | None = None,
     meters: MeterProvider | None = None,
 ) -> Telemetry | None:
-    """Return the telemetry of the current providers; None if they do nothing.
-
-    A program may set its providers at any time, so each call asks. `known` is the last result;
-    `tracers` and `meters` replace the process's own.
-    """
+    """Return the telemetry of the current providers, which may change; None if they do nothing."""
     tracers = tracers or trace.get_tracer_provider()
     meters = meters or metrics.get_meter_provider()
     if known is not None and known.providers == (tracers, meters):

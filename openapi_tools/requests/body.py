@@ -1,11 +1,6 @@
 """Request bodies, by media type: JSON, text, forms, multipart and files.
 
-A file argument is `{"base64": …}`, `{"text": …}`, `{"handle": …}` with a store of files in the
-settings, or `{"path": …}` with file folders there; each with an optional `filename` and
-`content_type`. A string alone is never a path.
-
-Spec: OpenAPI 3.2.0, sections 4.13 to 4.15; RFC 2046, section 5.1; RFC 7578; WHATWG HTML,
-multipart/form-data encoding algorithm, for the escapes in names.
+Spec: OpenAPI 3.2.0, sections 4.13 to 4.15; RFC 2046, section 5.1; RFC 7578; WHATWG HTML, escapes.
 """
 
 from __future__ import annotations
@@ -70,10 +65,7 @@ class File(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """Encodings and part headers for the members of a body, by name, and settings for files.
-
-    In an unnamed multipart body the names are positions: `"0"`, with `"*"` for every further one.
-    """
+    """Encodings and part headers of a body's members, by name or position, and the settings."""
 
     encodings: Mapping[str, Encoding]
     headers: Mapping[str, tuple[bytes, ...]]
@@ -99,11 +91,7 @@ def write_content(body: RequestBody, value: Any, sources: Sources) -> Content:
 
 
 def form_text(value: Any, sources: Sources) -> str:
-    """Return an object as `application/x-www-form-urlencoded`; a string is one already.
-
-    Without an encoding, primitives are text and objects JSON, arrays one pair per item; null is
-    left out (OpenAPI 3.2.0, sections 4.14.5.1 and 4.15.3).
-    """
+    """Return an object as a form's text (OpenAPI 3.2.0, 4.14.5.1); a string is one already."""
     if not isinstance(value, dict):
         return content_text("application/x-www-form-urlencoded", value)
     found: list[tuple[str, str]] = []
@@ -311,10 +299,7 @@ def _quotable(name: str) -> str:
 
 
 def file_schema(settings: Settings) -> dict[str, Any]:
-    """Return the JSON Schema 2020-12 of a file argument.
-
-    `handle` is offered only with a store of files, `path` only with file roots.
-    """
+    """Return the JSON Schema 2020-12 of a file argument; settings allow handles and paths."""
     has_store = settings.files is not None or settings.download_dir is not None
     bytes_of = "The bytes, base64-encoded" + ("; prefer a handle." if has_store else ".")
     sources = {
@@ -338,10 +323,7 @@ def file_schema(settings: Settings) -> dict[str, Any]:
 
 
 def read_file(value: Any, settings: Settings) -> File:
-    """Return the file of an argument that fits `file_schema`.
-
-    Raises: InputError for one that does not, is not base64, or names no file that may be read.
-    """
+    """Return the file of an argument, or raise InputError; a string alone is never a path."""
     given = value.keys() & {"base64", "text", "path", "handle"} if isinstance(value, dict) else ()
     source = next(iter(given), "")
     if len(given) != 1 or not isinstance(value[source], str):

@@ -1,7 +1,6 @@
 """An operation and its arguments as a request: the only module that builds URLs.
 
-The URL is concatenated, never joined, and compared with the client's own reading of it: neither a
-document nor a model can move a request off its server and base path.
+A URL is concatenated, and compared with the client's own reading: no request leaves its server.
 """
 
 from __future__ import annotations
@@ -72,10 +71,7 @@ class _Places:
 
 
 class RequestPlan:
-    """Builds the requests of one operation; work that is the same for all is done once.
-
-    Raises: CallError where the server or the method is not valid.
-    """
+    """Builds the requests of one operation; CallError for an unusable server or method."""
 
     __slots__ = ("_base", "_netloc", "_operation", "_own", "_path", "_settings", "_templates")
 
@@ -101,12 +97,7 @@ class RequestPlan:
         )
 
     def build(self, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH) -> httpx.Request:
-        """Return the request for validated arguments by name, and what the credentials add.
-
-        Raises:
-            InputError: A value cannot be sent; the pointer names the argument.
-            CallError: This package cannot write such a body, or a credential cannot be sent.
-        """
+        """Return the request for validated arguments; an InputError points at one of them."""
         operation, settings = self._operation, self._settings
         places = _places(operation, arguments, settings)
         target = _path(operation, self._templates[0], places)
@@ -131,14 +122,7 @@ class RequestPlan:
     def follow(
         self, address: str, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH
     ) -> httpx.Request:
-        """Return a GET request for an address that an answer named; only the API's own are asked.
-
-        Headers and cookies are those of the arguments. Credentials in the query replace what the
-        address has in their place.
-
-        Raises:
-            CallError: `denied`: the address leads elsewhere, or its query may change the method.
-        """
+        """Return a GET request for an address of an answer; CallError for none of the API's."""
         try:
             url = inner_url(address, read_url(f"{self._base}/"), self._base)
         except InvalidUrlError as error:
@@ -234,12 +218,7 @@ def with_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
 def build_content(
     body: RequestBody, arguments: Mapping[str, Any], settings: Settings
 ) -> Content | None:
-    """Return the body of a request; None when no argument feeds it and it is not required.
-
-    Raises:
-        InputError: A value cannot be sent; the pointer names the argument and the member in it.
-        CallError: This package cannot write such a value in the body's media type.
-    """
+    """Return the body of a request; None when no argument feeds it and it is not required."""
     if body.choice:
         kind = arguments.get(body.choice)
         body = next((other for other in body.choices if other.media_type == kind), body)

@@ -49,15 +49,12 @@ _COOKIE_VALUE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes values and names for one place of a request, with the delimiters between values.
-
-    The brackets are those between the steps of a deepObject name.
-    """
+    """Writes values and names for one place of a request, with the delimiters between values."""
 
     value: Callable[[str], str]
     name: Callable[[str], str]
     delimiters: Mapping[str, str]
-    brackets: tuple[str, str] = ("%5B", "%5D")
+    brackets: tuple[str, str] = ("%5B", "%5D")  # of the steps of a deepObject name
 
 
 def percent_encode(text: str) -> str:
@@ -106,10 +103,7 @@ def check_cookie_name(name: str) -> None:
 
 
 def check_cookie_value(value: str) -> None:
-    """Raise InputError for a value that would end, add to or break the `Cookie` header.
-
-    Spaces, quotes and commas pass as OpenAPI 3.2.0, Appendix D asks.
-    """
+    """Raise InputError for a value that would break the `Cookie` header; blanks inside may stay."""
     if not _COOKIE_VALUE.fullmatch(value):
         reason = "a cookie takes printable ASCII without ';' and without blanks at its ends"
         raise InputError(f"{reason}; encode the value as the API expects it.")
@@ -159,13 +153,7 @@ FAULTS = (UnicodeEncodeError, RecursionError, ValueError, TypeError)
 
 
 def plain_text(value: Any) -> str:
-    """Return a string, number or boolean as text; an array or object as JSON, as most clients do.
-
-    Spec: OpenAPI 3.2.0, Appendix B; ECMA-262, Number::toString for the exponent of floats.
-
-    Raises:
-        InputError: The value is not a JSON value, for instance NaN.
-    """
+    """Return a primitive as text (OpenAPI 3.2.0, Appendix B); an array or object as JSON."""
     if isinstance(value, str):
         return value
     if type(value) is int and -_INTEGRAL < value < _INTEGRAL:
@@ -184,10 +172,7 @@ def json_text(value: Any, *, ascii_only: bool = False) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return compact JSON in UTF-8 (RFC 8259).
-
-    Raises: InputError for other values, and too deep ones; the pointer names the member.
-    """
+    """Return compact JSON in UTF-8 (RFC 8259); an InputError points at the faulty member."""
     try:
         return _COMPACT.encode(value).encode()
     except FAULTS as error:

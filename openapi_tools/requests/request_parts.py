@@ -1,7 +1,4 @@
-"""The parts of a request beside its arguments: the server's address and credentials; previews.
-
-Spec: OpenAPI 3.2.0, sections 4.5 and 4.6; RFC 3986, section 3.2.
-"""
+"""The parts of a request beside its arguments: the server's address and credentials; previews."""
 
 from __future__ import annotations
 
@@ -55,10 +52,7 @@ _HINT = "give the API's address with Settings(base_url=…)"
 
 
 def server_url(operation: Operation, settings: Settings) -> str:
-    """Return `base_url` or the operation's first server, without a slash at its end.
-
-    Raises: CallError without a plain http(s) address.
-    """
+    """Return `base_url` or the first server without a slash at its end; CallError without one."""
     if settings.base_url is not None:
         return _checked(settings.base_url)
     return url_of(operation.servers, settings)
@@ -145,10 +139,7 @@ def named_origins(settings: Settings) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def origin_of(url: str) -> str:
-    """Return the origin of an absolute http(s) URL, without the scheme's default port.
-
-    It is for instance `"https://api.example.com"`; empty for any other text (RFC 6454, section 4).
-    """
+    """Return the origin of an http(s) URL without its default port (RFC 6454); empty for others."""
     # The whole address has to match: a cut could fall within the host or port.
     match = _URL.fullmatch(_QUERY.split(url, maxsplit=1)[0])
     if match is None or int(match["port"] or 0) > _HIGHEST_PORT:
@@ -202,16 +193,12 @@ _LONGEST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class RequestAuth:
-    """The parts of a request that credentials add; arguments cannot replace them.
-
-    Headers, query and cookies are name and value pairs, unencoded. `httpx_auth` sees the finished
-    request and its answer; `certificate` is a TLS context that presents one.
-    """
+    """The parts of a request that credentials add, unencoded; arguments cannot replace them."""
 
     headers: _Pairs = field(default=(), repr=False)
     query: _Pairs = field(default=(), repr=False)
     cookies: _Pairs = field(default=(), repr=False)
-    httpx_auth: Any = field(default=None, repr=False)
+    httpx_auth: Any = field(default=None, repr=False)  # sees the request and its answer
     certificate: ssl.SSLContext | None = field(default=None, repr=False)
 
     def __bool__(self) -> bool:

@@ -30,10 +30,7 @@ _QUERY_WRITERS = {  # by `allow_reserved` and `printed`
 
 
 def path_text(parameter: Parameter, value: Any) -> str:
-    """Return the value of a path parameter, encoded, with the prefix of its style.
-
-    Spec: OpenAPI 3.2.0, sections 4.8.2 and 4.12.6; RFC 6570, sections 3.2.2, 3.2.5 and 3.2.7.
-    """
+    """Return a path parameter, encoded, with the prefix of its style (OpenAPI 3.2.0, 4.8.2)."""
     if value is None:
         raise InputError("a value is needed; null has no form in a path.")
     is_text = isinstance(value, str)
@@ -58,19 +55,13 @@ def path_text(parameter: Parameter, value: Any) -> str:
 
 
 def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-    """Return the encoded name and value pairs that a query parameter adds; none for undefined.
-
-    Spec: OpenAPI 3.2.0, section 4.12; RFC 6570, sections 2.3 and 3.2.8.
-    """
+    """Return the encoded names and values that a query parameter adds; none for undefined."""
     writer = _QUERY_WRITERS[parameter.allow_reserved, parameter.printed]
     return pairs(parameter, value, writer)
 
 
 def cookie_text(parameter: Parameter, value: Any) -> str:
-    """Return what a cookie parameter adds to the `Cookie` header; empty for an undefined value.
-
-    Spec: OpenAPI 3.2.0, section 4.12.3 and Appendix D; RFC 6265, section 4.1.1.
-    """
+    """Return the part of the `Cookie` header (RFC 6265, 4.1.1); empty for an undefined value."""
     encoding.check_cookie_name(parameter.name)
     if parameter.style == "cookie" or essence(parameter.media_type) == "text/plain":
         found = pairs(parameter, value, encoding.RAW)
@@ -85,10 +76,7 @@ def cookie_text(parameter: Parameter, value: Any) -> str:
 
 
 def header_text(parameter: Parameter, value: Any) -> str | None:
-    """Return the value of a header, neither encoded nor quoted; None for no header.
-
-    Spec: OpenAPI 3.2.0, section 4.12.2.2 and Appendix D; RFC 9110, section 5.5.
-    """
+    """Return a header, neither encoded nor quoted (OpenAPI 3.2.0, 4.12.2.2); None for none."""
     if parameter.media_type and value is not None:
         text = content_text(parameter.media_type, value, ascii_only=True)
     elif _is_undefined(value):

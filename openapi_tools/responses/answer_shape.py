@@ -44,25 +44,17 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Shaper:
-    """Makes answers smaller: first `fields`, a JMESPath, then `drop`, `nulls`, `max_items`.
-
-    `drop` are name patterns of members that are left out at any depth. Without `nulls`, members
-    that are null are left out. If `chooses`, the caller may give `fields`, so that marks may name
-    it.
-    """
+    """Makes answers smaller: first `fields`, a JMESPath, then `drop`, `nulls`, `max_items`."""
 
     fields: str = ""
-    drop: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()  # name patterns of members, at any depth
     nulls: bool = True
     max_items: int = 0
     max_chars: int = 0
-    chooses: bool = False
+    chooses: bool = False  # the caller may give `fields`, so that marks may name it
 
     def apply(self, content: Content, metadata: dict[str, Any], *, cut: str = "") -> str:
-        """Make the value of a content smaller, in place, and return a note about a failure.
-
-        `cut`: why the end of the answer is missing; empty where it is whole.
-        """
+        """Make a content smaller in place, and return a note on a failure; `cut`: why it ends."""
         if not content.is_data:
             asked = bool(self.fields) and content.value is not None
             return "fields chooses parts of JSON, and the answer is not JSON" if asked else ""
@@ -85,10 +77,7 @@ class Shaper:
 
 
 class Shapes:
-    """Makes the answers of one tool smaller; `usual` is the shape of a call without its own.
-
-    Raises: SettingsError where the tool's own shape is wrong.
-    """
+    """Makes the answers of one tool smaller; SettingsError where its own shape is wrong."""
 
     def __init__(self, tool: Any, settings: Settings) -> None:
         self._tool = tool
@@ -97,11 +86,7 @@ class Shapes:
         self.usual = shaper_of(settings, tool.operation.answer)
 
     async def of_call(self, shape: Any, fields: Any, *, is_known: bool = True) -> Shaper:
-        """Return the shaper for the answer of a call; `is_known` if that is the documented one.
-
-        Raises:
-            InputError: The call's shape is wrong, or `fields` does not fit the documented answer.
-        """
+        """Return the shaper for a call, whose answer is the documented one if `is_known`."""
         if not isinstance(shape, AnswerShape | Mapping | None):
             raise InputError(f"answer: give an AnswerShape or a mapping, not {kind_of(shape)}.")
         given = dict(shape.shown() if isinstance(shape, AnswerShape) else shape or {})
@@ -126,10 +111,7 @@ def uncut(shaper: Shaper | None) -> Shaper:
 def shaper_of(
     settings: Settings, own: AnswerShape | None = None, given: Mapping[str, Any] | None = None
 ) -> Shaper:
-    """Return the shaper for the answers of a tool; SettingsError where a member is wrong.
-
-    The members `given` with a call come before the tool's `own`, and these before the settings.
-    """
+    """Return a shaper: the members `given` come before the tool's `own` and the settings."""
     called = None if given is None else _checked(given)
     usual = AnswerShape(settings.drop, settings.nulls, "", settings.max_items)
     shape = over_answer(called, over_answer(own, usual)) or usual
@@ -201,21 +183,14 @@ class _Pruner:
 
 
 def check_fields(expression: str, schema: dict[str, Any] | None = None) -> None:
-    """Check a JMESPath expression for the answers of one operation.
-
-    The schema is that of the documented answer, None if unknown. A SettingsError says that it is
-    not JMESPath, or which name cannot be in the answer, with close names.
-    """
+    """Check a JMESPath for answers, whose schema may be None; a SettingsError has close names."""
     if expression and (tree := parsed(expression)) and schema is not None:
         compare(expression, tree, schema)
 
 
 @lru_cache(maxsize=256)
 def parsed(expression: str) -> Any:
-    """Return the syntax tree of a JMESPath expression ("Grammar" and "Built-in Functions").
-
-    Raises: SettingsError for another text, and one too long, too deep, or with a wrong call.
-    """
+    """Return the syntax tree of a JMESPath expression; SettingsError for other texts."""
     if len(expression) > LONGEST:
         raise _fault(expression, f"has {len(expression)} characters; {LONGEST} are allowed")
     try:
@@ -268,10 +243,7 @@ def _problem(node: dict[str, Any]) -> str:
 
 
 def chosen(expression: str, value: Any) -> Any:
-    """Return the parts of a JSON-native value that an expression chooses, JSON-native too.
-
-    Raises: ValueError, whose message says why they cannot be told.
-    """
+    """Return the parts of a JSON value that an expression chooses; a ValueError says why none."""
     work = _Work()
     try:
         found = _Interpreter(work).visit(parsed(expression), value)

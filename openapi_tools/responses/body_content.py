@@ -89,14 +89,7 @@ class Shape:
 
 
 def read_content(body: Body, shape: Shape) -> Content:
-    """Return the content of a body: native values, text, a list, or bytes as base64 or a file.
-
-    The declared media type decides. Without one, and where a stream holds no event or a multipart
-    body no part, JSON is read as JSON and text as text.
-
-    Raises:
-        CallError: `decode`, when it says that it is JSON and is not.
-    """
+    """Return the content of a body by its media type; CallError for broken JSON."""
     kind = http_rules.essence(body.media_type)
     if not body.data:
         return Content(None)
@@ -215,10 +208,7 @@ def _bytes(body: Body, kind: str, shape: Shape) -> Content:
 
 
 def as_file(keep: Keep, content: Any, disposition: str, kind: str) -> Content:
-    """Keep bytes in a store and return where they are; OSError where they cannot be written.
-
-    Spec: RFC 6266, section 4.3: the server's name for a file is a hint.
-    """
+    """Keep bytes in a store; the server's name is a hint (RFC 6266, 4.3). OSError if it cannot."""
     extended, plain = _EXTENDED.search(disposition), _PLAIN.search(disposition)
     name = (plain[1] or plain[2] or "") if plain else ""
     facts = keep(content, unquote(extended[1]) if extended else name, kind)
@@ -274,13 +264,7 @@ def _part(piece: bytes, shape: Shape) -> Content:
 
 
 def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return server-sent events, each with its `data`, and `event` and `id` where it has them.
-
-    Data that is JSON comes as its value, other data (`[DONE]`) as text. At most `most` events are
-    returned, and notes on the others.
-
-    Spec: WHATWG HTML, section 9.2.6, Interpreting an event stream.
-    """
+    """Return server-sent events (WHATWG HTML, 9.2.6), `most` of them, and notes on the others."""
     text, notes, _ = shown_text.decode_text(content[:_READ])
     text = text.removeprefix("\ufeff")
     if len(content) > _READ:
@@ -321,13 +305,7 @@ def _json_or_text(text: str) -> Any:
 
 
 def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], list[str]]:
-    r"""Return the values of JSON lines, or of a JSON text sequence, whose delimiter is `\x1e`.
-
-    Blank lines are skipped, lines that are not JSON kept as text. At most `most` values are
-    returned, and notes on the others.
-
-    Spec: RFC 7464, section 2.1.
-    """
+    r"""Return the values of JSON lines, or of a JSON text sequence (`\x1e`; RFC 7464, 2.1)."""
     values: list[Any] = []
     notes: list[str] = []
     read = unreadable = 0

@@ -92,17 +92,9 @@ def read_answer(
     after: FollowUp | None = None,
     shaper: Shaper | None = None,
 ) -> ToolResult:
-    """Return an answer as a result.
+    """Return an answer as a result; CallError where no whole value came in time.
 
-    Any 2xx is a success, and 304 to a request with a condition; without content it has no output.
-    The redactor masks secrets before anything is read or cut, `keep` keeps binary content in a
-    store, `after` finds what follows the answer, and `shaper` makes JSON answers of success
-    smaller.
-
-    Spec: RFC 9110, sections 13.1 and 15.
-
-    Raises:
-        CallError: `timeout`: no whole value came in time.
+    Secrets are masked before anything is read or cut; `after` finds what follows the answer.
     """
     if redactor:
         answer = _without_secrets(answer, redactor)
@@ -312,10 +304,7 @@ def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
 
 
 def _kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
-    """Return the headers that a result keeps, by lower-case name, in full length.
-
-    Spec: WHATWG Fetch, section 3.3.5, for `Access-Control-Expose-Headers`.
-    """
+    """Return the headers that a result keeps, by lower-case name (WHATWG Fetch, 3.3.5)."""
     found: dict[str, str] = {}
     others: list[tuple[str, bytes]] = []
     asked = set(declared)
@@ -353,13 +342,7 @@ def _add_header(found: dict[str, str], name: str, raw_value: bytes) -> None:
 
 
 def _header_note(headers: Mapping[str, str], more: str = "") -> str:
-    """Return a line about further pages, totals and the place of a new resource; may be empty.
-
-    It holds words, numbers and ranges only, never a header's sentence. `more` says what follows in
-    place of the headers for that.
-
-    Spec: RFC 8288, section 3, for `Link`; RFC 9110, sections 10.2.2 and 14.4.
-    """
+    """Return words, numbers and ranges of headers; `more` replaces what they say about pages."""
     told: dict[str, list[str]] = {}
     left = _NOTE_ROOM
     for name, value in headers.items():

@@ -38,14 +38,7 @@ _NO_STRICT_JSON = "the answer is not strict JSON; it was read as far as its mean
 
 
 def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tuple[Any, list[str]]:
-    """Return the value of JSON text, without control characters in its strings, and notes.
-
-    The last of duplicate names counts. Common faults (NaN, control characters in strings, half
-    surrogate pairs, another encoding) are read with a note; NaN and the infinities become strings.
-    Of a text with more `values` only the beginning is read, with the note `PARTLY`: as objects they
-    would take up to a hundred times its memory. Raises ValueError for other texts, and below 200
-    levels (RFC 8259).
-    """
+    """Return the value of JSON text, the first `values` of more, and notes on its faults."""
     if len(content) > values and sum(map(content.count, (b",", b"[", b"{"))) > values:
         start = content[:_HEAD].lstrip(_BLANK)[:1]
         if content[-_HEAD:].rstrip(_BLANK)[-1:] != _ENDS.get(start):
@@ -156,10 +149,7 @@ _LINE = 500
 
 
 def message_of(answer: Answer, body: Any, fields: dict[str, str]) -> str:
-    """Return the message of an error: its status, the words of its body, and arguments at fault.
-
-    Arguments that the words name themselves are not named again.
-    """
+    """Return an error's message: status, its body's words, and arguments that those do not name."""
     phrase = ""
     with suppress(ValueError):
         phrase = f" {HTTPStatus(answer.status).phrase}"
@@ -173,14 +163,7 @@ def message_of(answer: Answer, body: Any, fields: dict[str, str]) -> str:
 
 
 def words_of(body: Any, room: int) -> str:
-    """Return the message of an error's body: sentences, then a line for each single fault.
-
-    Problem details, and the shapes that most APIs share: `message`, `error` as text or object,
-    `errors` as list or as lists by field, FastAPI's `detail` with `loc` and `msg`, OAuth's
-    `error_description`. Other members, and bodies without words, follow as JSON.
-
-    Spec: RFC 9457, section 3; RFC 6749, section 5.2.
-    """
+    """Return the message of an error's body, of problem details (RFC 9457) or common shapes."""
     if body is None or isinstance(body, str):
         text = (body or "").strip()
     else:
@@ -272,10 +255,7 @@ def _place(value: Any) -> str:
 
 
 def at_fault(body: Any, operation: Operation) -> dict[str, str]:
-    """Return the arguments that an error's body names: a JSON Pointer for each name of the API.
-
-    Names in quotes count where no member of the body names a field.
-    """
+    """Return the arguments that an error's body names: a JSON Pointer for each name of the API."""
     fed = [body for body in (operation.body,) if body is not None]
     fed += [choice for body in fed for choice in body.choices]
     members = [(part.name, part.argument) for body in fed for part in body.properties]

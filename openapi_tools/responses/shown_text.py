@@ -48,10 +48,7 @@ class Text(NamedTuple):
 
 
 def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -> Text:
-    """Return bytes as text of at most `most` characters; `charset` is UTF-8 where not honoured.
-
-    Spec: RFC 9110, section 8.3.2; WHATWG Encoding, section 6 for byte order marks.
-    """
+    """Return bytes as text of at most `most` characters; UTF-8 for a charset not honoured."""
     codec = _codec(content, charset)
     notes = []
     if not codec and charset and not content.isascii():
@@ -134,10 +131,7 @@ def has_markup(text: str) -> bool:
 
 
 def page_text(page: str) -> str:
-    """Return the text of an HTML page with a label: `"[HTML page "Not found"] Try …"`.
-
-    Scripts, styles and comments are left out; broken markup may end the text.
-    """
+    """Return the text of an HTML page, without scripts, after a label with its title."""
     page = page[:LOOKED_AT]
     found = re.search(r"<title[^>]{0,200}>([^<]{0,300})", page, re.IGNORECASE)
     title = " ".join(_plain(found[1]).split()) if found else ""
@@ -198,11 +192,7 @@ def encode(value: Any) -> str:
 
 
 def shorten(value: Any, room: int) -> Any:
-    """Return a value whose JSON text takes at most `room` characters, 40 or more.
-
-    Arrays keep their head, objects all members as long as possible with the longest ones cut, text
-    its head up to the end of a word. A mark counts the omissions.
-    """
+    """Return a value cut to `room` characters of JSON, 40 or more; marks count the rest."""
     cutter = _Cutter()
     return value if cutter.size(value, room) <= room else cutter.cut(value, room)
 
@@ -319,10 +309,7 @@ def marked(value: Any, words: str) -> Any:
 def advice(
     paging: Paging | None, limits: tuple[int, int] | None, shaper: Shaper | None, *, left_out: int
 ) -> str:
-    """Return how a model may get the rest of an answer, in about 200 characters.
-
-    `limits` are the characters of a cut answer and the usual ones; `left_out` are items.
-    """
+    """Return how a model may get the rest; `limits` are those of a cut answer, and the usual."""
     ways = [f"{paging.size:.40} asks for fewer items"] if paging and paging.size else []
     ways += [f"{paging.argument:.40} for the next ones"] if paging and paging.argument else []
     told = [", ".join(ways), "fields chooses parts" if shaper and shaper.chooses else ""]
@@ -336,10 +323,7 @@ def advice(
 
 
 def cut_text(text: str, room: int, whole: int = 0) -> str:
-    """Return the head of a text, up to the end of a word, and the length of the whole.
-
-    `room` counts the characters of the result as JSON, quotes included.
-    """
+    """Return the head of a text in `room` characters of JSON, and the length of the whole."""
     marker = f"{_ELLIPSIS} [{whole or len(text)} characters in all]"
     left = room - 2 - len(marker)
     if left < len(marker):

@@ -37,11 +37,7 @@ ENCODINGS = {
 
 
 def counter() -> tuple[str, Count]:
-    """Return the name of a way to count tokens, and the function.
-
-    It is tiktoken where that is installed and its cache has an encoding, else an estimate: 4.45
-    bytes of JSON in UTF-8 make a token. The network is never used.
-    """
+    """Return the name of a way to count tokens, and the function: tiktoken's or an estimate."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     kept = Path(tempfile.gettempdir(), "data-gym-cache") if folder is None else Path(folder)
     for name, (file, digest) in ENCODINGS.items():
@@ -73,11 +69,7 @@ def summed(pairs: Iterable[tuple[int, int]]) -> dict[str, int]:
 
 
 def exceeds(tools: Sequence[Any], most: int = MOST_TOKENS) -> bool:
-    """Tell whether the definitions that MCP clients get take more tokens, by the estimate.
-
-    It looks at no more tools than it has to, and at their shortened definitions only where the
-    whole ones take more.
-    """
+    """Tell whether the definitions that MCP clients get take more tokens, by the estimate."""
     room = most * _BYTES_OF_TOKEN
     if len(tools) * _LEAST > room:
         return True

@@ -27,11 +27,7 @@ def check(profile: str) -> None:
 
 
 def deferred(profile: str, found: list[Definition], tools: Iterable[Any]) -> list[Definition]:
-    """Return definitions with the provider's search in front, each marked as deferred.
-
-    Anthropic's are one list. OpenAI's are functions of its Responses API in namespaces, one for
-    each tag; a tool without a tag is in `other`.
-    """
+    """Return definitions with the provider's search in front; OpenAI's in a namespace by tag."""
     if profile == "anthropic":
         return [dict(_ANTHROPIC), *({**each, "defer_loading": True} for each in found)]
     tags = {tool.name: next(iter(tool.tags), "other") for tool in tools}

@@ -18,11 +18,7 @@ _RANK = 60  # how little the first ranks differ; the usual value of reciprocal r
 
 
 def embedded(embed: Callable[[list[str]], Any], texts: Sequence[str]) -> list[array[float]]:
-    """Return the vectors of texts, each of length 1.
-
-    Raises:
-        SettingsError: The function fails, or does not return a vector of numbers for each text.
-    """
+    """Return the vectors of texts, each of length 1; SettingsError where the function fails."""
     made: list[array[float]] = []
     for start in range(0, len(texts), _BATCH):
         batch = list(texts[start : start + _BATCH])
@@ -57,11 +53,7 @@ def _unit(vector: array[float]) -> array[float]:
 
 
 def nearest(query: array[float], vectors: Iterable[array[float]]) -> list[float]:
-    """Return how near each vector is to that of a query, from -1 to 1.
-
-    Raises:
-        SettingsError: They differ in length.
-    """
+    """Return how near each vector is to a query's, from -1 to 1; SettingsError by length."""
     listed = list(vectors)
     if any(len(vector) != len(query) for vector in listed):
         raise SettingsError("embed: the vectors of queries and tools differ in length.")
@@ -69,10 +61,7 @@ def nearest(query: array[float], vectors: Iterable[array[float]]) -> list[float]
 
 
 def fused(rankings: Iterable[Iterable[int]]) -> Mapping[int, float]:
-    """Return one score for each place in several rankings, by reciprocal rank fusion.
-
-    Spec: Cormack, Clarke and Buettcher, Reciprocal Rank Fusion (SIGIR 2009).
-    """
+    """Return a score for each place in rankings, by reciprocal rank fusion (SIGIR 2009)."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, place in enumerate(ranking, start=1):

@@ -49,13 +49,7 @@ class Hit:
 
 
 class Part:
-    """The index over the tools of one document, the graph of their producers, their vectors.
-
-    Args:
-        tools: Of the document.
-        kept: The place where index and graph are kept; None for none. Tools of a user's own, which
-            may change, are not kept.
-    """
+    """The index over one document's tools, the graph of their producers, and their vectors."""
 
     def __init__(self, tools: Iterable[Any], kept: Any) -> None:
         self.tools = list(tools)
@@ -120,13 +114,7 @@ class Part:
 
 
 class Finder:
-    """Searches the tools of a toolset, which are those of one part or of several.
-
-    Args:
-        tools: Of the toolset.
-        parts: Each with the places that its tools have among these; -1 for a tool that is not.
-        settings: Of the toolset's documents.
-    """
+    """Searches tools; each part has the places of its tools among them, -1 for a hidden one."""
 
     def __init__(
         self,
@@ -239,14 +227,7 @@ class Finder:
 
 
 def finder_of(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Finder]) -> Finder:
-    """Return the finder of a toolset.
-
-    Args:
-        tools: The toolset.
-        kept: The place where its document's index is kept; None for none.
-        whole: The finder of the toolset that these are selected from, if any.
-        finders: Those of the toolsets of a union; its tools in order may have new names.
-    """
+    """Return the finder of a document's tools, of a selection of `whole`, or of a union."""
     if whole is not None:
         return whole.only(tools)
     if not finders:

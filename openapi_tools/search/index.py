@@ -1,12 +1,8 @@
 """The index over tools: which terms are in which tools, and how much they count there.
 
-A tool is a document of nine fields. A term's weight in it is BM25F's: its frequency in each field,
-over the field's length, summed by the weights of fields, and saturated. A query adds how rare a
-term is (`idf`) over all indexes that are searched together, so indexes of several documents need
-not be merged.
+Weights are BM25F's over nine fields; `idf` is counted over all indexes that are searched together.
 
-Spec: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009), 3.3
-and 3.6.
+Spec: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), 3.3 and 3.6.
 """
 
 from __future__ import annotations
@@ -113,11 +109,7 @@ class Index:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Index:
-        """Return an index from its bytes.
-
-        Raises:
-            ValueError: They are not the bytes of an index.
-        """
+        """Return an index from its bytes; ValueError for others."""
         head, _, body = data.partition(b"\n")
         order, size, *lengths = json.loads(head)
         starts = pairwise(accumulate(lengths, initial=0))
@@ -139,10 +131,7 @@ class Index:
 
 
 def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int, float]]:
-    """Return the scores of the tools that have one of the terms, by index and tool.
-
-    How rare a term is, is counted over all indexes.
-    """
+    """Return the scores of tools with one of the terms; how rare it is, counts over all indexes."""
     total = sum(index.size for index in indexes)
     found: dict[int, dict[int, float]] = {}
     for term in terms:

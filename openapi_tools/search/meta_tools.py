@@ -41,28 +41,17 @@ _TEXT = {"type": "string", "description": "JSON object"}
 
 @dataclass(frozen=True, slots=True)
 class MetaTool:
-    """A tool that is a function: what a model sees of it, and the function.
-
-    Attributes:
-        run: Called with the `ToolCall` and the context; returns a `ToolResult`, or raises an
-            exception of `openapi_tools.errors`.
-        read_only: Whether no call of it changes anything.
-        reached: Returns the tool that a call with these arguments runs, and its arguments; None
-            for no other tool.
-        repaired: Returns arguments that do not fit in another form.
-        portable: The input for providers whose schemas have no open objects; `repaired` reads it.
-        close: Ends what runs, when the toolset is closed.
-    """
+    """A tool that is a function: what a model sees of it, and the function."""
 
     name: str
     description: str
     input_schema: dict[str, Any]
-    run: Callable[[Any, Any], Awaitable[Any]]
+    run: Callable[[Any, Any], Awaitable[Any]]  # of the `ToolCall` and the context
     read_only: bool = True
-    reached: Callable[[Mapping[str, Any]], Any] | None = None
+    reached: Callable[[Mapping[str, Any]], Any] | None = None  # the tool that a call runs
     repaired: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    portable: dict[str, Any] | None = None
-    close: Callable[[], Awaitable[None]] | None = None
+    portable: dict[str, Any] | None = None  # the input for providers without open objects
+    close: Callable[[], Awaitable[None]] | None = None  # when the toolset is closed
 
 
 def meta_tools(toolset: Any) -> list[MetaTool]:
@@ -168,11 +157,7 @@ def _fitted(items: Any, fields: str, settings: Any) -> Any:
 
 
 def _nested(given: dict[str, Any]) -> dict[str, Any]:
-    """Return a call with `arguments` read from JSON, and with those given beside them inside.
-
-    Raises:
-        InputError: An argument is given twice.
-    """
+    """Return a call with `arguments` read from JSON, and with those given beside them inside."""
     own = given.get("arguments")
     if isinstance(own, str):
         try:

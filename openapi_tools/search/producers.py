@@ -85,22 +85,14 @@ class _Object(NamedTuple):
 
 
 class Producers:
-    """The graph of the tools of one document that yield what others require.
-
-    Args:
-        tools: Of the document; they are looked at when they are needed.
-        data: Of `data()` for the same tools, which makes the graph known at once.
-    """
+    """The graph of the tools that yield what others require, known at once from its `data`."""
 
     def __init__(self, tools: Iterable[Any], data: Sequence[Mapping[str, list[int]]] = ()) -> None:
         self._tools = list(tools)
         self._found = dict(enumerate(data))
 
     def places(self, place: int) -> Mapping[str, list[int]]:
-        """Return the places of the tools that yield what the tool at a place requires.
-
-        They are by argument, the best first, more of them than are shown: some may be hidden.
-        """
+        """Return the places of a tool's producers by argument, the best first; some are spare."""
         if place not in self._found:
             self._found[place] = self._graph.of(place)
         return self._found[place]
@@ -261,13 +253,7 @@ class _Graph:
 def parts(
     node: Any, root: Mapping[str, Any], keys: Sequence[str] = ("allOf", "anyOf", "oneOf")
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the schemas that a schema combines, 32 at most, each with the name of its component.
-
-    Args:
-        node: The schema; its references are followed.
-        root: The schema with the `$defs`.
-        keys: Keywords whose schemas count.
-    """
+    """Yield the schemas that a schema combines by `keys`, 32 at most, with their components."""
     waiting: list[tuple[str, Any]] = [("", node)]
     seen: set[int] = set()
     for name, part in waiting:  # grows while it is walked
@@ -287,10 +273,7 @@ def parts(
 
 @lru_cache(maxsize=20_000)
 def words(name: str) -> tuple[str, ...]:
-    """Return the words of a name in lower case and in the singular; `idCard` ends with `id`.
-
-    Stems would not do: they are the same for `organ` and `organization`.
-    """
+    """Return the words of a name in lower case and in the singular; `idCard` ends with `id`."""
     first, *others = map(_singular, snake_case(name[:200]).split("_"))
     return (*others, first) if first == "id" else (first, *others)
 

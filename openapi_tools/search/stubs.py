@@ -53,11 +53,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s")
 
 
 def stubs(hits: Iterable[Hit], *, python: bool = False) -> str:
-    """Return the stubs of a search's hits, each with lines on what it needs first.
-
-    Such a line is not repeated as long as it holds. More hits have shorter stubs: eight of them
-    take some 500 tokens. `python` is as for `stub`.
-    """
+    """Return the stubs of hits, each with lines on its needs; more hits have shorter ones."""
     listed = list(hits)
     room = min(_ROOM, _ANSWERED // max(1, len(listed)))
     lines: list[str] = []
@@ -75,27 +71,13 @@ def stubs(hits: Iterable[Hit], *, python: bool = False) -> str:
 
 
 def stub(tool: Any, needs: Needs | None = None, *, python: bool = False) -> str:
-    """Return a tool as a typed signature with its answer's shape and words, and what it needs.
-
-    For instance, with optional arguments after `*`:
-
-        issues_create(owner: str, title: str|int, *, body: str, …+5) -> issue{id, …}  # Create one
-          # owner: from search_repos
-
-    Args:
-        tool: The tool.
-        needs: Its producers, as of `Toolset.producers`.
-        python: Whether names are those of `python_name`, for programs.
-    """
+    """Return a tool as a signature with its answer and words, and a line for each need."""
     line = _line(tool, _ROOM, _named(python))
     return "\n".join([line, *_below(_needs(needs or {}, _named(python)))])
 
 
 def describe(tool: Any, needs: Needs | None = None) -> str:
-    """Return a tool with its description, every argument, needs, its answer, and a call of it.
-
-    It has at most some 4,000 characters, and says what it leaves out.
-    """
+    """Return a tool with every argument, needs, answer, and an example: some 4,000 characters."""
     schema, answer = tool.input_schema, tool.answer_schema
     place = _one_line(f"{tool.method} {tool.path}", 4 * _NAME)
     lines = [f"{tool.name}: {place}"]

@@ -1,9 +1,4 @@
-"""Split texts, names and paths into terms: words in lower case, without their endings.
-
-`listPullRequests`, `list_pull_requests` and `/pull-requests/{id}` share the terms `pull` and
-`request`. Stop words are left out. Text without spaces (Chinese, Japanese) becomes pairs of
-characters.
-"""
+"""Split texts, names and paths into terms: stems in lower case; pairs of Chinese and Japanese."""
 
 from __future__ import annotations
 

@@ -54,21 +54,18 @@ _NOT_FOUND = 404
 
 @dataclass(slots=True, eq=False)
 class PreparedCall:
-    """One call with its credentials; `key` is its idempotency key, empty for none.
-
-    A `whole` answer, for a program or of a page, has all items, however long it is.
-    """
+    """One call with its credentials."""
 
     arguments: dict[str, Any]
     credentials: Credentials
     redactor: Redactor
-    key: str = ""
+    key: str = ""  # for idempotency
     shaper: Shaper | None = None
     grant: Grant = NOTHING
     request: httpx.Request | None = None
     own: PerCall = PLAIN
     wait: float | None = None
-    whole: bool = False
+    whole: bool = False  # the answer has all items, for a program or of a page
     after: Any = None
 
 
@@ -112,13 +109,7 @@ class Execution:
         call_id: str = "",
         own: PerCall = PLAIN,
     ) -> ToolResult:
-        """Send the request and return the API's result.
-
-        Raises:
-            CallError: The API gave no usable answer.
-            InputError: A value cannot be sent.
-            CredentialsError: Credentials of the context do not fit the document.
-        """
+        """Send the request and return the API's result, or raise an OpenAPIToolsError."""
         session, settings = self._session, self._session.settings
         redactor = session.redactor.for_call()
         try:

@@ -89,11 +89,7 @@ class Following:
         ask: Callable[..., Awaitable[tuple[ToolResult, Any]]],
         wait: float,
     ) -> ToolResult:
-        """Wait for the end of long work, as long as the call may; else say how to go on.
-
-        `known` are the result of the answer with which it began, and its reader. `ask` sends a
-        request to an address; it returns its result and reader, None for no answer.
-        """
+        """Wait for the end of long work, as long as the call may; else say how to go on."""
         result, reader = await _to_end(known, ask, wait)
         if reader.work.state == shaping.long_work.FAILED:
             words = words_of(reader.reason, _WORDS)

@@ -119,11 +119,7 @@ class FunctionTool(OperationTool):
         return arguments if self._made.repaired is None else self._made.repaired(arguments)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
-        """Return the request of the tool that a call runs.
-
-        Raises:
-            InputError, CallError: The arguments do not fit, or the function sends no request.
-        """
+        """Return the request of the tool that a call runs; CallError where it runs none."""
         tool, given = self.reached(self.check(arguments))
         if tool is self:
             raise CallError("protocol", f"{self.name} sends no request by itself.")

@@ -1,11 +1,4 @@
-"""Hooks of a call: guardrails before and after it, and functions for failures.
-
-An input guardrail gets the call and its context. None and True pass the call; a `ToolCall` or a
-mapping replaces its arguments, which are checked again; a `ToolResult` answers it; False and
-exceptions refuse it (`denied`). An output guardrail gets the result and the context and may return
-a replacement; an exception withholds the result. A function for failures gets the exception (a
-`CallError` for an error answer) and the context, and may return a result. All may be async.
-"""
+"""Hooks of a call: guardrails before and after it, and functions for failures."""
 
 from __future__ import annotations
 
@@ -48,14 +41,7 @@ class Guards:
     async def admit(
         self, call: ToolCall, context: Any, check: Callable[[dict[str, Any]], dict[str, Any]]
     ) -> ToolCall | ToolResult:
-        """Return the call to make, or an answer in place of it; `check` fits changed arguments.
-
-        Approval comes last, so that the approved call is the one sent.
-
-        Raises:
-            CallError: A guardrail refuses.
-            InputError: A guardrail's arguments do not fit.
-        """
+        """Return the call to make, or an answer in place of it; approval comes last."""
         for guard in sorted(self.inputs, key=lambda guard: isinstance(guard, Approval)):
             shown = call.model_copy(deep=True)
             verdict = await asked(guard, shown, context)
@@ -180,10 +166,7 @@ def usable(result: ToolResult, name: str) -> ToolResult:
 
 
 def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any:
-    """Return a context that approves a call with the arguments that a person was shown.
-
-    After a guardrail has changed them, the original context is asked.
-    """
+    """Return a context that approves the shown arguments; others are asked of the original."""
 
     def approve(call: ToolCall) -> Any:
         ask = member_of(context, "approve")
@@ -194,11 +177,7 @@ def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any
 
 
 def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
-    """Return the question to a person about a call, with about `room` characters for values.
-
-    Every argument is named, and long ones are cut, so that none hides another. All is ASCII: no
-    character of a model or a document can rewrite a terminal or a dialog.
-    """
+    """Return the question about a call: every argument, long ones cut, all of it in ASCII."""
     each = max(room // max(len(call.arguments), 1), 40)
     operation = json.dumps(f"{tool.method} {tool.path}")[1:-1]
     lines = [f"Call {tool.name} ({operation})?"]

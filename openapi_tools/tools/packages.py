@@ -1,11 +1,7 @@
 """Load generated packages, and mount toolsets into coordinators.
 
-A generated package holds data only, so fixes here reach all. Its `index` module (the module itself
-where there is only one) holds `INDEX`, which says for each tool in which module its class is
-(`"tools_pets"`, with `":Class"` where the tool's name does not tell that of its class),
-`SECURITY_SCHEMES`, `SKIPPED`, `COUNTS` and `SETTINGS`.
-
-A coordinator is any object that has `mount("tools", tool, name=…)`.
+A package holds data only. Its `INDEX` says for each tool the module of its class, `"tools_pets"`,
+with `":Class"` where the tool's name does not tell that.
 """
 
 from __future__ import annotations
@@ -262,14 +258,7 @@ async def _unmount(coordinator: Any, name: str) -> None:
 
 
 def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Turn a mount plan's configuration into options of `load_tools`.
-
-    `${NAME}` in `base_url` is read from the environment here, in a credential when it is taken.
-
-    Raises:
-        SettingsError: An unknown key, a value of the wrong kind, or a variable for `base_url` that
-            is not set.
-    """
+    """Turn a mount plan's configuration into options of `load_tools`; reads `${NAME}`."""
     parts = members_of(config, _KEYS, "configuration")
     members = members_of(parts.get("settings"), None, "settings")
     if parts.get(_BASE_URL) is not None:
@@ -299,11 +288,7 @@ def _settings(members: dict[str, Any], written: str) -> Settings:
 
 
 def check_selected(toolset: Toolset, select: Select | None) -> Toolset:
-    """Return a toolset.
-
-    Raises:
-        SettingsError: A selection leaves no tool, for instance by a slip in a name.
-    """
+    """Return a toolset; SettingsError where a selection leaves no tool."""
     if select is not None and not len(toolset):
         raise SettingsError(
             "select: no tool of the document has all of these; nothing is selected."

@@ -30,38 +30,28 @@ _USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-age
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The origin of a document.
-
-    The first of its `servers` gets credentials by default. `origin` is that of the URL that it was
-    fetched from, from a `public` address perhaps; empty for files and values.
-    """
+    """The origin of a document; the first of its servers gets credentials by default."""
 
     servers: tuple[Server, ...] = ()
-    public: bool = False
-    origin: str = ""
+    public: bool = False  # it was fetched from a public address
+    origin: str = ""  # of its URL; empty for files and values
 
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """The state that the calls of one toolset share: settings, credentials, connections.
-
-    `client_brings`: the user's client sends credentials itself. `check_answer` compares an answer
-    with the document. `is_placed`: the server has answered with another status than 404. `mounts`
-    are coordinators that hold its tools; the last one closes it. `toolset` returns the one that was
-    made last, while it lives; `unions` return those that it is part of.
-    """
+    """The state that the calls of one toolset share: settings, credentials, connections."""
 
     settings: Settings
     credentials: Credentials
     redactor: Redactor
     provenance: Provenance
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None
-    client_brings: bool = False
+    client_brings: bool = False  # the user's client sends credentials itself
     check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
-    is_placed: bool = False
-    mounts: int = 0
-    toolset: Callable[[], Toolset | None] | None = None
-    unions: tuple[Callable[[], Toolset | None], ...] = ()
+    is_placed: bool = False  # the server has answered with another status than 404
+    mounts: int = 0  # coordinators that hold its tools; the last one closes it
+    toolset: Callable[[], Toolset | None] | None = None  # the one that was made last
+    unions: tuple[Callable[[], Toolset | None], ...] = ()  # those that it is part of
     _observers: Observers | None = None
     _origins: frozenset[str] | None = None
     _sender: Sender | None = None
@@ -91,10 +81,7 @@ class Session:
         return self.bounds(Operation("GET", "/", servers=self.provenance.servers))
 
     def bounds(self, operation: Operation) -> OriginPolicy:
-        """Return where an operation is called, and where credentials may go.
-
-        Raises: CallError where the operation has no usable server.
-        """
+        """Return where an operation is called, and where credentials may go; CallError."""
         return OriginPolicy(
             server_url(operation, self.settings),
             self.origins,
@@ -150,13 +137,7 @@ def open_session(
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     provenance: Provenance | None = None,
 ) -> Session:
-    """Return a session; it connects when a tool is called.
-
-    Raises:
-        CredentialsError: A scheme that the document does not have, or a wrong kind of value.
-        SettingsError: Settings or a client of another type.
-        MissingExtraError: The settings ask for `transport="fast"`, and httptools is not installed.
-    """
+    """Return a session, which connects when a tool is called; errors are as of `load_tools`."""
     settings, redactor = settings_of(settings), Redactor()
     given, own = credentials_of(credentials), schemes or {}
     known = Credentials(given, own, redactor=redactor, ca_file=settings.ca_file)

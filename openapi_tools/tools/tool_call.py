@@ -45,16 +45,7 @@ class ToolCall(BaseModel):
 
 
 def read_call(given: object) -> ToolCall:
-    """Return the call in an object or a mapping.
-
-    Args:
-        given: A tool call as Amplifier, OpenAI (chat and responses), Anthropic, Gemini, MCP,
-            LangChain, Pydantic-AI, LlamaIndex or the Agent Framework have it. Arguments may be a
-            mapping, or JSON text of an object; missing ones count as none.
-
-    Raises:
-        InputError: It is not a tool call; the message names the missing part.
-    """
+    """Return the call in an object or mapping of any coordinator; InputError for others."""
     if isinstance(given, ToolCall):
         return given
     inner = _inner(given)
@@ -143,29 +134,21 @@ class Context:
 
 @dataclass(slots=True, eq=False)
 class PerCall:
-    """Options of one call beside its arguments and its context.
-
-    The `address`, of a page or of long work, is asked in place of the operation's own. A page is
-    `linked` if the one before it named its address. `after` is set by the call.
-    """
+    """Options of one call beside its arguments and its context."""
 
     wait: float | None = None
-    address: str = ""
+    address: str = ""  # of a page or of long work, in place of the operation's own
     is_page: bool = False
-    linked: bool = False
+    linked: bool = False  # the page before it named its address
     is_poll: bool = False
-    after: Any = None
+    after: Any = None  # set by the call
 
 
 PLAIN = PerCall()  # the options of a call with arguments and context only
 
 
 async def context_for(source: Any, *facts: Any) -> Any:
-    """Return the context of a call in a coordinator, whose own context `facts` may hold.
-
-    The source is a context for all calls, a function of the facts that returns one and may be
-    async, or None for a `Context` whose `state` is the first fact.
-    """
+    """Return a call's context: `source`, its result for the facts, or the first as `state`."""
     if source is None:
         return Context(state=facts[0]) if facts else None
     given = source(*facts) if callable(source) else source

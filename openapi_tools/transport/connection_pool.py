@@ -41,15 +41,7 @@ _Place = tuple[str, str, int, ssl.SSLContext | None]
 
 
 class ConnectionPool(httpx.AsyncBaseTransport):
-    """The connections of one event loop to all servers.
-
-    Requests with a client certificate have connections of their own. Nothing of the environment is
-    used unless `trust_env` is set; then proxies are, as `urllib.request` finds them.
-
-    Raises:
-        CallError: A file of certificate authorities cannot be read.
-        MissingExtraError: As `uses_httptools`.
-    """
+    """The connections of one event loop to all servers; client certificates have their own."""
 
     def __init__(self, settings: Settings, policy: NetworkPolicy) -> None:
         self._settings = settings
@@ -61,10 +53,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         self._idle: dict[Stream, float] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request, and return the answer as soon as its head has arrived.
-
-        Timeouts of the request are ignored: the deadline of a call covers all of it.
-        """
+        """Send a request, and return the answer as soon as its head has arrived."""
         proxy = proxy_of(request.url) if self._settings.trust_env else None
         if proxy is not None or _is_doubled():
             return await self._sent_by_httpx(request, proxy)

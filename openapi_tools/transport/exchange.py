@@ -90,17 +90,15 @@ class SendOptions:
 
 
 class Exchange:
-    """One attempt at a request, the last one after redirects, and its answer as far as it has come.
-
-    `error` is the reason without a usable answer. It has `begun` with its turn; `unsent`: it failed
-    before anything of it left; `stale`: a kept connection was closed before an answer began.
-    """
+    """One attempt at a request, after redirects the last, and its answer as far as it came."""
 
     def __init__(self, request: httpx.Request, settings: Settings, options: SendOptions) -> None:
         self.request = request
         self.response: httpx.Response | None = None
         self.error: CallError | None = None
-        self.begun = self.unsent = self.stale = False
+        self.begun = False  # it has its turn
+        self.unsent = False  # it failed before anything of it left
+        self.stale = False  # a kept connection was closed before an answer began
         self._settings = settings
         self._options = options
         self._timeout = options.timeout or settings.timeout
@@ -116,10 +114,7 @@ class Exchange:
         return 0 if self.response is None else self.response.status_code
 
     async def run(self, client: httpx.AsyncClient) -> None:
-        """Send the request, follow redirects, and receive the answer or note the error.
-
-        Spec: RFC 9110, section 15.4 for redirects; only those of GET and HEAD are followed.
-        """
+        """Send the request, follow redirects, and receive the answer or note the error."""
         self.begun = True
         self.request.extensions.pop(REUSED, None)
         try:
@@ -277,10 +272,7 @@ class Exchange:
 
 
 class Digest(httpx.DigestAuth):
-    """Answers a digest challenge; one that cannot be answered leaves the 401.
-
-    Spec: RFC 7616.
-    """
+    """Answers a digest challenge (RFC 7616); one that cannot be answered leaves the 401."""
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Do as httpx, without its errors for challenges that it cannot read."""

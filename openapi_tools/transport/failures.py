@@ -1,10 +1,4 @@
-"""Failures of a call: as errors for a model, and which calls are tried again, and when.
-
-Of a request only the method and the path without query enter a message; of an exception only the
-operating system's own words.
-
-Spec: RFC 9110, sections 9.2.2 (idempotent methods) and 10.2.3 (Retry-After).
-"""
+"""Failures of a call: as errors for a model, without secrets, and which calls are tried again."""
 
 from __future__ import annotations
 
@@ -155,11 +149,7 @@ async def retried(
     repeatable: bool,
     spend: Callable[[float], bool],
 ) -> Exchange:
-    """Try a call again while that may help, and return the last attempt.
-
-    `repeatable`: a second call does nothing twice. `spend` tells whether there are time and budget
-    for another attempt after a wait in seconds.
-    """
+    """Try a call again while that may help and `spend(wait)` allows it; return the last attempt."""
     jitter = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
 
     def allows(state: RetryCallState) -> bool:
@@ -216,10 +206,7 @@ def _asked(exchange: Exchange) -> float | None:
 
 
 def retry_after(headers: httpx.Headers, *, now: float | None = None) -> float | None:
-    """Return the seconds that the server asks us to wait, at most a day; None where unreadable.
-
-    Spec: RFC 9110, section 10.2.3.
-    """
+    """Return the seconds that a server asks to wait, at most a day (RFC 9110, 10.2.3), or None."""
     text = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(text):
         return min(float(text), _LONGEST_ASKED)

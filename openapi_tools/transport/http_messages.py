@@ -1,10 +1,7 @@
-"""HTTP/1.1 messages as bytes, and the content codings of bodies undone in bounded steps.
+"""HTTP/1.1 messages as bytes (RFC 9112), and the content codings of bodies undone in bounded steps.
 
-h11 writes requests. httptools, whose parser (llhttp) is written in C, reads the heads of answers
-that are not chunked; h11 reads all others and every head that httptools refuses, so that the same
-answers are accepted with and without it.
-
-Spec: RFC 9112; RFC 9110, section 8.4, and RFC 1950, 1951 and 1952 for content codings.
+httptools (llhttp) reads the heads of answers that are not chunked; h11 writes requests, reads all
+other answers, and every head that httptools refuses: both ways accept the same answers.
 """
 
 from __future__ import annotations
@@ -48,13 +45,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class WireExchange:
-    """One request and the answer to it, as bytes; `fast` reads heads with httptools.
-
-    The status is 0 until the head of the final answer has arrived.
-
-    Raises:
-        LocalProtocolError: Of httpx, also from `at_once` and `pieces`: the request breaks HTTP.
-    """
+    """One request and its answer as bytes; LocalProtocolError of httpx where it breaks HTTP."""
 
     def __init__(self, request: httpx.Request, *, fast: bool) -> None:
         self._request = request
@@ -64,7 +55,7 @@ class WireExchange:
         self._length: int | None = None
         self._left: int | None = None
         self._is_last = False
-        self.status, self.reason, self.version = 0, b"", b""
+        self.status, self.reason, self.version = 0, b"", b""  # of the final answer
         self.headers: list[tuple[bytes, bytes]] = []
         self.is_complete = False
         try:
@@ -105,10 +96,7 @@ class WireExchange:
             raise httpx.LocalProtocolError(str(error)) from error
 
     def feed(self, data: bytes) -> bytes:
-        """Take bytes that arrived, none at the end, and return the part of the body among them.
-
-        Raises: RemoteProtocolError of httpx where the answer breaks HTTP, or ends too early.
-        """
+        """Take bytes, none at the end, and return the body among them; RemoteProtocolError."""
         if not data and not self.status:
             reason = "the server disconnected without sending an answer"
             raise httpx.RemoteProtocolError(reason)
@@ -216,14 +204,9 @@ class _Head:
 
 
 class Decoder:
-    """Decodes the content codings of one answer, which `Content-Encoding` names, or none.
+    """Decodes the content codings of one answer; CallErrors: `decode`, `too_large`.
 
-    A kilobyte of gzip can expand to megabytes, and gzip inside gzip to more than any memory holds:
-    pieces are small, and counted; each coding may give `limit` bytes, a limit that a setting names.
-
-    Raises:
-        CallError: From every method: `decode` for an unknown coding, more than five of them, or
-            data that is not what its coding says; `too_large` at the limit.
+    A kilobyte of gzip can expand to megabytes: pieces are small, and each coding has a limit.
     """
 
     def __init__(self, header: str, limit: int, setting: str = "max_response_bytes") -> None:

@@ -77,24 +77,17 @@ _ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
 
 @dataclass(frozen=True)
 class NetworkPolicy:
-    """Where connections may go.
+    """Where connections may go."""
 
-    If `private`, loopback, private, link-local and similar addresses may be reached; `named` hosts
-    and ports, which the user gave as the API's own, are never refused.
-    """
-
-    private: bool
-    named: tuple[str, int] | None = None
+    private: bool  # whether loopback, private and similar addresses may be reached
+    named: tuple[str, int] | None = None  # the host and port of the user's own API
 
     def guards(self, host: str, port: int) -> bool:
         """Whether the addresses of a host have to be public."""
         return not self.private and (host.lower(), port) != self.named
 
     def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
-        """Refuse a host (CallError, `denied`) when one of its addresses is not a public one.
-
-        One bad address is enough: the name's owner would only have to wait for that one's turn.
-        """
+        """Refuse a host (CallError, `denied`) when one of its addresses is not a public one."""
         kinds = filter(None, map(kind_of, addresses)) if self.guards(host, port) else ()
         for kind in kinds:
             article = "an" if kind[0] in "aeiou" and kind != "unique-local" else "a"
@@ -111,10 +104,7 @@ class NetworkPolicy:
 
 
 class DocumentPolicy(NetworkPolicy):
-    """Where one document may be fetched from; its redirects stay public after a public address.
-
-    It is `public` after such an address, or a name that a proxy or a client resolved.
-    """
+    """Where one document may be fetched from; its redirects stay public after a public address."""
 
     def __init__(self, settings: Settings, *, public: bool) -> None:
         super().__init__(private=True)
@@ -135,10 +125,7 @@ class DocumentPolicy(NetworkPolicy):
 
 
 def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPolicy:
-    """Return where the tools of a document may go.
-
-    `allow_private` decides; without it, whether the document came from a public address.
-    """
+    """Return where the tools of a document may go; `allow_private` comes before its own address."""
     if settings.allow_private is not None:
         return NetworkPolicy(settings.allow_private)
     named = None
@@ -151,13 +138,7 @@ def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPo
 
 
 def kind_of(address: str) -> str:
-    """Return the kind of an address, such as `"private"`; empty for one of the public internet.
-
-    IPv4 addresses inside IPv6 ones are judged as IPv4; a scope (`%eth0`) is ignored.
-
-    Spec: RFC 6890 and IANA's registries of special-purpose addresses; RFC 4291 section 2.5.5,
-    RFC 6052, RFC 3056, RFC 4380 and RFC 5214 for addresses within addresses.
-    """
+    """Return the kind of an address (RFC 6890), such as `"private"`; empty for a public one."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -194,7 +175,7 @@ def _address_of(host: str) -> str | None:
 
 
 def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses that an IPv6 address holds."""
+    """Yield the IPv4 addresses in an IPv6 one (RFC 4291, 2.5.5; 6052, 3056, 4380, 5214)."""
     packed = address.packed
     for network, offset in _CARRIERS:
         if address in network:
@@ -210,11 +191,7 @@ class _Lookup(threading.Thread):
 
 
 async def look_up(host: str, port: int) -> list[Any]:
-    """Return what `socket.getaddrinfo` gives for TCP, from a thread of its own.
-
-    A lookup may hang for as long as the system's resolver waits; a few of them would use up the
-    threads of the loop's own executor.
-    """
+    """Return `socket.getaddrinfo` for TCP, from a thread of its own, as a lookup may hang."""
     if sum(isinstance(thread, _Lookup) for thread in threading.enumerate()) >= _MOST_LOOKUPS:
         raise OSError(f"{_MOST_LOOKUPS} other lookups are waiting")
     future: Future[list[Any]] = Future()

@@ -1,8 +1,6 @@
 """Sends a request, and receives the whole answer under one deadline.
 
-A connection belongs to the event loop it was opened in. Tools that are called from several loops,
-one after another or in threads, have a client in each of them, closed when its loop ends. A forked
-process holds its parent's loops and connections in memory: it leaves them alone and opens its own.
+A connection belongs to its event loop: each loop has a client, which is closed when the loop ends.
 """
 
 from __future__ import annotations
@@ -66,16 +64,9 @@ class LoopClient:
 
 
 class Sender:
-    """Sends the requests of one toolset.
+    """Sends the requests of one toolset; `public`: its document came from a public address.
 
-    A user's own client is never closed: its transport, authentication and headers are used; its
-    cookies, timeouts and redirects are not. `public`: the document came from a public address; a
-    policy replaces that of settings and `public`. `spare` is how many further attempts its calls
-    may make, lest failures multiply: each call adds a tenth; at most ten are saved.
-
-    Raises:
-        MissingExtraError: The settings ask for `"fast"`, and httptools is not installed.
-        SettingsError: The client cannot send under asyncio.
+    Of a user's client, which is not closed, transport, authentication and headers are used.
     """
 
     def __init__(
@@ -89,7 +80,7 @@ class Sender:
         self.settings = settings
         self.policy = policy or policy_of(settings, public_document=public)
         self.is_own = client is None
-        self.spare = _SAVED
+        self.spare = _SAVED  # further attempts: each call adds a tenth, lest failures multiply
         self.is_closed = False
         if client is None and settings.transport == "fast":
             uses_httptools(settings)  # a missing package is told now, not by the first call
@@ -104,10 +95,7 @@ class Sender:
         return attempts.answer
 
     def attempts(self, about: str, timeout: float | None = None) -> Attempts:
-        """Return the attempts of one call, for `async with`; `about` names it in messages.
-
-        The seconds for the whole call are those of the settings when None.
-        """
+        """Return the attempts of one call, for `async with`; `about` names it in messages."""
         return Attempts(self, about, timeout or self.settings.timeout)
 
     async def of_this_loop(self) -> LoopClient:
@@ -190,13 +178,7 @@ def _usable(client: Any) -> httpx.AsyncClient:
 class Attempts:
     """The attempts of one call under one deadline, an asynchronous context manager.
 
-    The deadline covers everything inside: tokens, waiting for a turn, connecting, sending, the
-    answer to its last byte, further attempts. An endless stream of events ends there, with the
-    events it had. `count` is how often a request was sent.
-
-    Raises:
-        CallError: `connection`, `timeout`, `protocol`, `decode`, `too_large` or `redirect`, with
-            `retryable` where known.
+    The deadline covers tokens, waiting for a turn, connecting, the whole answer, further attempts.
     """
 
     def __init__(self, sender: Sender, about: str, seconds: float) -> None:
@@ -205,7 +187,7 @@ class Attempts:
         self.seconds = seconds
         self._exchange: Exchange | None = None
         self._answer: Answer | None = None
-        self.count = 0
+        self.count = 0  # how often a request was sent
 
     async def __aenter__(self) -> Self:
         sender = self._sender
@@ -260,10 +242,7 @@ class Attempts:
         return _BareTransport(self._client.client)
 
     async def send(self, request: httpx.Request, options: SendOptions) -> Answer:
-        """Return the answer to a request, redirects inside its origin followed.
-
-        Headers and extensions of the request are completed.
-        """
+        """Return the answer to a request, which is completed; redirects in its origin followed."""
         if not self._sender.is_own:
             self._prepare(request, options)
 
@@ -336,10 +315,7 @@ class Attempts:
 
 
 class _BareTransport(httpx.AsyncBaseTransport):
-    """Sends through a client, without the client's authentication, headers, cookies and redirects.
-
-    The client stays open; the caller bounds a request's time.
-    """
+    """Sends through a client without its authentication, headers, cookies and redirects."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client

@@ -49,10 +49,7 @@ class TlsError(httpx.ConnectError):
 
 
 class Stream(asyncio.Protocol):
-    """One connection; one task reads and writes it.
-
-    It buffers what arrives, and stops reading from the socket when too much is unread.
-    """
+    """One connection; it buffers what arrives, and stops reading when too much is unread."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -108,14 +105,7 @@ class Stream(asyncio.Protocol):
             self._transport.abort()
 
     async def start_tls(self, context: ssl.SSLContext, name: str) -> None:
-        """Start TLS; the server's certificate has to be for a name.
-
-        Spec: RFC 8446; RFC 9110, section 4.3.4.
-
-        Raises:
-            TlsError: The certificate is not accepted, or the other side speaks no TLS.
-            ConnectError: Of httpx: the connection broke.
-        """
+        """Start TLS with a certificate for a name (RFC 8446); TlsError or ConnectError."""
         assert self._transport is not None  # noqa: S101 -- set by `connect`
         if self._unread:  # plain text must not pass for decrypted text later
             self.abort()
@@ -186,15 +176,7 @@ class Stream(asyncio.Protocol):
 
 
 async def connect(host: str, port: int, policy: NetworkPolicy) -> Stream:
-    """Connect to one of a host's addresses.
-
-    Spec: RFC 8305.
-
-    Raises:
-        CallError: `denied`: the policy refuses the host.
-        ConnectError: Of httpx: no such host, or no server there.
-        ConnectTimeout: Of httpx.
-    """
+    """Connect to one of a host's addresses (RFC 8305); CallError (`denied`), errors of httpx."""
     with _errors_of_httpx():
         addresses = await _resolved(host, port)
         policy.check(host, port, (str(info[4][0]) for info in addresses))
@@ -265,11 +247,7 @@ def _tls_words(error: ssl.SSLError) -> str:
 
 
 def trusted(settings: Settings) -> ssl.SSLContext:
-    """Return the context for connections without a certificate of our own.
-
-    The authorities of `certifi` are trusted and those of `ca_file`; with `trust_env` those of
-    `SSL_CERT_FILE` or `SSL_CERT_DIR` replace certifi's. CallError for an unreadable file.
-    """
+    """Return the context without a certificate of our own; CallError for an unreadable file."""
     try:
         return _shared(_usual(trust_env=settings.trust_env), _dated(settings.ca_file))
     except (OSError, ValueError) as error:
@@ -288,13 +266,7 @@ def client_context(
     ca_file: str | Path | None = None,
     trust_env: bool = False,
 ) -> ssl.SSLContext:
-    """Return the context for connections that present a certificate (RFC 8446, section 4.4.2).
-
-    The PEM file `cert` holds its chain after it, and the key unless that is given apart.
-
-    Raises:
-        CredentialsError: A file cannot be read, or they do not belong together.
-    """
+    """Return the context that presents a certificate (RFC 8446, 4.4.2), or CredentialsError."""
     try:
         context = _context(_usual(trust_env=trust_env), _dated(ca_file))
     except (OSError, ValueError) as error:
