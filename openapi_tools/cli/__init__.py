@@ -23,7 +23,7 @@ from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.json_values import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from openapi_tools.generate import Report
     from openapi_tools.tools.toolset import Toolset
@@ -38,7 +38,7 @@ _COMMANDS = {
     "call": ("Call one tool and print its result.", "call_command", "call"),
     "search": ("Find the tools for a task.", "search_command", "search"),
     "stubs": ("Show tools as typed signatures.", "search_command", "stubs"),
-    "run": ("Run a program that calls the tools.", "call_command", "run"),
+    "run": ("Run a program that calls the tools.", "run_command", "run"),
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
     "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
     "lint": ("Check a document for errors.", "document_commands", "lint"),
@@ -49,6 +49,19 @@ _COMMANDS = {
 
 CREDENTIALS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'"
 """The hint on credentials that the document does not declare."""
+
+SETTINGS = {
+    "base_url": ("URL", "Call this server instead of the document's."),
+    "timeout": ("SECONDS", "For a call, and for fetching SPEC; 30 by default."),
+    "retries": ("N", "Try calls again that are safe to repeat; 0 by default."),
+    "prefix": ("TEXT", "Put this before every tool's name."),
+    "max_output_chars": ("N", "Cut results that are longer; 60000 by default."),
+    "download_dir": ("FOLDER", "Write binary answers to files in this folder."),
+    "ca_file": ("FILE", "Trust these certificate authorities, too (PEM)."),
+    "trust_env": ("", "Take proxies and authorities from the environment (HTTPS_PROXY …)."),
+    "allow_private": ("", "Let calls reach loopback and private addresses, or none of them."),
+}
+"""The members of `Settings` that are options: the kind of value, empty for a flag, and help."""
 
 # Control characters, which steer a terminal or the direction of writing; surrogates, which no
 # encoding can write.
@@ -61,8 +74,13 @@ _WORDS = (
         CREDENTIALS,
     ),
     (r"credentials=\{'([^']*)': …\}", r"--credential '\1=$NAME'"),
-    (r"Settings\(base_url=…\)", "--base-url"),
     (r"Settings\(base_url='([^']*)'\)", r"--base-url \1"),
+    (
+        r"Settings\((\w+)=…\)",
+        lambda match: (
+            f"--{match[1]}".replace("_", "-") if match[1] in SETTINGS else f"--set {match[1]}=…"
+        ),
+    ),
     (
         r"Settings\(credential_origins=\(([^)]*)\)\)",
         lambda match: " ".join(
@@ -70,6 +88,32 @@ _WORDS = (
         ),
     ),
 )
+
+
+class HeadedOption(click.Option):
+    """An option that `--help` shows under a heading of its own."""
+
+    def __init__(self, *names: Any, heading: str, **facts: Any) -> None:
+        super().__init__(*names, **facts)
+        self.heading = heading
+
+
+class _Command(click.Command):
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by heading: the command's own first."""
+        groups: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
+            if record is not None:
+                groups.setdefault(getattr(option, "heading", "Options"), []).append(record)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return the decorator for a command, whose shared options have headings."""
+    return click.command(name, cls=_Command)
 
 
 class Commands(click.Group):

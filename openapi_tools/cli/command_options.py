@@ -6,6 +6,7 @@ secret stands on a command line.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -15,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import busy, remark
+from openapi_tools.cli import SETTINGS, HeadedOption, busy, remark
 from openapi_tools.errors import SourceError
-from openapi_tools.json_values import unescape
 from openapi_tools.options import Select
 from openapi_tools.redaction import Secret
 from openapi_tools.tools.session import no_such_tool, settings_of
@@ -37,6 +37,8 @@ _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_
 _NAME = re.compile(r"\$?\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _NAMED = 20
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+_UNCONNECTED = re.compile(r"no connection to (?!127\.|localhost|\[::1)")
 _QUOTES = "in single quotes, so that the shell leaves it alone"
 _FORMS = {
     "--credential": "'SCHEME=$NAME', or SCHEME=@FILE",
@@ -55,9 +57,10 @@ def _given() -> dict[str, Any]:
     return found
 
 
-def _option(*names: str, **facts: Any) -> Callable[[Any], Any]:
+def _option(*names: str, heading: str, **facts: Any) -> Callable[[Any], Any]:
     """Return an option whose value `load` finds, without a parameter of the command."""
-    return click.option(*names, expose_value=False, callback=_remember, **facts)
+    more: dict[str, Any] = {"cls": HeadedOption, "heading": heading, "callback": _remember, **facts}
+    return click.option(*names, expose_value=False, **more)
 
 
 def _together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Any]:
@@ -69,44 +72,86 @@ def _together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], 
     return decorate
 
 
+def _pair(text: str) -> tuple[str, Any]:
+    """Return a setting's name and value: JSON, or a text unchanged."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise click.BadParameter(f"{text!r:.100} is not of the form NAME=VALUE.")
+    try:
+        return name.strip(), json.loads(value)
+    except (ValueError, RecursionError):
+        return name.strip(), value
+
+
+_SPEC, _LOGIN, _CALLS = "Reading SPEC", "Credentials", "Settings, each over that of --config"
 overlaying = _option(
-    *("--overlay", "overlays"), multiple=True, metavar="FILE",
+    *("--overlay", "overlays"), multiple=True, metavar="FILE", heading=_SPEC,
     help="Apply an OpenAPI Overlay, a file or an http(s) URL, to SPEC; repeatable, in order.",
 )  # fmt: skip
 """The option of every command that reads SPEC."""
-configuring = _option(
-    *("--config",), type=click.Path(path_type=Path), metavar="FILE",
-    help="Select and shape the tools as this openapi-tools.toml or pyproject.toml says.",
-)  # fmt: skip
-"""The option for a configuration; SPEC may be such a file itself."""
 reading = _together(
     overlaying,
-    _option("--no-cache", is_flag=True, help="Neither read nor write the document cache."),
-)
+    _option(
+        *("--no-cache",), is_flag=True, heading=_SPEC,
+        help="Neither read nor write the document cache.",
+    ),
+)  # fmt: skip
 """The options of every command that loads a document."""
+_TYPES = {"SECONDS": click.FloatRange(min=0, min_open=True), "N": int}
+
+
+def _setting(name: str) -> Callable[[Any], Any]:
+    metavar, words = SETTINGS[name]
+    option = name.replace("_", "-")
+    facts: dict[str, Any] = {"metavar": metavar, "type": _TYPES.get(metavar)} if metavar else {}
+    names = (f"--{option}" if metavar else f"--{option}/--no-{option}", name)
+    return _option(*names, default=None, heading=_CALLS, help=words, **facts)
+
+
+def configuring_but(*left_out: str) -> Callable[[Any], Any]:
+    """Return the options for a configuration and for settings, without some members of these."""
+    return _together(
+        _option(
+            *("--config",), type=click.Path(path_type=Path), metavar="FILE", heading=_SPEC,
+            help="Select and shape the tools as this openapi-tools.toml or pyproject.toml says.",
+        ),
+        *(_setting(name) for name in SETTINGS if name not in left_out),
+        _option(
+            *("--set", "others"), multiple=True, metavar="NAME=VALUE", heading=_CALLS,
+            help="Any other setting of docs/python.md, as --set body=nested; repeatable.",
+        ),
+    )  # fmt: skip
+
+
+configuring = configuring_but()
+"""The options for a configuration and for settings; SPEC may be a configuration itself."""
 identifying = _together(
     _option(
-        *("--credential", "credentials"), multiple=True, metavar="SCHEME=$NAME",
+        *("--credential", "credentials"), multiple=True, metavar="SCHEME=$NAME", heading=_LOGIN,
         help="Take a scheme's credential from an environment variable; repeatable. Write it in "
         "single quotes, so that the shell leaves $NAME alone. SCHEME=@FILE takes the token that "
         "`openapi-tools login` left in a file.",
     ),
     _option(
-        *("--header", "headers"), multiple=True, metavar="'NAME: $VAR'",
+        *("--header", "headers"), multiple=True, metavar="'NAME: $VAR'", heading=_LOGIN,
         help="Send a header, its value from an environment variable; repeatable.",
     ),
-    _option("--bearer", metavar="'$VAR'", help="Send a token from an environment variable."),
     _option(
-        "--basic", metavar="'$USER:$PASSWORD'",
+        *("--bearer",), metavar="'$VAR'", heading=_LOGIN,
+        help="Send a token from an environment variable.",
+    ),
+    _option(
+        *("--basic",), metavar="'$USER:$PASSWORD'", heading=_LOGIN,
         help="Send a user and a password from environment variables.",
     ),
     _option(
         *("--credential-origin", "credential_origins"), multiple=True, metavar="ORIGIN",
+        heading=_LOGIN,
         help="Send credentials here, as https://api.example.com, and not to the document's own "
         "server; repeatable.",
     ),
     _option(
-        "--anonymous", is_flag=True,
+        *("--anonymous",), is_flag=True, heading=_LOGIN,
         help="Call operations without the credentials that they require and that are missing.",
     ),
 )  # fmt: skip
@@ -228,15 +273,28 @@ def load(
         given["cache"] = False
     credentials = given_credentials()
     settings = settings_of(given or None)  # the defaults need no pydantic
-    with busy("Reading the document"):
-        return load_tools(
-            source,
-            credentials=credentials,
-            settings=settings,
-            client=client,
-            overlays=given_overlays(),
-            config=given_config(),
-        )
+    others: dict[str, Any] = {"overlays": given_overlays(), "config": given_config()}
+    try:
+        with busy("Reading the document"):
+            return load_tools(
+                source, credentials=credentials, settings=settings, client=client, **others
+            )
+    except SourceError as error:
+        if not (hint := proxy_hint(error.reason, is_used=settings.trust_env)):
+            raise
+        raise SourceError(f"{error.reason} {hint}", source=error.source) from None
+
+
+def proxy_hint(reason: str, *, is_used: bool) -> str:
+    """Return a sentence about the environment's proxy, if a connection failed that may need it."""
+    names = (n for n in _PROXIES if os.environ.get(n) or os.environ.get(n.lower()))
+    name = next(names, "") if _UNCONNECTED.search(reason) else ""
+    used = (
+        "was used; is its address right?"
+        if is_used
+        else "is set but not used; --trust-env uses it."
+    )
+    return name and f"{name} {used}"
 
 
 def tool_of(toolset: Toolset, name: str) -> OperationTool:
@@ -250,17 +308,6 @@ def tool_of(toolset: Toolset, name: str) -> OperationTool:
     raise click.UsageError(no_such_tool(name, [tool.name for tool in toolset]))
 
 
-def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without a `$ref` at its root; an input schema's lead into `$defs`."""
-    for _ in range(16):
-        reference = schema.get("$ref") if isinstance(schema, dict) else None
-        if not isinstance(reference, str) or not reference.startswith("#/$defs/"):
-            break
-        name = unescape(reference.removeprefix("#/$defs/"))
-        schema = root.get("$defs", {}).get(name, {})
-    return schema if isinstance(schema, dict) else {}
-
-
 def given_config() -> Path | None:
     """Return the configuration that the options name."""
     found: Path | None = _given().get("config")
@@ -268,9 +315,11 @@ def given_config() -> Path | None:
 
 
 def given_settings() -> dict[str, Any]:
-    """Return the members of `Settings` that the options for credentials give."""
+    """Return the members of `Settings` that the options of this command give."""
     given = _given()
-    return {n: given[n] for n in ("credential_origins", "anonymous") if given.get(n)}
+    found = dict(map(_pair, given.get("others", ())))
+    found |= {n: given[n] for n in SETTINGS if given.get(n) is not None}
+    return found | {n: given[n] for n in ("credential_origins", "anonymous") if given.get(n)}
 
 
 def given_credentials() -> dict[str, Any]:

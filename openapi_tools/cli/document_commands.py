@@ -16,13 +16,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools import search as search_room
-from openapi_tools.cli import as_json, busy, clean, members, remark, say, skipped_data, tell_skipped
+from openapi_tools.cli import (
+    as_json,
+    busy,
+    clean,
+    command,
+    members,
+    remark,
+    say,
+    skipped_data,
+    tell_skipped,
+)
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import DocumentError, OutputError
 from openapi_tools.loading import cache as cached
 from openapi_tools.loading.load import Given, configured, read_document
 from openapi_tools.loading.source import fetcher_of, read_overlays
-from openapi_tools.options import DEFAULT_SETTINGS
+from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import cut, visible
 
 if TYPE_CHECKING:
@@ -43,7 +53,7 @@ _FACTS = ("name", "method", "path", "description")
 _FLAGS = ("deprecated", "read_only", "idempotent", "destructive")
 
 
-@click.command("list")
+@command("list")
 @click.argument("spec", required=False)
 @shared.selecting
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
@@ -115,7 +125,7 @@ def _row(tool: OperationTool) -> tuple[str, ...]:
     return tuple(clean(text, lines=False) for text in (tool.name, tool.method, tool.path, first))
 
 
-@click.command("lint")
+@command("lint")
 @click.argument("spec", required=False)
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON: every finding.")
 @click.option(
@@ -135,8 +145,9 @@ def lint(spec: str | None, *, wants_json: bool, limit: int) -> int:
     source = shared.source_of(spec)
     toolset = shared.load(source)
     with busy("Checking the document"):
+        settings = settings_of(shared.given_settings() or None)
         told = shared.given_credentials(), shared.given_overlays()
-        _, given = configured(shared.given_config(), Given(source, DEFAULT_SETTINGS, *told))
+        _, given = configured(shared.given_config(), Given(source, settings, *told))
         found = [*duplicate_keys(given), *findings(toolset.document)]
     if wants_json:
         data = [members(item, ("severity", "pointer", "message")) for item in found]
@@ -154,11 +165,11 @@ def duplicate_keys(given: Given) -> list[Finding]:
     """
     from openapi_tools.openapi_core.document_check import Finding, shorten  # as above
 
-    fetcher = fetcher_of(given.source, DEFAULT_SETTINGS, given.credentials)
-    known = read_overlays(given.overlays, DEFAULT_SETTINGS, fetcher)
+    fetcher = fetcher_of(given.source, given.settings, given.credentials)
+    known = read_overlays(given.overlays, given.settings, fetcher)
     try:
         read_document(
-            given.source, DEFAULT_SETTINGS, duplicates=True, fetcher=fetcher, overlays=known
+            given.source, given.settings, duplicates=True, fetcher=fetcher, overlays=known
         )
     except DocumentError as error:
         return [Finding(error.pointer, shorten(error.reason))]
@@ -242,7 +253,7 @@ _ANSWERS = """\
 """
 
 
-@click.command("init")
+@command("init")
 @click.argument("spec", required=False)
 @click.option(
     "--output",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import as_json, busy, clean, say, skipped_data, tell_skipped
+from openapi_tools.cli import as_json, busy, clean, command, say, skipped_data, tell_skipped
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import SettingsError
 from openapi_tools.tools.session import settings_of
@@ -48,7 +48,7 @@ class Job:
     place: str = ""
 
 
-@click.command("generate")
+@command("generate")
 @click.argument("spec", required=False)
 @click.option("--output", metavar="PATH", help="Folder of the package; made when absent.")
 @click.option("--name", default="", help="Of the API; the document's title by default.")

@@ -15,7 +15,7 @@ from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login, Plan
 from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.tokens import Stored, TokenStore
-from openapi_tools.cli import clean, remark, say
+from openapi_tools.cli import clean, command, remark, say
 from openapi_tools.cli.command_options import load, read_credentials, reading, source_of
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor
@@ -40,7 +40,7 @@ _OPTIONS = {
 }
 
 
-@click.command("login")
+@command("login")
 @click.argument("spec")
 @click.argument("scheme", required=False)
 @click.option("--client-id", required=True, help="The client's name at the authorization server.")

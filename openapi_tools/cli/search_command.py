@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import as_json, clean, members, remark, say
+from openapi_tools.cli import as_json, clean, command, members, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.search.stubs import stub
 from openapi_tools.search.stubs import stubs as stubs_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
 
 
-@click.command("search")
+@command("search")
 @click.argument("spec")
 @click.argument("words", nargs=-1, required=True, metavar="WORDS...")
 @click.option(
@@ -57,7 +57,7 @@ def search(
         remark(f"no tool fits these words, of {len(found)}; try others.")
 
 
-@click.command("stubs")
+@command("stubs")
 @click.argument("spec")
 @click.argument("names", nargs=-1, metavar="NAME...")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from openapi_tools.cli import command, for_shell, remark
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli import for_shell, remark
 from openapi_tools.errors import MissingExtraError
 from openapi_tools.search import costs
 from openapi_tools.tools.guardrails import require_approval
@@ -28,7 +28,7 @@ _HTTP_ONLY = {
 }
 
 
-@click.command("serve")
+@command("serve")
 @click.argument("spec", required=False)
 @shared.selecting
 @click.option(
@@ -68,8 +68,6 @@ _HTTP_ONLY = {
     metavar="N",
     help="Sessions that may be open at once, with http; 300 by default.",
 )
-@click.option("--base-url", help="Call this server instead of the document's.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
 @click.option("--ask", is_flag=True, help="Have the client's user approve every call but reads.")
 @shared.identifying
 @shared.configuring
@@ -86,8 +84,6 @@ def serve(  # noqa: PLR0913 -- one for each option
     port: int,
     names: tuple[str, ...],
     sessions: int | None,
-    base_url: str | None,
-    timeout: float | None,
     ask: bool,
 ) -> None:
     """Serve the tools of SPEC over MCP until the client leaves, or until interrupted.
@@ -99,7 +95,7 @@ def serve(  # noqa: PLR0913 -- one for each option
     # Here, as --help needs no extra.
     from openapi_tools.serving import mcp_transports as mcp
 
-    toolset = shared.load(shared.source_of(spec), base_url=base_url, timeout=timeout)
+    toolset = shared.load(shared.source_of(spec))
     toolset = toolset.select(shared.selection(tags, methods, patterns))
     if not len(toolset):
         raise click.UsageError("no tools to serve; `openapi-tools list` shows which exist.")

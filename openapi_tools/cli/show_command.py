@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from openapi_tools.cli import as_json, busy, clean, members, say
+from openapi_tools.cli import as_json, busy, clean, command, members, say
 from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.argument_values import resolved
 from openapi_tools.json_values import resolve, text_of
 from openapi_tools.options import LEAST_BUDGET
 from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of
@@ -38,7 +39,7 @@ _MEANINGS = {
 }
 
 
-@click.command("show")
+@command("show")
 @click.argument("spec")
 @click.argument("tool")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
@@ -128,7 +129,7 @@ def _unchecked(tool: OperationTool) -> tuple[str, ...]:
 
 def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
     """Return the kinds of value that a schema takes; none where it does not say."""
-    schema = shared.resolved(schema, root)
+    schema = resolved(schema, root)
     named = schema.get("type")
     if named:
         kinds = named if isinstance(named, list) else [named]
@@ -213,7 +214,7 @@ class _Costs(NamedTuple):
     by_way: dict[str, tuple[int, int]]
 
 
-@click.command("stats")
+@command("stats")
 @click.argument("spec", required=False)
 @click.option(
     *("--profile", "profile"),

@@ -1,0 +1,191 @@
+"""The arguments of a call from a command line: `name=value`, `name=@file`, `name:=JSON`."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from openapi_tools.cli.command_options import read_stdin
+from openapi_tools.json_values import unescape
+from openapi_tools.options import close_names
+from openapi_tools.validation.checker import Checker
+
+_TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
+
+
+class _File(NamedTuple):
+    """The content of a file for an argument, and its name; empty for standard input."""
+
+    content: bytes
+    name: str
+
+
+def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that `name=value` pairs stand for, read by the input schema.
+
+    Text where the schema wants text; JSON where it wants a number, a boolean, an object or an
+    array; an array also from several pairs of one name. Where it allows several types, JSON unless
+    the text alone fits. `name=@file` is the content of a file, `name:=value` always JSON.
+
+    Raises:
+        click.UsageError: No `=`, an unknown name, a name given twice, no such file, or no JSON.
+    """
+    properties = schema.get("properties", {})
+    given: dict[str, list[str | _File]] = {}
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise click.UsageError(f"{pair!r:.100} is not of the form name=value.")
+        is_json = name not in properties and name.endswith(":")
+        name = name.removesuffix(":") if is_json else name
+        if name not in properties:
+            raise click.UsageError(_unknown(name, list(properties)))
+        value = _value_of(name, text)
+        if name in found or (is_json and name in given):
+            raise click.UsageError(f"{name} is given twice.")
+        if is_json:
+            found[name] = _as_json(name, _text_in(name, value, {}), "JSON")
+        else:
+            given.setdefault(name, []).append(value)
+    return found | {n: _read(n, texts, properties[n], schema) for n, texts in given.items()}
+
+
+def _value_of(name: str, text: str) -> str | _File:
+    """Return the text behind `name=`: itself, or a file for `@path` and `@-`."""
+    if not text.startswith("@") or text.startswith("@@"):
+        return text[1:] if text.startswith("@@") else text
+    if text == "@-":
+        return _File(read_stdin(), "")
+    try:
+        return _File(Path(text[1:]).read_bytes(), Path(text[1:]).name)
+    except OSError as error:
+        reason = f"{name}: the file {text[1:]!r:.100} cannot be read ({error.strerror})"
+        raise click.UsageError(f"{reason}; write @@ for a text that begins with @.") from None
+
+
+def _text_in(name: str, value: str | _File, schema: dict[str, Any]) -> str:
+    """Return a value as text: a file's in UTF-8, or in base64 where the schema says so."""
+    if isinstance(value, str):
+        return value
+    if (
+        "base64" in (encoding := schema.get("contentEncoding", ""))
+        or schema.get("format") == "byte"
+    ):
+        encode = base64.urlsafe_b64encode if "url" in encoding else base64.b64encode
+        return encode(value.content).decode()
+    try:
+        return value.content.decode("utf-8-sig")
+    except ValueError:
+        raise click.UsageError(f"{name}: the file {value.name!r} is not text in UTF-8.") from None
+
+
+def _as_json(name: str, text: str, kind: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise click.UsageError(
+            f"{name}: {text!r:.100} is not valid JSON, but {kind} is expected."
+        ) from None
+
+
+def _takes_file(schema: Any, root: dict[str, Any]) -> bool:
+    members = resolved(schema, root).get("properties")
+    return isinstance(members, dict) and {"base64", "text", "filename"} <= members.keys()
+
+
+def read_json_argument(text: str) -> dict[str, Any]:
+    """Return the object of `--json`: itself, `@file`, or `-` for standard input.
+
+    Raises:
+        click.UsageError: It cannot be read, or is not a JSON object.
+    """
+    try:
+        if text == "-":
+            text = read_stdin().decode()
+        elif text.startswith("@"):
+            with open(text[1:], encoding="utf-8") as file:  # noqa: PTH123 -- as the user wrote it
+                text = file.read()
+        value = json.loads(text)
+    except OSError as error:
+        raise click.UsageError(f"--json: {text[1:]!r}: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"--json is not valid JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise click.UsageError(f"--json must be an object, not {type(value).__name__}.")
+    return value
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    close = close_names(name, known)
+    hint = f"; there are {', '.join(known) or 'none'}." if close == "." else close
+    return f"no argument is called {name!r:.100}{hint}"
+
+
+def _read(name: str, values: list[str | _File], schema: Any, root: dict[str, Any]) -> Any:
+    types, first, own = _types(schema, root), values[0], resolved(schema, root)
+    if types in ({"array"}, {"array", "null"}):
+        return _read_array(name, values, own, root)
+    if len(values) > 1:
+        if types is None or "array" in types:
+            return [_loose(_text_in(name, value, {}), {}, root) for value in values]
+        raise click.UsageError(f"{name} is given {len(values)} times, but is not an array.")
+    if isinstance(first, _File) and _takes_file(schema, root):
+        named = {"filename": first.name} if first.name else {}
+        return {"base64": base64.b64encode(first.content).decode(), **named}
+    text = _text_in(name, first, own)
+    if types is None or len(types) > 1:
+        return _loose(text, schema, root)
+    return text if types == {"string"} else _as_json(name, text, next(iter(types)))
+
+
+def _read_array(
+    name: str, values: list[str | _File], schema: dict[str, Any], root: dict[str, Any]
+) -> Any:
+    """Return an array: one text of JSON, or an item for each text."""
+    items = schema.get("items", {})
+    if len(values) == 1 and not (isinstance(values[0], _File) and _takes_file(items, root)):
+        value = _loose(_text_in(name, values[0], {}), schema, root)
+        if isinstance(value, list) or value is None:
+            return value
+    return [_read(name, [value], items, root) for value in values]
+
+
+def _loose(text: str, schema: Any, root: dict[str, Any]) -> Any:
+    """Return a text of several allowed types as JSON, or unchanged if only that fits."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    checker = Checker({"properties": {"value": schema}, "$defs": root.get("$defs", {})})
+    only_text = checker.fits({"value": text}) and not checker.fits({"value": value})
+    return text if only_text else value
+
+
+def _types(schema: Any, root: dict[str, Any]) -> set[str] | None:
+    """Return the types that a schema allows, None when it does not say."""
+    schema = resolved(schema, root)
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        return {kind} if kind in _TYPES else None
+    if isinstance(kind, list):
+        return set(kind)
+    values = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if isinstance(values, list) and all(isinstance(value, str) for value in values):
+        return {"string"}
+    return None
+
+
+def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without a `$ref` at its root; an input schema's lead into `$defs`."""
+    for _ in range(16):
+        reference = schema.get("$ref") if isinstance(schema, dict) else None
+        if not isinstance(reference, str) or not reference.startswith("#/$defs/"):
+            break
+        name = unescape(reference.removeprefix("#/$defs/"))
+        schema = root.get("$defs", {}).get(name, {})
+    return schema if isinstance(schema, dict) else {}
