@@ -316,9 +316,13 @@ class Skipped(_Value):
         reason: The error and what to do.
         method: Upper case; empty when the whole path item is wrong.
         path: As in the document.
+        name: The name that the tool would have had.
+        operation_id: The document's own id; empty when it has none.
     """
 
     pointer: str
     reason: str
     method: str = ""
     path: str = ""
+    name: str = ""
+    operation_id: str = ""

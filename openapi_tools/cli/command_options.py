@@ -20,7 +20,7 @@ from openapi_tools.cli import SETTINGS, HeadedOption, busy, remark
 from openapi_tools.errors import SourceError
 from openapi_tools.options import Select
 from openapi_tools.redaction import Secret
-from openapi_tools.tools.session import no_such_tool, settings_of
+from openapi_tools.tools.session import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -298,14 +298,15 @@ def proxy_hint(reason: str, *, is_used: bool) -> str:
 
 
 def tool_of(toolset: Toolset, name: str) -> OperationTool:
-    """Return a tool by name.
+    """Return a tool by name, operationId or `GET /path`.
 
     Raises:
-        click.UsageError: There is none; close names are named.
+        click.UsageError: There is none; it says why one was skipped, or names close ones.
     """
-    if name in toolset:
+    try:
         return toolset[name]
-    raise click.UsageError(no_such_tool(name, [tool.name for tool in toolset]))
+    except KeyError as error:
+        raise click.UsageError(error.args[0]) from None
 
 
 def given_config() -> Path | None:

@@ -20,7 +20,7 @@ from openapi_tools.extras import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
-from openapi_tools.tools.session import no_such_tool
+from openapi_tools.tools.session import unknown_tool
 from openapi_tools.tools.tool_call import Context, ToolCall
 from openapi_tools.visible_text import visible
 
@@ -107,12 +107,12 @@ class ToolsServer(Server[Any]):
 
 class _Served:
     def __init__(self, tools: Iterable[OperationTool], files: _Files | None = None) -> None:
-        self._files = files
+        self._files, self._skipped = files, getattr(tools, "skipped", ())
         self._tools: dict[str, OperationTool] = {}
         for tool in tools:
             if tool.name in self._tools:
-                message = f"two tools are called {tool.name}; load one of them with another prefix."
-                raise SettingsError(message)
+                hint = "load one of them with another prefix."
+                raise SettingsError(f"two tools are called {tool.name}; {hint}")
             self._tools[tool.name] = tool
         self._called = {tool.name: tool for tool in getattr(tools, "called", ())}
         self._listed: types.ListToolsResult | None = None
@@ -134,7 +134,8 @@ class _Served:
         """Run a call and return its answer, or the question that has to be answered first."""
         tool = self._tools.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, _clean(no_such_tool(params.name, [*self._tools])))
+            reason = unknown_tool(params.name, self._tools, self._skipped)
+            raise MCPError(INVALID_PARAMS, _clean(reason))
         desk = _Desk(request, params.input_responses, tool, self._called)
         call_id = str(request.request_id or "")
         call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})

@@ -27,7 +27,7 @@ from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays,
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
 from openapi_tools.options import Select, credentials_of
 from openapi_tools.requests.request_parts import origin_of
-from openapi_tools.tools.session import Provenance, Session, no_such_tool, open_session, settings_of
+from openapi_tools.tools.session import Provenance, Session, open_session, settings_of, unknown_tool
 from openapi_tools.tools.toolset import About, Toolset
 
 if TYPE_CHECKING:
@@ -362,7 +362,7 @@ def _others(
     if isinstance(kinds := document.settings.media_types, dict):
         names = [tool.name for tool in found.tools]
         missing = [name for name in kinds if name not in names]
-        yield from (f"media_types: {no_such_tool(name, names)}" for name in missing)
+        yield from (f"media_types: {unknown_tool(name, names)}" for name in missing)
     if not found.tools and not found.skipped:
         yield f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."
     if has_credentials or session.client_brings:

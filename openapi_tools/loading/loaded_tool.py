@@ -338,6 +338,7 @@ def find_operations(
     good: list[OperationNode] = []
     skipped: list[Skipped] = []
     for item in listed:
+        name = ""
         try:
             if isinstance(item, DocumentError):
                 raise item
@@ -346,7 +347,7 @@ def find_operations(
         except DocumentError as error:
             if strict:
                 raise
-            skipped.append(_skipped(item, error))
+            skipped.append(_skipped(item, error, name))
         else:
             facts = (item.method, item.path, item.member, None, item.tags, item.deprecated)
             tools.append(ToolFacts(name, *facts))
@@ -371,8 +372,9 @@ def _counts(document: Document) -> dict[str, int]:
     return found
 
 
-def _skipped(item: OperationNode | DocumentError, error: DocumentError) -> Skipped:
+def _skipped(item: OperationNode | DocumentError, error: DocumentError, name: str) -> Skipped:
     if isinstance(item, OperationNode):
-        return Skipped(error.pointer or item.pointer, error.reason, item.method, item.path)
+        place, known = error.pointer or item.pointer, (name, item.operation_id)
+        return Skipped(place, error.reason, item.method, item.path, *known)
     path = error.pointer.split("/")[2] if error.pointer.count("/") > 1 else ""
     return Skipped(error.pointer, error.reason, path=unescape(path))

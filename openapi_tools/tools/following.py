@@ -8,6 +8,7 @@ import inspect
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from openapi_tools.requests.request_parts import asker_of
 from openapi_tools.responses.server_json import words_of
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.pipeline import answer_call, operation_of
-from openapi_tools.tools.session import Session, no_such_tool
 from openapi_tools.tools.tool import OperationTool, called
 from openapi_tools.tools.tool_call import PerCall
 from openapi_tools.transport.failures import retry_after
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from openapi_tools.shaping.long_work import WorkReader
     from openapi_tools.shaping.paging import PageReader, Step
     from openapi_tools.tools.execution import PreparedCall
+    from openapi_tools.tools.session import Session
     from openapi_tools.tools.toolset import Toolset
     from openapi_tools.transport.sender import Answer
 
@@ -144,9 +145,11 @@ async def resumed(toolset: Toolset, job: Any, *, wait: float | None, context: An
     if not isinstance(name, str) or not isinstance(url, str):
         reason = "a job has a tool and a url, as the metadata['job'] of a result."
         return ToolResult.failed("invalid_input", reason)
-    if name not in toolset:
-        return ToolResult.failed("invalid_input", no_such_tool(name, [t.name for t in toolset]))
-    return await called(toolset[name], {}, PerCall(wait, address=url, is_poll=True), context)
+    try:
+        tool = toolset[name]
+    except KeyError as error:
+        return ToolResult.failed("invalid_input", error.args[0])
+    return await called(tool, {}, PerCall(wait, address=url, is_poll=True), context)
 
 
 def paged(
@@ -161,8 +164,10 @@ def paged(
     """Return the pages of a call, as `Toolset.pages` does; mistakes are its `error`."""
     name, arguments = given[0], {} if given[1] is None else given[1]
     fault = _fault(name, arguments, limits)
-    tool = toolset[name] if not fault and name in toolset else None
-    operation = operation_of(tool) if tool is not None else None
+    operation = None
+    if not fault:
+        with suppress(KeyError):  # the first page says so
+            operation = operation_of(toolset[name])
     paging = operation.paging if operation is not None else None
 
     async def call(step: Any) -> tuple[ToolResult, Any]:

@@ -15,7 +15,7 @@ from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import ToolResult, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
-from openapi_tools.tools.session import Session, no_such_tool, open_session
+from openapi_tools.tools.session import Session, open_session
 from openapi_tools.tools.tool import OperationTool, called
 from openapi_tools.tools.tool_call import PLAIN, PerCall, ToolCall, read_call, read_id
 from openapi_tools.validation.checker import Checker
@@ -295,12 +295,13 @@ async def answer_call(
         except errors.InputError as error:
             return ToolResult.failed("invalid_input", str(error)).for_call(read_id(name))
         name, arguments = call.name, {**call.arguments, CALL_ID: call.id}
-    if name not in toolset:
-        reason = no_such_tool(name, [tool.name for tool in toolset])
-        return ToolResult.failed("invalid_input", reason).for_call(call_id_in(arguments))
+    try:
+        tool = toolset[name]
+    except KeyError as error:
+        return ToolResult.failed("invalid_input", error.args[0]).for_call(call_id_in(arguments))
     if wait is not None and toolset.called is not toolset:
         wait, context = None, with_members(context, wait=wait)
     if wait is None and own is PLAIN:
-        return await toolset[name].execute(arguments, context=context, profile=profile)
+        return await tool.execute(arguments, context=context, profile=profile)
     own = own if wait is None else PerCall(wait)
-    return await called(toolset[name], arguments, own, context, profile)
+    return await called(tool, arguments, own, context, profile)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.auth.credentials import Credentials, OriginPolicy
 from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.forks import importing
-from openapi_tools.model import Operation, SecurityScheme, Server
+from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
 from openapi_tools.observability.observers import Observers
 from openapi_tools.options import DEFAULT_SETTINGS, close_names, credentials_of, kind_of, members_of
 from openapi_tools.redaction import Redactor, excerpt
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
     from openapi_tools.transport.sender import Answer, Sender
 
+_VARIABLE = re.compile(r"\{[^{}]*\}")
 _USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
 
 
@@ -158,8 +160,40 @@ def brings_identity(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bo
     )
 
 
-def no_such_tool(name: object, names: list[str]) -> str:
-    """Return the message for an unknown tool, with the nearest names."""
+def tool_named(
+    tools: Mapping[str, OperationTool], typed: object, skipped: Iterable[Skipped] = ()
+) -> OperationTool:
+    """Return the tool that a user means by its name, its operationId or `GET /path`.
+
+    Raises:
+        KeyError: There is none, or several have this operationId; `unknown_tool` is the message.
+    """
+    if isinstance(typed, str) and typed in tools:
+        return tools[typed]
+    found = [tool for tool in tools.values() if _is_meant(typed, tool)]
+    if len(found) > 1:
+        names = " and ".join(tool.name for tool in found)
+        raise KeyError(f"{excerpt(repr(typed), 100)} is the operationId of {names}; name one.")
+    if not found:
+        raise KeyError(unknown_tool(typed, tools, skipped))
+    return found[0]
+
+
+def unknown_tool(name: object, tools: Iterable[str], skipped: Iterable[Skipped] = ()) -> str:
+    """Return the message for an unknown tool: why it was skipped, or the nearest names."""
+    names, shown = list(tools), f"no tool is called {excerpt(repr(name), 100)}"
+    for item in skipped:
+        if name == item.name or _is_meant(name, item):
+            place = f"{item.method} {item.path}".strip()
+            return f"{shown}: {place} was skipped at {item.pointer}: {item.reason}"
     close = close_names(name, names)
-    hint = f" among {len(names)} tools." if close == "." else close
-    return f"no tool is called {excerpt(repr(name), 100)}{hint}"
+    return shown + (f" among {len(names)} tools." if close == "." else close)
+
+
+def _is_meant(typed: object, operation: OperationTool | Skipped) -> bool:
+    """Tell whether a text is the id of an operation, or its method and path."""
+    method, _, path = str(typed).strip().partition(" ")
+    if path := path.strip():
+        known = operation.method in ("", method.upper())
+        return known and _VARIABLE.sub("{}", path) == _VARIABLE.sub("{}", operation.path)
+    return bool(typed) and typed == getattr(operation, "operation_id", "")

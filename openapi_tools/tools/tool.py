@@ -75,6 +75,14 @@ class OperationTool:
         raise NotImplementedError
 
     @property
+    def operation_id(self) -> str:
+        """The document's own id; empty when it has none."""
+        try:
+            return self.operation.operation_id
+        except NotImplementedError:  # a tool of another kind
+            return ""
+
+    @property
     def method(self) -> str:
         """The HTTP method, upper case."""
         return self.operation.method

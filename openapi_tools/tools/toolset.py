@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from openapi_tools import code as code_room
 from openapi_tools import search as search_room
 from openapi_tools.options import Select, functions_of
-from openapi_tools.tools.session import Session, no_such_tool
+from openapi_tools.tools.session import Session, tool_named
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -43,7 +43,8 @@ class About:
 class Toolset:
     """The tools of one document, or of several.
 
-    Iterating gives the tools in the document's order, `toolset["name"]` one of them.
+    Iterating gives the tools in the document's order, `toolset["name"]` one of them, also by its
+    operationId or as `"GET /path"`.
     """
 
     def __init__(
@@ -90,10 +91,7 @@ class Toolset:
         return name in self._tools
 
     def __getitem__(self, name: str) -> OperationTool:
-        try:
-            return self._tools[name]
-        except KeyError:
-            raise KeyError(no_such_tool(name, list(self._tools))) from None
+        return tool_named(self._tools, name, self.skipped)
 
     def __repr__(self) -> str:
         return f"<toolset of {len(self)} tools>"
