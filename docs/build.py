@@ -1,0 +1,130 @@
+"""Build the site of these pages, without a network: `python docs/build.py`.
+
+It gathers the pages in build/docs: README.md as the first page, those of this folder, and the
+reference, which is made from docstrings and from `--help`. Then zensical writes build/site, and a
+warning ends it with exit code 1.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+import openapi_tools
+from openapi_tools import cli, testing
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+PAGES = ROOT / "build" / "docs"
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)(#[^)\s]+)?\)")
+COORDINATORS = ("agent_framework", "amplifier", "langchain", "llama_index", "mcp", "pydantic_ai")
+OTHERS = {"README.md": "index.md", "specs/README.md": "specs.md"}
+"""Pages that are not in this folder, and their names on the site."""
+COPIED = {".png", ".yml", ".json", ".toml"}
+WIDTH = 100
+
+
+def public_names(module):
+    """Return the names that a module of a coordinator offers to users."""
+    source = (ROOT / "openapi_tools" / "contracts" / f"{module}.py").read_text(encoding="utf-8")
+    listed = re.search(r"^__all__ = \[(.*?)\]", source, re.MULTILINE | re.DOTALL)
+    if listed:
+        return re.findall(r'"(\w+)"', listed[1])
+    return re.findall(r"^(?:async )?def ([a-z]\w*)\(", source, re.MULTILINE)
+
+
+def documented():
+    """Yield the full names that the reference explains, page by page."""
+    names = [name for name in openapi_tools.__all__ if not name.startswith("_")]
+    errors = [n for n in names if _is_error(getattr(openapi_tools, n))]
+    rest = [name for name in names if name not in errors]
+    functions = [name for name in rest if name[0].islower()]
+    classes = [name for name in rest if name not in functions]
+    yield "functions", "Functions", [f"openapi_tools.{name}" for name in functions]
+    yield "classes", "Classes", [f"openapi_tools.{name}" for name in classes]
+    yield "exceptions", "Exceptions", [f"openapi_tools.{name}" for name in errors]
+    kit = [f"openapi_tools.testing.{name}" for name in testing.__all__]
+    yield "testing", "openapi_tools.testing", kit
+    contracts = [
+        f"openapi_tools.contracts.{module}.{name}"
+        for module in COORDINATORS
+        for name in public_names(module)
+    ]
+    yield "contracts", "openapi_tools.contracts", contracts
+
+
+def _is_error(value):
+    return isinstance(value, type) and issubclass(value, Exception)
+
+
+def write_reference(folder):
+    """Write the pages of the reference that are made of the code."""
+    folder.mkdir()
+    for page, title, names in documented():
+        parts = [f"# {title}\n", *(f"::: {name}\n" for name in names)]
+        (folder / f"{page}.md").write_text("\n".join(parts), encoding="utf-8")
+    parts = ["# Help of the commands\n", *map(help_of, ["", *cli.commands.commands])]
+    (folder / "commands.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def help_of(name):
+    """Return the section with the help of a command."""
+    command = cli.imported(name) if name else cli.commands
+    program = f"openapi-tools {name}".strip()
+    context = click.Context(command, info_name=program, terminal_width=WIDTH)
+    return f"## `{program}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+
+
+def gather():
+    """Copy every page to build/docs, with links that lead somewhere on the site."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    PAGES.mkdir(parents=True)
+    for path in sorted(DOCS.rglob("*")):
+        if path.suffix == ".md":
+            _place(path, PAGES / path.relative_to(DOCS))
+        elif path.suffix in COPIED:
+            target = PAGES / path.relative_to(DOCS)
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, target)
+    for source, name in OTHERS.items():
+        _place(ROOT / source, PAGES / name)
+    write_reference(PAGES / "reference")
+
+
+def _place(source, target):
+    """Write one page, its links rewritten."""
+    target.parent.mkdir(exist_ok=True)
+    text = LINK.sub(lambda link: _led(link, source, target), source.read_text(encoding="utf-8"))
+    target.write_text(text, encoding="utf-8")
+
+
+def _led(link, source, target):
+    """Return a link as the site has it; one to another file of the repository is its text."""
+    picture, text, address, anchor = link.groups()
+    if ":" in address:
+        return link[0]
+    path = (source.parent / address).resolve()
+    name = path.relative_to(ROOT).as_posix()
+    if name in OTHERS:
+        place = PAGES / OTHERS[name]
+    elif path.is_relative_to(DOCS) and path.suffix in {".md", *COPIED}:
+        place = PAGES / path.relative_to(DOCS)
+    else:
+        return text
+    led = Path(os.path.relpath(place, target.parent)).as_posix()
+    return f"{picture}[{text}]({led}{anchor or ''})"
+
+
+def main():
+    """Build the site."""
+    gather()
+    command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
