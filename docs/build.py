@@ -25,7 +25,7 @@ COORDINATORS = ("agent_framework", "amplifier", "langchain", "llama_index", "mcp
 OTHERS = {"README.md": "index.md", "specs/README.md": "specs.md"}
 """Pages that are not in this folder, and their names on the site."""
 COPIED = {".png", ".yml", ".json", ".toml"}
-WIDTH = 100
+WIDTH = 80
 
 
 def public_names(module):

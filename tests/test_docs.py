@@ -1,14 +1,29 @@
 """README and docs: their examples run, and everything public is in them."""
 
 import ast
+import json
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
+import tomllib
 
 import click
 import pytest
+import yaml
+from doc_pages import (
+    DOCS,
+    FENCE,
+    PAGES,
+    PYTHON,
+    README,
+    ROOT,
+    TUTORIAL,
+    blocks,
+    commands_of,
+    name_of,
+    printed_by,
+)
 from packages import SPECS
 
 import openapi_tools
@@ -17,23 +32,19 @@ from openapi_tools.cli import commands, imported
 from openapi_tools.errors import ERROR_TYPES
 from openapi_tools.shaping.config_tables import TABLES, Configuration, ToolTable
 
-ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
-REFERENCE = ROOT / "docs" / "python.md"
-SHAPING = ROOT / "docs" / "shaping.md"
+REFERENCE = DOCS / "python.md"
+SHAPING = DOCS / "shaping.md"
+GITHUB = "api.github.com.json"
+"""The large document of the guides, in no folder of this repository."""
+LARGE = ROOT.parent / "shared" / "corpus" / "github" / GITHUB
+SAVED = re.compile(
+    r"[Ss]ave [\w ]+ as `(\S+\.toml)`.*?^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 SHAPED = {
     *("wait", "max_output_chars", "max_items", "drop", "nulls", "definitions", "definition_bytes"),
     *("download_dir", "files", "max_file_bytes"),
 }
 """Settings of shaping that are not built into generated packages."""
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), ROOT / "specs" / "README.md"]
-PYTHON = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(page, language):
-    """Return a page's code blocks of one language."""
-    return [code for kind, code in FENCE.findall(page.read_text()) if kind == language]
 
 
 def commands_in(text):
@@ -42,10 +53,14 @@ def commands_in(text):
 
 
 def examples(found):
-    """Return pytest parameters: what is found in each page, numbered."""
+    """Return pytest parameters: what is found in each page, numbered.
+
+    The tutorial's are steps of one session: `test_first_hour.py` runs them.
+    """
     return [
-        pytest.param(each, id=f"{page.name}-{number}")
+        pytest.param(each, page, id=f"{name_of(page).removeprefix('docs/')}-{number}")
         for page in PAGES
+        if page != TUTORIAL
         for number, each in enumerate(found(page), start=1)
     ]
 
@@ -60,6 +75,8 @@ def ran(tmp_path):
     folder.mkdir()
     for name in ("specs", "generated", "docs", "pyproject.toml"):
         (folder / name).symlink_to(ROOT / name)
+    if LARGE.exists():
+        (folder / GITHUB).symlink_to(LARGE)
     script = tmp_path / "openapi-tools"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m openapi_tools "$@"\n')
     script.chmod(0o755)
@@ -67,7 +84,11 @@ def ran(tmp_path):
     # What the examples show of the cache is there only when it is on.
     env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "OPENAPI_TOOLS_CACHE": ""}
 
-    def run(*command):
+    def run(*command, page=README):
+        if GITHUB in "".join(command) and not LARGE.exists():
+            pytest.skip("the folder with GitHub's document is not there")
+        for name, text in SAVED.findall(page.read_text()):
+            (folder / name).write_text(text)
         return subprocess.run(
             command, cwd=folder, env=env, capture_output=True, text=True, check=False
         )
@@ -76,27 +97,44 @@ def ran(tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("example", examples(lambda page: PYTHON.findall(page.read_text())))
-def test_a_python_example_runs_and_prints_what_stands_behind_it(example, ran):
+@pytest.mark.parametrize(
+    ("example", "page"), examples(lambda page: PYTHON.findall(page.read_text()))
+)
+def test_a_python_example_runs_and_prints_what_stands_behind_it(example, page, ran):
     code, said = example
 
-    done = ran(sys.executable, "-W", "error", "-c", code)
+    done = ran(sys.executable, "-W", "error", "-c", code, page=page)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert said in ("", done.stdout)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("transcript", examples(lambda page: blocks(page, "console")))
-def test_a_console_example_prints_what_it_says(transcript, ran):
-    script = "\n".join(line[2:] for line in transcript.splitlines() if line.startswith("$ "))
-    expected = re.sub(r"^\$ .*\n", "", transcript, flags=re.MULTILINE)
-    # A line `…` stands for any lines.
-    pattern = re.escape(expected).replace(re.escape("…\n"), "(?:.*\n)*")
+@pytest.mark.parametrize(("transcript", "page"), examples(lambda page: blocks(page, "console")))
+def test_a_console_example_prints_what_it_says(transcript, page, ran):
+    done = ran("bash", "-c", f"exec 2>&1\n{commands_of(transcript)}", page=page)
 
-    done = ran("bash", "-c", f"exec 2>&1\n{script}")
+    assert re.fullmatch(printed_by(transcript), done.stdout), done.stdout
 
-    assert re.fullmatch(pattern, done.stdout), done.stdout
+
+READERS = {
+    "json": json.loads,
+    "toml": tomllib.loads,
+    "yaml": lambda text: [*yaml.safe_load_all(text)],
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_block_is_executed_or_read_or_says_why_it_is_not(page):
+    text = page.read_text()
+    for found in FENCE.finditer(text):
+        kind, code = found.groups()
+        if kind in READERS:
+            READERS[kind](code)
+        elif kind == "sh" and page not in (README, TUTORIAL):
+            assert re.search(r"<!-- not run: .+ -->\n$", text[: found.start()]), code
+        else:
+            assert kind in ("sh", "console", "python", "text", "jinja", "elixir"), kind
 
 
 def test_the_first_shell_block_calls_a_tool_offline(ran):
@@ -127,6 +165,52 @@ def test_ci_runs_what_the_readme_tells_contributors():
     assert ".venv/" in (ROOT / ".gitignore").read_text().split()
 
 
+NAMED = re.compile(r"pip install [^`\n]*\bopenapi-tools\b(?! @)[^`\n]*")
+"""An install from an index, where this package is not."""
+
+
+def test_an_install_is_named_that_works():
+    told = {name_of(page): NAMED.findall(page.read_text()) for page in PAGES}
+
+    assert {name: found for name, found in told.items() if found and "changelog" not in name} == {}
+
+
+def test_the_page_about_installing_has_every_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    rows = re.findall(r"^\| `([\w-]+)` \|", (DOCS / "install.md").read_text(), re.MULTILINE)
+
+    assert rows == sorted(project["optional-dependencies"], key=lambda name: (name == "dev", name))
+
+
+def test_the_workflow_of_the_guide_is_the_file_and_runs(ran):
+    file = DOCS / "examples" / "fresh-tools.yml"
+    steps = [
+        step.get("run", "")
+        for job in yaml.safe_load(file.read_text())["jobs"].values()
+        for step in job["steps"]
+    ]
+    (refresh,) = (step for step in steps if "tee" in step)
+    (check,) = (step for step in steps if step.endswith("--check"))
+
+    done = ran("bash", "-euo", "pipefail", "-c", PROJECT.format(refresh=refresh, check=check))
+
+    assert file.read_text() in blocks(DOCS / "guides" / "ci.md", "yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "museum: up to date" in done.stdout
+
+
+PROJECT = """
+RUNNER_TEMP=$PWD
+mkdir project; cp specs/museum.yaml project; cd project
+printf '[tool.openapi-tools.generate.museum]\\nspec = "museum.yaml"\\n' > pyproject.toml
+echo 'output = "tools"' >> pyproject.toml
+! {check}
+{refresh}
+grep written $RUNNER_TEMP/report.txt
+{check}
+"""
+
+
 def anchors(page):
     """Return what a link can name in a page: its headings, as GitHub writes them."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
@@ -135,7 +219,7 @@ def anchors(page):
     }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text())
     for name, anchor in links:
@@ -223,7 +307,7 @@ def test_every_public_member_and_type_of_error_is_explained():
 
 
 def test_the_architecture_names_every_room_and_nothing_that_is_not_there():
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    text = (DOCS / "architecture.md").read_text()
     named = set(re.findall(r"`([\w/]+(?:\.py|/))`", text))
     package = ROOT / "openapi_tools"
     rooms = {f"{path.name}/" for path in package.iterdir() if path.is_dir()} - {"__pycache__/"}

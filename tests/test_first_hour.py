@@ -46,8 +46,9 @@ class Shell:
         self._bash.stdin.flush()
         lines = []
         while END not in (line := self._bash.stdout.readline()):
-            assert line, "the shell ended"
             lines.append(line)
+            if not line:  # the shell ended
+                return "".join(lines), self._bash.wait()
         before, _, code = line.partition(END)
         return "".join(lines) + before, int(code)
 

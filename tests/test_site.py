@@ -1,0 +1,100 @@
+"""The site of the documentation: built without a warning and a network, and complete."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+import yaml
+from doc_pages import DOCS, PAGES, ROOT
+
+import openapi_tools
+from openapi_tools import testing
+from openapi_tools.cli import commands
+
+pytest.importorskip("zensical", reason="zensical is not installed")
+
+BUILD = DOCS / "build.py"
+SITE = ROOT / "build" / "site"
+MADE = ("reference/", "index.md", "specs.md")
+"""Pages of the site that are no file of docs/."""
+
+
+class Loads(HTMLParser):
+    """Addresses that a browser loads by itself while it shows a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag in ("script", "img", "iframe", "source", "video", "audio", "embed"):
+            self.found.append(given.get("src"))
+        elif tag == "link" and given.get("rel") not in ("canonical", "next", "prev"):
+            self.found.append(given.get("href"))
+
+
+def pages_in(entry):
+    """Yield the pages of a part of the navigation."""
+    if isinstance(entry, str):
+        yield entry
+    else:
+        for item in entry.values() if isinstance(entry, dict) else entry:
+            yield from pages_in(item)
+
+
+def test_every_page_is_in_the_navigation_once():
+    listed = list(pages_in(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
+    written = {p.relative_to(DOCS).as_posix() for p in PAGES if p.is_relative_to(DOCS)}
+
+    assert len(listed) == len(set(listed))
+    assert {page for page in listed if not page.startswith(MADE)} == written
+
+
+def built():
+    """Build the site; return its pages by path."""
+    done = subprocess.run(
+        [sys.executable, BUILD], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert "warning" not in said.lower()
+    return {p.relative_to(SITE).as_posix(): p.read_text() for p in SITE.rglob("*.html")}
+
+
+def loads_of(page):
+    """Return what a browser would load from other hosts."""
+    loads = Loads()
+    loads.feed(page)
+    return [place for place in loads.found if place and "//" in place]
+
+
+def lost_links(pages):
+    """Yield links and pictures that lead nowhere, with their page."""
+    for name, page in pages.items():
+        for address in re.findall(r'(?:href|src)="([^":#]+)(?:#[^"]*)?"', page):
+            if not address.startswith("/") and not (SITE / name).parent.joinpath(address).exists():
+                yield name, address
+
+
+def public_names():
+    """Yield the names that the reference has to explain."""
+    yield from (f"openapi_tools.{name}" for name in openapi_tools.__all__ if name[0] != "_")
+    yield from (f"openapi_tools.testing.{name}" for name in testing.__all__)
+    page = ROOT / "build" / "docs" / "reference" / "contracts.md"
+    yield from re.findall(r"^::: (\S+)", page.read_text(), re.MULTILINE)
+    yield from (f"openapi-tools-{name}" for name in commands.commands)
+
+
+@pytest.mark.long
+def test_the_site_is_built_whole_without_a_warning_and_a_network():
+    pages = built()
+    reference = [page for name, page in pages.items() if name.startswith("reference/")]
+    explained = {anchor for page in reference for anchor in re.findall(r'\bid="([^"]+)"', page)}
+
+    assert len(pages) > len(PAGES)
+    assert {name: found for name, page in pages.items() if (found := loads_of(page))} == {}
+    assert list(lost_links(pages)) == []
+    assert [name for name in public_names() if name not in explained] == []
