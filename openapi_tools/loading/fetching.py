@@ -29,7 +29,7 @@ from openapi_tools.options import credentials_of, kind_of
 from openapi_tools.requests.builder import with_auth
 from openapi_tools.requests.request_parts import named_origins, origin_of, url_of
 from openapi_tools.responses.shown_text import looks_like_html
-from openapi_tools.tools.session import brings_identity, settings_of
+from openapi_tools.tools.session import brings_identity, settings_with
 from openapi_tools.transport.failures import named
 from openapi_tools.transport.http_messages import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
@@ -83,11 +83,10 @@ def of_application(app: Any, settings: Settings) -> tuple[Any, Settings, httpx.A
             logger.exception("the application failed at %s", scope["path"])
             raise
 
-    given = {name: getattr(settings, name) for name in getattr(settings, "model_fields_set", ())}
     place = getattr(app, "openapi_url", "/openapi.json")
     client = httpx.AsyncClient(transport=httpx.ASGITransport(logged, raise_app_exceptions=False))
     source = f"{_IN_PROCESS}{place}" if place else app.openapi()
-    return source, settings_of({"base_url": _IN_PROCESS} | given), client
+    return source, settings_with(settings, base_url=_IN_PROCESS), client
 
 
 class Fetcher:

@@ -338,7 +338,7 @@ def tools_of(
         from openapi_tools.openapi_core import make_checker
 
         whole = partial(without_lazy, document.root)
-        session.check_answer = make_checker(whole, base_url=settings.base_url)
+        session.check_answer = make_checker(whole, base_url=session.settings.base_url)
     others = list(_others(document, found, session, has_credentials=bool(credentials)))
     number = len(found.tools) + len(found.skipped)
     counts = {"operations": number, "skipped": len(found.skipped)}

@@ -6,12 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from openapi_tools.testing.mock import mock_client
+    from openapi_tools.testing.mock import MockApi, mock_api, mock_client
+    from openapi_tools.testing.mock_answers import Fault
+    from openapi_tools.testing.recording import RecordedCall
     from openapi_tools.validation.samples import sample
 
-__all__ = ["mock_client", "sample"]
+__all__ = ["Fault", "MockApi", "RecordedCall", "mock_api", "mock_client", "sample"]
 
-_HOMES = {"mock_client": "testing.mock", "sample": "validation.samples"}
+_HOMES = dict.fromkeys(__all__, "testing.mock") | {"sample": "validation.samples"}
 
 
 def __getattr__(name: str) -> object:

@@ -1,106 +1,249 @@
-"""An API that answers from its own document, without a network."""
+"""An API that answers from its own document: in the process, or on loopback."""
 
 from __future__ import annotations
 
-import json
+import inspect
 import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import cache
+import socket
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from functools import cached_property
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import httpx
 
-from openapi_tools.errors import SettingsError
-from openapi_tools.http_rules import essence
+from openapi_tools.errors import OpenAPIToolsError, SettingsError
+from openapi_tools.extras import missing_extra, requiring
 from openapi_tools.json_values import follow
-from openapi_tools.openapi_core import find_route
-from openapi_tools.validation.samples import sample
+from openapi_tools.loading.load import load_tools
+from openapi_tools.openapi_core import METHODS, Route, find_route
+from openapi_tools.testing.mock_answers import (
+    Document,
+    Fault,
+    Shown,
+    chosen_answer,
+    faulted,
+    problem,
+    shown,
+)
+from openapi_tools.testing.mock_state import State
+from openapi_tools.testing.recording import (
+    RecordedCall,
+    arguments_of,
+    body_of,
+    hidden,
+)
+from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
     from openapi_tools.openapi_core.exchange_check import Judge
+    from openapi_tools.tools.tool import OperationTool
 
-Document = Mapping[str, Any]
-
-_MAGIC = {
-    "image/png": b"\x89PNG\r\n\x1a\n",
-    "image/jpeg": b"\xff\xd8\xff\xe0",
-    "image/gif": b"GIF89a",
-    "application/pdf": b"%PDF-1.7\n",
-    "application/zip": b"PK\x05\x06" + bytes(18),
-}
-_OWN_HEADERS = ("content-type", "content-length", "content-encoding", "transfer-encoding")
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_RANGES = {
-    "*/*": "application/json",
-    "application/*": "application/json",
-    "image/*": "image/png",
-    "text/*": "text/plain",
-}
-_LINES = ("application/jsonl", "application/x-ndjson", "application/ndjson")
+ADDRESS = "http://mock.invalid"
+_HOME = "/openapi.json"
+_VARIABLE = re.compile(r"\{[^{}]*\}")
+UNJUDGED = "not judged"
 
 
-def mock_client(
-    document: Document | Callable[[], Document],
-    *,
-    judge: bool = True,
-    problems: list[str] | None = None,
-    base_path: str | None = None,
-) -> httpx.AsyncClient:
-    """Return a client whose requests are answered from a document.
+class MockApi:
+    """An ASGI application that answers from a document; `mock_api` makes it.
 
-    An operation answers with its lowest 2xx response (else `default`): the example that the
-    document gives, otherwise a value made from the schema, the same one every time. Nothing
-    leaves the process. A request that fits no operation gets 404.
-
-    Args:
-        document: A parsed document of any version, or a function that gives it when the first
-            request comes.
-        judge: Have openapi-core check every request against the document.
-        problems: A list to which every problem that openapi-core finds is added, one line each.
-            Lines that begin with `not judged` say what it could not check: Swagger 2.0 above all.
-        base_path: What stands before the document's paths in the URLs that are requested; when
-            None, for any server, or nothing.
-
-    Raises:
-        SettingsError: The document is neither; a toolset has one as `toolset.document`.
+    Attributes:
+        calls: The requests so far, in order.
+        problems: Every problem of the requests so far, one line each. Lines that begin with
+            `not judged` name parts that openapi-core could not check.
+        openapi_url: None: `load_tools(api)` takes the document from `openapi()`.
     """
-    transport = _answering(document, problems if judge else None, base_path)
-    # Some `auth` lets calls without credentials through: a mock needs none.
-    return _MockClient(transport=transport, auth=httpx.Auth())
 
+    openapi_url = None
 
-def _answering(
-    document: Document | Callable[[], Document], problems: list[str] | None, base_path: str | None
-) -> httpx.MockTransport:
-    """Return the transport of a mock client; without a list of problems it judges nothing."""
+    def __init__(self, source: Any, answers: Mapping[str, Any], **options: Any) -> None:
+        self.calls: list[RecordedCall] = []
+        self.problems: list[str] = []
+        self._source = source
+        self._answers = dict(answers)
+        self._options = options
+        self.clear()
+        if not inspect.isroutine(source):
+            _ = self._read, self._chosen  # raise now
 
-    @cache
-    def parsed() -> Document:
-        found = document() if callable(document) else document
-        if not isinstance(found, Mapping):
-            kind = type(found).__name__
-            reason = f"a mock client answers from a parsed document, not {kind!r}"
-            raise SettingsError(f"{reason}; give `toolset.document`.")
-        return found
+    def clear(self) -> None:
+        """Forget the calls, the problems and the state; lists of answers begin anew."""
+        self.calls.clear()
+        self.problems.clear()
+        self._given: Counter[str] = Counter()
+        self._state = State(self.openapi) if self._options["state"] else None
 
-    @cache
-    def judge() -> Judge:
+    def openapi(self) -> Document:
+        """Return the document."""
+        return self._read[0]
+
+    @cached_property
+    def _read(self) -> tuple[Document, Toolset | None]:
+        """The document, and its tools if these are known."""
+        source = self._source() if inspect.isroutine(self._source) else self._source
+        if isinstance(source, Mapping):
+            return source, None
+        toolset = source if isinstance(source, Toolset) else load_tools(source)
+        if not isinstance(toolset.document, Mapping):
+            raise SettingsError("a mock answers from a document: these tools have none, give it.")
+        return toolset.document, toolset
+
+    @cached_property
+    def _tools(self) -> dict[str, OperationTool]:
+        """The tools by method and path."""
+        document, toolset = self._read
+        with suppress(OpenAPIToolsError):  # a mock answers from a broken document, too
+            toolset = load_tools(document) if toolset is None else toolset
+        return {_place_of(tool.method, tool.path): tool for tool in toolset or ()}
+
+    @cached_property
+    def _chosen(self) -> dict[str, Any]:
+        """The user's answers by method and path."""
+        document, toolset = self._read
+        toolset = load_tools(document) if self._answers and toolset is None else toolset
+        try:
+            tools = [toolset[name] for name in self._answers] if toolset is not None else []
+        except KeyError as error:
+            raise SettingsError(f"answers: {error.args[0]}") from None
+        places = [_place_of(tool.method, tool.path) for tool in tools]
+        return dict(zip(places, self._answers.values(), strict=False))
+
+    @cached_property
+    def _judge(self) -> Judge:
         from openapi_tools.openapi_core.exchange_check import Judge
 
-        return Judge(parsed(), base_path)
+        return Judge(self.openapi(), self._options["base_path"])
 
-    async def answer(request: httpx.Request) -> httpx.Response:
+    @property
+    def transport(self) -> httpx.AsyncBaseTransport:
+        """A transport for an `httpx.AsyncClient`."""
+        return httpx.MockTransport(self._respond)
+
+    def client(self, **options: Any) -> httpx.AsyncClient:
+        """Return a client for `load_tools`, which needs no credentials and no server.
+
+        Options are those of `httpx.AsyncClient`.
+        """
+        # Some `auth` lets calls without credentials through.
+        given = {"auth": httpx.Auth(), "base_url": ADDRESS, **options}
+        return _MockClient(transport=self.transport, **given)
+
+    @contextmanager
+    def serve(self, port: int = 0) -> Iterator[str]:
+        """Serve on loopback, for other processes; gives the URL. The document is `/openapi.json`.
+
+        Raises:
+            MissingExtraError: uvicorn is not installed.
+            OSError: The port is in use.
+        """
+        with requiring("testing"):
+            import uvicorn
+        with socket.create_server(("127.0.0.1", port)) as listening:
+            config = uvicorn.Config(self, log_level="critical", lifespan="off", ws="none")
+            server = uvicorn.Server(config)
+            thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+            thread.start()
+            try:
+                yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+            finally:
+                server.should_exit = True
+                thread.join()
+
+    def assert_called(self, tool: str, **arguments: Any) -> RecordedCall:
+        """Return the last call of a tool with these arguments, among others perhaps.
+
+        Raises:
+            AssertionError: There is none; it lists the calls that there are.
+        """
+        for call in reversed(self.calls):
+            given = call.arguments
+            if call.tool == tool and all(
+                name in given and given[name] == value for name, value in arguments.items()
+            ):
+                return call
+        seen = "\n".join(f"  {call.tool or call.url}({call.arguments})" for call in self.calls)
+        raise AssertionError(f"{tool} was not called with {arguments}; calls:\n{seen or '  none'}")
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer as an ASGI application."""
+        if scope["type"] == "lifespan":
+            while (message := (await receive())["type"]) != "lifespan.shutdown":
+                await send({"type": f"{message}.complete"})
+            await send({"type": f"{message}.complete"})
+        if scope["type"] != "http":
+            return
+        request = await _request_of(scope, receive)
+        try:
+            response = await self._respond(request)
+        except httpx.TimeoutException:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            return
+        except httpx.TransportError:  # a server closes a connection whose answer lacks its end
+            response = httpx.Response(200, headers={"content-length": "1"})
+        lines = [(name.lower(), value) for name, value in response.headers.raw]
+        status = response.status_code
+        await send({"type": "http.response.start", "status": status, "headers": lines})
+        await send({"type": "http.response.body", "body": response.content})
+
+    async def _respond(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
-        found = parsed()
-        if problems is not None:
-            problems.extend(judge().request(request))
-        return _answer(request, found, base_path)
+        route = self._route(request.method, request)
+        if route is None and request.url.path == _HOME and request.method == "GET":
+            return httpx.Response(200, json=_without_servers(self.openapi()))
+        call = self._recorded(request, route)
+        self.calls.append(call)
+        answer = await self._answer(request, route, call)
+        response = answer.response() if isinstance(answer, Shown) else answer
+        call.status = response.status_code
+        return response
 
-    if not callable(document):
-        parsed()
-    return httpx.MockTransport(answer)
+    def _route(self, method: str, request: httpx.Request) -> Route | None:
+        target = request.url.raw_path.decode("ascii")
+        return find_route(self.openapi(), method, target, base_path=self._options["base_path"])
+
+    def _recorded(self, request: httpx.Request, route: Route | None) -> RecordedCall:
+        call = RecordedCall.of(request)
+        if route is not None:
+            call.tool = f"{request.method} {route.path}"
+            if (tool := self._tools.get(_place_of(request.method, route.path))) is not None:
+                call.tool = tool.name
+                call.arguments = hidden(arguments_of(tool, request, route))
+        if self._options["judge"]:
+            call.problems = self._judge.request(request)
+            self.problems.extend(call.problems)
+        return call
+
+    async def _answer(
+        self, request: httpx.Request, route: Route | None, call: RecordedCall
+    ) -> Shown | httpx.Response:
+        document, faults = self.openapi(), [p for p in call.problems if not p.startswith(UNJUDGED)]
+        if route is None:
+            allowed = [name.upper() for name in METHODS if self._route(name, request)]
+            detail = f"{request.method} {request.url.path}: the document has no such operation"
+            told = problem(405 if allowed else 404, detail)
+            return told._replace(headers={"allow": ", ".join(allowed)}) if allowed else told
+        if faults and self._options["refuse"]:
+            known = follow(document, route.operation.get("responses"))
+            return problem(422 if "422" in known else 400, faults[0], problems=faults)
+        place, accept = _place_of(request.method, route.path), request.headers.get("accept", "")
+        chosen = self._chosen.get(place, Fault())
+        if isinstance(chosen, list):
+            chosen = chosen[min(self._given[place], len(chosen) - 1)] if chosen else Fault()
+            self._given[place] += 1
+        if callable(chosen):
+            chosen = chosen(call)
+            chosen = await chosen if inspect.isawaitable(chosen) else chosen
+        chosen = await faulted(chosen, request)
+        if chosen is None and self._state is not None:
+            found = shown(document, route, accept)
+            return self._state.answer(request.method, route, body_of(request), found)
+        return chosen_answer(chosen, document, route, accept)
 
 
 class _MockClient(httpx.AsyncClient):
@@ -109,145 +252,100 @@ class _MockClient(httpx.AsyncClient):
     fetches_documents = False
 
 
-def _answer(request: httpx.Request, document: Document, base_path: str | None) -> httpx.Response:
-    """Return what a document shows as the answer to a request."""
-    target = request.url.raw_path.decode("ascii")
-    route = find_route(document, request.method, target, base_path=base_path)
-    if route is None:
-        detail = f"{request.method} {request.url.path}: the document has no such operation"
-        return httpx.Response(404, json={"title": "Not Found", "detail": detail})
-    responses = follow(document, route.operation.get("responses"))
-    status, response = _choose_response(responses, document)
-    headers = _headers_of(response, document)
-    produces = route.operation.get("produces", document.get("produces"))
-    media_type, content = _encode(
-        response, document, accept=request.headers.get("accept", ""), produces=produces
-    )
-    if status in (204, 205, 304):
-        return httpx.Response(status, headers=headers)
-    if media_type:
-        headers["content-type"] = media_type
-    return httpx.Response(status, headers=headers, content=content)
+def mock_api(
+    document: Any,
+    *,
+    judge: bool | None = True,
+    refuse: bool = True,
+    answers: Mapping[str, Any] | None = None,
+    state: bool = True,
+    base_path: str | None = None,
+) -> MockApi:
+    """Return an API that answers from its document; nothing leaves the process.
+
+    An operation answers with its lowest 2xx response (else `default`): the example that the
+    document gives, otherwise a value made from the schema, the same one every time.
+
+    Args:
+        document: As `load_tools` takes it; a `Toolset`; or a function that returns either when the
+            first request comes.
+        judge: Have openapi-core check every request; None where it is installed.
+        refuse: Answer a request that breaks the document with 422 (where the operation lists that)
+            or 400, and the problems. False only records them.
+        answers: By tool name, operationId or `GET /path`: a body, `(status, body)`, `(status,
+            body, headers)`, a status alone for the document's example, a `Fault`, an exception, an
+            `httpx.Response`, a function of the `RecordedCall` that returns one of these, or a list
+            of these for one call each, the last one for all that follow.
+        state: Let creating, changing and deleting have effects on later reads, where paths and
+            answers show how: `/pets` and `/pets/{id}`.
+        base_path: The path before the document's paths in requested URLs; None for that of any of
+            its servers, or none.
+
+    Raises:
+        SourceError, DocumentError: The document cannot be read.
+        SettingsError: It is not a document, or `answers` names a tool that is not there.
+        MissingExtraError: openapi-core is not installed; give `judge=False`.
+    """
+    installed = find_spec("openapi_core") is not None
+    if judge and not installed:
+        raise missing_extra("openapi_core", "testing")
+    judged = installed if judge is None else judge
+    options = {"judge": judged, "refuse": refuse, "state": state, "base_path": base_path}
+    return MockApi(document, answers or {}, **options)
 
 
-def _choose_response(responses: Document, document: Document) -> tuple[int, Document]:
-    """Return the status and the Response Object of an answer that succeeds."""
-    # Spec: OpenAPI 3.1.2, section 4.16 (Responses Object).
-    known: dict[int, Any] = {}
-    for key in sorted(responses, key=lambda key: str(key).upper()):
-        code = str(key).upper().replace("XX", "00")
-        if len(code) == len("200") and code.isdecimal():
-            known[int(code)] = responses[key]
-    good = [status for status in known if 200 <= status < 300]  # noqa: PLR2004 -- HTTP's classes
-    if not good and "default" in responses:
-        return 200, follow(document, responses["default"])
-    status = min(good or known, default=200)
-    return status, follow(document, known.get(status))
+def mock_client(
+    document: Any,
+    *,
+    judge: bool = True,
+    problems: list[str] | None = None,
+    base_path: str | None = None,
+) -> httpx.AsyncClient:
+    """Return a client of a `mock_api` that keeps no state and refuses no request.
+
+    Args:
+        document: As of `mock_api`.
+        judge: Have openapi-core check every request against the document.
+        problems: A list to which every problem that openapi-core finds is added, one line each.
+        base_path: As of `mock_api`.
+
+    Raises:
+        As `mock_api`.
+    """
+    judged = judge and problems is not None
+    api = mock_api(document, judge=judged, refuse=False, state=False, base_path=base_path)
+    if problems is not None:
+        api.problems = problems
+    return api.client()
 
 
-def _headers_of(response: Document, document: Document) -> dict[str, str]:
-    """Return the headers that a response requires or shows."""
-    # Spec: OpenAPI 3.1.2, section 4.21 (Header Object).
-    found = {}
-    for name, entry in _mapping(response.get("headers")).items():
-        header = follow(document, entry)
-        if "example" in header or header.get("required") is True:
-            value = header.get("example", sample(header.get("schema", {}), document))
-            text = value if isinstance(value, str) else json.dumps(value)
-            is_own = name.lower() in _OWN_HEADERS
-            if not is_own and _TOKEN.fullmatch(name) and text.isascii() and text.isprintable():
-                found[name] = text
-    return found
+def _place_of(method: str, path: str) -> str:
+    """Return the key of an operation, whatever its variables are called: `GET /pets/{}`."""
+    return f"{method} {_VARIABLE.sub('{}', path)}"
 
 
-def _encode(
-    response: Document, document: Document, *, accept: str, produces: Any
-) -> tuple[str, bytes]:
-    """Return the media type and the body of a response; both empty when it has none."""
-    content = _mapping(response.get("content"))
-    if "swagger" in document:
-        content = _content_of_2(response, produces)
-    if not content:
-        return "", b""
-    media_type = _preferred(list(content), accept)
-    entry = follow(document, content[media_type])
-    concrete = _RANGES.get(media_type, media_type).replace("*", "sample")
-    value = _value(entry, document)
-    # A JSON example that is written as text is common.
-    kind, schema = essence(concrete), follow(document, entry.get("schema"))
-    if "json" in kind and isinstance(value, str) and schema.get("type") in ("object", "array"):
-        with suppress(ValueError):
-            value = json.loads(value)
-    return concrete, _bytes(value, kind)
+async def _request_of(scope: Any, receive: Any) -> httpx.Request:
+    """Return the request of an ASGI scope."""
+    body, is_over = b"", False
+    while not is_over:
+        message = await receive()
+        body += message.get("body", b"")
+        is_over = not message.get("more_body", False)
+    raw = scope.get("raw_path") or scope["path"].encode()
+    path = raw.removeprefix(scope.get("root_path", "").encode())
+    query = b"?" + scope["query_string"] if scope["query_string"] else b""
+    url = ADDRESS + (path + query).decode("ascii")
+    return httpx.Request(scope["method"], url, headers=scope["headers"], content=body)
 
 
-def _content_of_2(response: Document, produces: Any) -> dict[str, Any]:
-    """Return a 2.0 response as the `content` that OpenAPI 3 would write."""
-    # Spec: OpenAPI 2.0, Response Object and Example Object.
-    examples = _mapping(response.get("examples"))
-    schema = response.get("schema")
-    if schema is None and not examples:
-        return {}
-    listed = [item for item in produces if isinstance(item, str)] if produces else []
-    kinds = list(examples) or listed or ["application/json"]
-    if isinstance(schema, Mapping) and schema.get("type") == "file":
-        schema = {"type": "string", "format": "binary"}
-        kinds = listed or ["application/octet-stream"]
-    shown = {kind: {"example": examples[kind]} for kind in kinds if kind in examples}
-    return {kind: shown.get(kind, {"schema": schema}) for kind in kinds}
-
-
-def _preferred(media_types: list[str], accept: str) -> str:
-    for wanted in map(essence, accept.split(",")):
-        for media_type in media_types:
-            if essence(media_type) == wanted != "*/*":
-                return media_type
-    return next((kind for kind in media_types if "json" in kind.lower()), media_types[0])
-
-
-def _value(entry: Document, document: Document) -> Any:
-    """Return what a Media Type Object shows: its example, or a sample of its schema."""
-    # Spec: OpenAPI 3.1.2, section 4.14 (Media Type Object).
-    if "example" in entry:
-        return entry["example"]
-    for example in _mapping(entry.get("examples")).values():
-        shown = follow(document, example)
-        # OpenAPI 3.2 names the value `dataValue`, or gives its bytes as `serializedValue`.
-        for key in ("value", "dataValue", "serializedValue"):
-            if key in shown:
-                return shown[key]
-    if "itemSchema" in entry:
-        return [sample(entry["itemSchema"], document)]
-    return sample(entry.get("schema", {}), document)
-
-
-def _bytes(value: Any, media_type: str) -> bytes:
-    """Return a value as a body of a media type."""
-    items = value if isinstance(value, list) else [value]
-    if media_type == "application/json-seq":
-        text = "".join(f"\x1e{_json(item)}\n" for item in items)
-    elif media_type in _LINES:
-        text = "".join(f"{_json(item)}\n" for item in items)
-    elif "json" in media_type:
-        text = _json(value)
-    elif isinstance(value, str) and (media_type.startswith("text/") or "xml" in media_type):
-        text = value
-    elif media_type == "text/event-stream":
-        text = "".join(f"data: {_json(item)}\n\n" for item in items)
-    elif "xml" in media_type:
-        text = '<?xml version="1.0" encoding="UTF-8"?><sample/>'
-    elif media_type == "application/x-www-form-urlencoded" and isinstance(value, Mapping):
-        text = urlencode(value, doseq=True)
-    elif media_type.startswith("text/"):
-        text = _json(value)
-    else:
-        return _MAGIC.get(media_type, b"\x00\x01\x02\x03")
-    return text.encode(errors="replace")
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True, default=str)
-
-
-def _mapping(value: Any) -> Document:
-    return value if isinstance(value, Mapping) else {}
+def _without_servers(document: Document) -> Document:
+    """Return a document whose only server is the place that it is fetched from."""
+    # Spec: OpenAPI 3.1.2, section 4.1.1: the default of `servers` is `/`.
+    top = ("servers", "host", "basePath", "schemes")
+    made: Any = deepcopy({name: member for name, member in document.items() if name not in top})
+    for item in (item for item in made.get("paths", {}).values() if isinstance(item, dict)):
+        for place in (item, *item.values()):
+            if isinstance(place, dict):
+                place.pop("servers", None)
+                place.pop("schemes", None)
+    return made  # type: ignore[no-any-return]

@@ -15,7 +15,13 @@ from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
 from openapi_tools.observability.observers import Observers
 from openapi_tools.options import DEFAULT_SETTINGS, close_names, credentials_of, kind_of, members_of
 from openapi_tools.redaction import Redactor, excerpt
-from openapi_tools.requests.request_parts import named_origins, origin_of, server_url, url_of
+from openapi_tools.requests.request_parts import (
+    named_origins,
+    origin_of,
+    server_url,
+    url_of,
+    with_own_path,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -131,6 +137,25 @@ def settings_of(given: Any) -> Settings:
     raise SettingsError(f"settings: give Settings(base_url=…, …), not {kind_of(given)}.")
 
 
+def settings_with(settings: Settings, **members: Any) -> Settings:
+    """Return settings with other members beneath those that the user gave."""
+    given = {name: getattr(settings, name) for name in getattr(settings, "model_fields_set", ())}
+    return settings_of(given | {n: v for n, v in members.items() if given.get(n) is None})
+
+
+def _placed(settings: Settings, client: Any, servers: tuple[Server, ...]) -> Settings:
+    """Return settings with the address of a user's client where the document has none."""
+    base = str(getattr(client, "base_url", ""))
+    if "://" not in base or settings.base_url is not None:
+        return settings
+    with suppress(CallError):
+        url_of(servers, settings)
+        return settings
+    made = settings_with(settings, base_url=base)
+    below = with_own_path(Operation("GET", "/", servers=servers), made)
+    return settings_with(settings, base_url=below) if below else made
+
+
 def open_session(
     settings: Settings | None = None,
     *,
@@ -140,10 +165,11 @@ def open_session(
     provenance: Provenance | None = None,
 ) -> Session:
     """Return a session, which connects when a tool is called; errors are as of `load_tools`."""
-    settings, redactor = settings_of(settings), Redactor()
+    found, redactor = provenance or Provenance(), Redactor()
+    settings = _placed(settings_of(settings), client, found.servers)
     given, own = credentials_of(credentials), schemes or {}
     known = Credentials(given, own, redactor=redactor, ca_file=settings.ca_file)
-    brings, found = brings_identity(client), provenance or Provenance()
+    brings = brings_identity(client)
     session = Session(settings, known, redactor, found, client, brings)
     if client is not None or settings.transport == "fast":
         _ = session.sender  # raises for an unusable client or a missing extra
