@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.auth.schemes import ClientCertificate
-    from openapi_tools.code.limits import CodeLimits
     from openapi_tools.errors import (
         CallError,
         CredentialsError,
@@ -40,22 +39,21 @@ if TYPE_CHECKING:
     from openapi_tools.generate import Report, generate_package
     from openapi_tools.loading.load import aload_tools, load_tools
     from openapi_tools.model import Skipped
-    from openapi_tools.observability.observers import Event
-    from openapi_tools.options import Select
+    from openapi_tools.observability import Event
+    from openapi_tools.options import CodeLimits, Select
     from openapi_tools.requests.request_parts import Preview
-    from openapi_tools.result import ImageContent, TextContent, ToolResult
+    from openapi_tools.result import Context, ImageContent, TextContent, ToolCall, ToolResult
     from openapi_tools.settings import FileStore, Settings
     from openapi_tools.shaping.files import FolderStore
     from openapi_tools.tools.guardrails import require_approval
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.tool_call import Context, ToolCall
     from openapi_tools.tools.toolset import Toolset
 
 _HOMES = {
     "ClientCertificate": "auth.schemes",
-    "CodeLimits": "code.limits",
-    "Context": "tools.tool_call",
-    "Event": "observability.observers",
+    "CodeLimits": "options",
+    "Context": "result",
+    "Event": "observability",
     "FileStore": "settings",
     "FolderStore": "shaping.files",
     "ImageContent": "result",
@@ -67,7 +65,7 @@ _HOMES = {
     "Settings": "settings",
     "Skipped": "model",
     "TextContent": "result",
-    "ToolCall": "tools.tool_call",
+    "ToolCall": "result",
     "ToolResult": "result",
     "Toolset": "tools.toolset",
     "aload_tools": "loading.load",

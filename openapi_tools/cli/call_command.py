@@ -20,8 +20,7 @@ from openapi_tools.json_values import text_of
 from openapi_tools.options import DefaultSettings
 from openapi_tools.redaction import redacted
 from openapi_tools.requests.request_parts import preview_of
-from openapi_tools.result import ToolResult
-from openapi_tools.tools.tool_call import Context
+from openapi_tools.result import Context, ToolResult
 
 if TYPE_CHECKING:
     import httpx

@@ -13,11 +13,10 @@ import click
 from openapi_tools.cli import as_json, clean, command
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.call_command import mocked, told
-from openapi_tools.code.limits import CodeLimits
+from openapi_tools.options import CodeLimits
 from openapi_tools.redaction import redacted
-from openapi_tools.result import ToolResult
+from openapi_tools.result import Context, ToolCall, ToolResult
 from openapi_tools.tools.guardrails import question_of, require_approval
-from openapi_tools.tools.tool_call import Context, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.code import sandbox
-from openapi_tools.code.program_text import prepared
-from openapi_tools.code.sandbox import Outcome
+from openapi_tools.code.sandbox import Outcome, prepared
 from openapi_tools.errors import ErrorType, PendingApproval
 from openapi_tools.json_values import compact
 from openapi_tools.options import close_names, member_of, nearest, with_members
@@ -21,7 +20,7 @@ from openapi_tools.search.stubs import python_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openapi_tools.code.limits import CodeLimits
+    from openapi_tools.options import CodeLimits
 
 _RESERVED = frozenset({*dir(builtins), "ApiError", "asyncio", "call", "json", "pages"})
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -16,8 +16,8 @@ from pydantic import RootModel
 from openapi_tools.contracts import advise
 from openapi_tools.extras import requiring
 from openapi_tools.providers.definitions import shown
+from openapi_tools.result import context_for
 from openapi_tools.tools.guardrails import approved, asks, rule_of
-from openapi_tools.tools.tool_call import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -22,11 +22,18 @@ from openapi_tools.errors import CredentialsError, DeniedError, InputError, Sett
 from openapi_tools.extras import requiring
 from openapi_tools.options import member_of, members_of, with_members
 from openapi_tools.providers.definitions import shown
-from openapi_tools.result import ImageContent, TextContent, ToolResult, contents_of
+from openapi_tools.result import (
+    Context,
+    ImageContent,
+    TextContent,
+    ToolCall,
+    ToolResult,
+    contents_of,
+    read_call,
+)
 from openapi_tools.tools.guardrails import question_of, settled
 from openapi_tools.tools.packages import check_selected, options_of
 from openapi_tools.tools.pipeline import call_id_in
-from openapi_tools.tools.tool_call import Context, ToolCall, read_call
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from openapi_tools.contracts import advise, blocks_of
 from openapi_tools.extras import requiring
 from openapi_tools.providers.definitions import shown
-from openapi_tools.tools.tool_call import context_for
+from openapi_tools.result import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,10 +18,10 @@ from openapi_tools.contracts import advise, blocks_of
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError
 from openapi_tools.extras import requiring
 from openapi_tools.providers.definitions import shown
+from openapi_tools.result import Context, ToolCall
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.session import unknown_tool
-from openapi_tools.tools.tool_call import Context, ToolCall
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:

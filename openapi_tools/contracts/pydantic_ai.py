@@ -15,8 +15,8 @@ from openapi_tools.errors import InputError, OpenAPIToolsError
 from openapi_tools.extras import requiring
 from openapi_tools.options import Select, member_of
 from openapi_tools.providers.definitions import shown
+from openapi_tools.result import context_for, read_call
 from openapi_tools.tools.guardrails import approved, asks, rule_of
-from openapi_tools.tools.tool_call import context_for, read_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

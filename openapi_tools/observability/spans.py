@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.metrics import Histogram, MeterProvider
 
-    from openapi_tools.observability.observers import Event
+    from openapi_tools.observability import Event
 
 _SCOPE = "openapi_tools"
 _SCHEMA = "https://opentelemetry.io/schemas/1.44.0"

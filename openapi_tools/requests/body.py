@@ -18,13 +18,15 @@ from openapi_tools.requests.encoding import (
     FORM,
     FORM_RESERVED,
     RAW,
+    content_text,
     encode_text,
     form_encode,
+    header_text,
     is_token,
     json_bytes,
+    pairs,
     placed,
 )
-from openapi_tools.requests.styles import content_text, header_text, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

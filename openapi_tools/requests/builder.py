@@ -32,7 +32,7 @@ from openapi_tools.http_rules import (
     without_pairs,
 )
 from openapi_tools.json_values import pointer_token
-from openapi_tools.requests import encoding, styles
+from openapi_tools.requests import encoding
 from openapi_tools.requests.body import Content, form_text, sources_of, write_content
 from openapi_tools.requests.encoding import shown
 from openapi_tools.requests.request_parts import (
@@ -289,24 +289,24 @@ def _places(operation: Operation, arguments: Mapping[str, Any], settings: Settin
 def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings) -> None:
     match parameter.location:
         case "path":
-            places.path[parameter.name] = styles.path_text(parameter, value)
+            places.path[parameter.name] = encoding.path_text(parameter, value)
         case "query":
             places.query += [
-                f"{name}={text}" for name, text in styles.query_pairs(parameter, value)
+                f"{name}={text}" for name, text in encoding.query_pairs(parameter, value)
             ]
         case "header" if header_key(parameter.name) not in encoding.OWN_HEADERS:
             if not encoding.is_token(parameter.name):
                 reason = f"{shown(parameter.name)} cannot be the name of a header; leave it out."
                 raise InputError(reason)
-            if (text := styles.header_text(parameter, value)) is not None:
+            if (text := encoding.header_text(parameter, value)) is not None:
                 places.headers.append((parameter.name, text))
         case "cookie":
-            places.cookies += filter(None, [styles.cookie_text(parameter, value)])
+            places.cookies += filter(None, [encoding.cookie_text(parameter, value)])
         case "querystring" if value is not None:  # OpenAPI 3.2.0, section 4.12.1
             if is_form(parameter.media_type):
                 query = form_text(value, sources_of((), {}, settings))
             else:
-                query = encoding.percent_encode(styles.content_text(parameter.media_type, value))
+                query = encoding.percent_encode(encoding.content_text(parameter.media_type, value))
             places.query += filter(None, [query])
 
 

@@ -1,4 +1,7 @@
-"""Values as text, and the characters that each place of a request can carry."""
+"""Values as text, in the characters of each place of a request and the styles of parameters.
+
+Spec: OpenAPI 3.2.0, sections 4.12.3 to 4.12.6 and Appendix C; RFC 6570, section 3.2.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from openapi_tools.errors import CallError, InputError
+from openapi_tools.http_rules import essence, has_dot_segment, is_json
 from openapi_tools.json_values import pointer_token
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from openapi_tools.model import Parameter
 
 _RESERVED = ":/?#[]@!$&'()*+,;="
 _IN_PATH = "".join(c for c in _RESERVED if c not in "/?#[]")
@@ -127,9 +133,13 @@ def _printed(writer: Writer) -> Writer:
 _DELIMITERS = {",": ",", " ": "%20", "\t": "%09", "|": "%7C"}
 
 ENCODED = Writer(percent_encode, percent_encode, _DELIMITERS)  # for paths, queries and cookies
-ENCODED_PRINTED = _printed(ENCODED)
-QUERY_RESERVED = _reserved(_IN_QUERY)
-QUERY_RESERVED_PRINTED = _printed(QUERY_RESERVED)
+_QUERY_RESERVED = _reserved(_IN_QUERY)
+_QUERY_WRITERS = {  # by `allow_reserved` and `printed`
+    (False, False): ENCODED,
+    (False, True): _printed(ENCODED),
+    (True, False): _QUERY_RESERVED,
+    (True, True): _printed(_QUERY_RESERVED),
+}
 COOKIE_RESERVED = _reserved(_IN_COOKIE)
 PATH_RESERVED = _reserved(_IN_PATH)
 MATRIX_RESERVED = _reserved(_IN_MATRIX)
@@ -139,8 +149,7 @@ FORM_RESERVED = replace(
 )
 RAW = Writer(str, str, dict(zip(_DELIMITERS, _DELIMITERS, strict=True)), ("[", "]"))
 
-CHARSETS = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16"})
-"""Charsets of a media type in which text can be written."""
+CHARSETS = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16"})  # in which text is written
 
 _INTEGRAL = 1e16
 """Below this, every integral float is written without exponent by Python and by ECMAScript."""
@@ -148,8 +157,7 @@ _INTEGRAL = 1e16
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _ASCII = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
-FAULTS = (UnicodeEncodeError, RecursionError, ValueError, TypeError)
-"""Raised by writing a value that no request can carry."""
+_FAULTS = (UnicodeEncodeError, RecursionError, ValueError, TypeError)  # of writing a value
 
 
 def plain_text(value: Any) -> str:
@@ -175,7 +183,7 @@ def json_bytes(value: Any) -> bytes:
     """Return compact JSON in UTF-8 (RFC 8259); an InputError points at the faulty member."""
     try:
         return _COMPACT.encode(value).encode()
-    except FAULTS as error:
+    except _FAULTS as error:
         raise InputError(fault_reason(error), pointer=_faulty_member(value)) from None
 
 
@@ -218,9 +226,173 @@ def _faulty_member(value: Any) -> str:
                 _COMPACT.encode(member).encode()
             except RecursionError:
                 return steps
-            except FAULTS:
+            except _FAULTS:
                 steps, value = steps + pointer_token(key), member
                 break
         else:
             return steps
     return steps
+
+
+# Between values that are not exploded; the comma for every other style.
+DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
+
+
+def path_text(parameter: Parameter, value: Any) -> str:
+    """Return a path parameter, encoded, with the prefix of its style (OpenAPI 3.2.0, 4.8.2)."""
+    if value is None:
+        raise InputError("a value is needed; null has no form in a path.")
+    is_text = isinstance(value, str)
+    if is_text:
+        check_length(value)
+        if has_dot_segment(value):
+            reason = "could be read as a step to another path; it is not sent."
+            raise InputError(f"{shown(value)} {reason}")
+    is_matrix, writer = parameter.style == "matrix", ENCODED
+    if parameter.allow_reserved:
+        writer = MATRIX_RESERVED if is_matrix else PATH_RESERVED
+    if parameter.media_type:
+        return writer.value(content_text(parameter.media_type, value))
+    if not is_text and _is_undefined(value):
+        return ""
+    if is_matrix:
+        found = pairs(parameter, value, writer)
+        return "".join(f";{name}={text}" if text else f";{name}" for name, text in found)
+    write = _label if parameter.style == "label" else _simple
+    return write(parameter, value, writer)
+
+
+def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
+    """Return the encoded names and values that a query parameter adds; none for undefined."""
+    return pairs(parameter, value, _QUERY_WRITERS[parameter.allow_reserved, parameter.printed])
+
+
+def cookie_text(parameter: Parameter, value: Any) -> str:
+    """Return the part of the `Cookie` header (RFC 6265, 4.1.1); empty for an undefined value."""
+    check_cookie_name(parameter.name)
+    if parameter.style == "cookie" or essence(parameter.media_type) == "text/plain":
+        found = pairs(parameter, value, RAW)
+        for name, text in found:
+            check_cookie_name(name)
+            check_cookie_value(text)
+        return "; ".join(f"{name}={text}" for name, text in found)
+    writer = COOKIE_RESERVED if parameter.allow_reserved else ENCODED
+    found = pairs(parameter, value, writer)
+    names = {percent_encode(parameter.name): parameter.name}
+    return "&".join(f"{names.get(name, name)}={text}" for name, text in found)
+
+
+def header_text(parameter: Parameter, value: Any) -> str | None:
+    """Return a header, neither encoded nor quoted (OpenAPI 3.2.0, 4.12.2.2); None for none."""
+    if parameter.media_type and value is not None:
+        text = content_text(parameter.media_type, value, ascii_only=True)
+    elif _is_undefined(value):
+        return None
+    else:
+        text = _simple(parameter, value, RAW)
+    check_header(text)
+    return text
+
+
+def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> str:
+    """Return a value as text of its media type, before any encoding (4.12.2.3 of OpenAPI 3.2)."""
+    if is_json(media_type):
+        return json_text(value, ascii_only=ascii_only)
+    if value is None:
+        raise InputError(f"null has no form in {media_type}.")
+    if not isinstance(value, (list, dict)):
+        return plain_text(value)
+    kind = "an array" if isinstance(value, list) else "an object"
+    reason = f"{kind} cannot be written as {media_type}, which this package sends as text only."
+    raise CallError("invalid_input", reason)
+
+
+def pairs(parameter: Parameter, value: Any, writer: Writer) -> list[tuple[str, str]]:
+    """Return names and values, for the styles form, cookie, matrix, deepObject, the delimited."""
+    if value is None:
+        return []
+    name = writer.name(parameter.name)
+    if parameter.media_type:
+        return [(name, writer.value(content_text(parameter.media_type, value)))]
+    if parameter.style == "deepObject" or not isinstance(value, (list, dict)):
+        return list(_deep_pairs(name, value, writer))
+    if not parameter.explode:
+        return [] if _is_undefined(value) else [(name, _joined(parameter, value, writer))]
+    if isinstance(value, dict):
+        return _members(parameter, value, writer)
+    return [(name, item) for item in _items(parameter, value, writer)]
+
+
+def _deep_pairs(name: str, value: Any, writer: Writer) -> Iterator[tuple[str, str]]:
+    """Write nested values for PHP, Rails and Express: `a[b][c]=1`, `a[b][]=1`, `a[0][b]=1`."""
+    opening, closing = writer.brackets
+    if isinstance(value, dict):
+        for key, member in value.items():
+            step = f"{name}{opening}{writer.name(key)}{closing}"
+            yield from _deep_pairs(step, member, writer)
+    elif isinstance(value, list):
+        items = [item for item in value if item is not None]
+        numbered = any(isinstance(item, (list, dict)) for item in items)
+        for index, item in enumerate(items):
+            step = f"{name}{opening}{index if numbered else ''}{closing}"
+            yield from _deep_pairs(step, item, writer)
+    elif value is not None:
+        yield name, writer.value(plain_text(value))
+
+
+def _label(parameter: Parameter, value: Any, writer: Writer) -> str:
+    if not isinstance(value, (list, dict)):
+        return "." + writer.value(plain_text(value))
+    if not parameter.explode:
+        delimiter = "." if parameter.printed else ","
+        return "." + delimiter.join(_flat(parameter, value, writer))
+    if isinstance(value, list):
+        return "." + ".".join(_items(parameter, value, writer))
+    return "." + ".".join(f"{name}={text}" for name, text in _members(parameter, value, writer))
+
+
+def _simple(parameter: Parameter, value: Any, writer: Writer) -> str:
+    if not isinstance(value, (list, dict)):
+        return writer.value(plain_text(value))
+    if isinstance(value, dict) and parameter.explode:
+        return ",".join(f"{name}={text}" for name, text in _members(parameter, value, writer))
+    return _joined(parameter, value, writer)
+
+
+def _joined(parameter: Parameter, value: Any, writer: Writer) -> str:
+    delimiter = writer.delimiters[DELIMITERS.get(parameter.style, ",")]
+    return delimiter.join(_flat(parameter, value, writer))
+
+
+def _flat(parameter: Parameter, value: Any, writer: Writer) -> list[str]:
+    """Return an array's items, or an object's names and values in turn."""
+    if isinstance(value, list):
+        return _items(parameter, value, writer)
+    return [text for pair in _members(parameter, value, writer) for text in pair]
+
+
+def _items(parameter: Parameter, value: list[Any], writer: Writer) -> list[str]:
+    return [_item(item, parameter.inner, writer) for item in value if item is not None]
+
+
+def _members(parameter: Parameter, value: dict[str, Any], writer: Writer) -> list[tuple[str, str]]:
+    return [
+        (writer.name(key), _item(member, parameter.inner, writer))
+        for key, member in value.items()
+        if member is not None
+    ]
+
+
+def _item(item: Any, inner: tuple[str, ...], writer: Writer) -> str:
+    """Write one item; Swagger 2.0 has a delimiter for each level of arrays in it."""
+    if inner and isinstance(item, list):
+        texts = [_item(member, inner[1:], writer) for member in item if member is not None]
+        return writer.delimiters.get(inner[0], ",").join(texts)
+    return writer.value(plain_text(item))
+
+
+def _is_undefined(value: Any) -> bool:
+    """Whether RFC 6570, section 2.3 calls the value undefined; such values are left out."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return value is None or (isinstance(value, list) and all(item is None for item in value))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
+from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nlargest
 from itertools import chain, zip_longest
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
@@ -15,13 +18,10 @@ from pydantic_core import from_json, to_json
 from openapi_tools.errors import SettingsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.options import kind_of
-from openapi_tools.search.embedding import embedded, fused, nearest
-from openapi_tools.search.index import Index, scores
+from openapi_tools.search.index import Index, scores, terms
 from openapi_tools.search.producers import SHOWN, Producers
-from openapi_tools.search.words import terms
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _FUSED = 100  # tools of a ranking that are joined with another
@@ -250,3 +250,59 @@ def _shown(scored: Mapping[int, float], places: Sequence[int]) -> dict[int, floa
 def _first(found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
     """Return the best pairs of place and score; equal ones in the order of the tools."""
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+
+_BATCH = 256  # texts of one call
+_RANK = 60  # how little the first ranks differ; the usual value of reciprocal rank fusion
+
+
+def embedded(embed: Callable[[list[str]], Any], texts: Sequence[str]) -> list[array[float]]:
+    """Return the vectors of texts, each of length 1; SettingsError where the function fails."""
+    made: list[array[float]] = []
+    for start in range(0, len(texts), _BATCH):
+        batch = list(texts[start : start + _BATCH])
+        try:
+            given = embed(batch)
+        except Exception as error:
+            raise SettingsError(f"embed: the function raised {kind_of(error)}.") from error
+        made += _checked(given, len(batch))
+    if len({len(vector) for vector in made}) > 1:
+        raise SettingsError("embed: the vectors differ in length.")
+    return made
+
+
+def _checked(given: Any, count: int) -> list[array[float]]:
+    if hasattr(given, "close") and hasattr(given, "send"):  # a coroutine
+        given.close()
+    try:
+        vectors = [array("d", map(float, vector)) for vector in given]
+    except (TypeError, ValueError):
+        form = "a list of vectors, which are lists of numbers"
+        raise SettingsError(f"embed: return {form}, not {kind_of(given)}.") from None
+    if len(vectors) != count:
+        raise SettingsError(f"embed: {count} texts got {len(vectors)} vectors.")
+    return list(map(_unit, vectors))
+
+
+def _unit(vector: array[float]) -> array[float]:
+    length = math.sqrt(sum(map(mul, vector, vector)))
+    if not vector or not math.isfinite(length):
+        raise SettingsError("embed: a vector is empty, or a number in it is not finite.")
+    return array("d", [number / (length or 1) for number in vector])
+
+
+def nearest(query: array[float], vectors: Iterable[array[float]]) -> list[float]:
+    """Return how near each vector is to a query's, from -1 to 1; SettingsError by length."""
+    listed = list(vectors)
+    if any(len(vector) != len(query) for vector in listed):
+        raise SettingsError("embed: the vectors of queries and tools differ in length.")
+    return [sum(map(mul, query, vector)) for vector in listed]
+
+
+def fused(rankings: Iterable[Iterable[int]]) -> Mapping[int, float]:
+    """Return a score for each place in rankings, by reciprocal rank fusion (SIGIR 2009)."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, place in enumerate(ranking, start=1):
+            scores[place] = scores.get(place, 0.0) + 1 / (_RANK + rank)
+    return scores

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
+import unicodedata
 from array import array
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import snowballstemmer
+
+from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import DEFINITIONS
-from openapi_tools.search.words import terms as terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -78,7 +82,7 @@ class Index:
     @classmethod
     def of(cls, tools: Sequence[Any]) -> Index:
         """Return the index of tools, whose numbers are their places in the sequence."""
-        known = lru_cache(maxsize=None)(terms_of)
+        known = lru_cache(maxsize=None)(terms)
         counted = [_terms(tool, known) for tool in tools]
         totals = {name: sum(len(each[name]) for each in counted) for name in FIELDS}
         postings: dict[str, tuple[array[int], array[float]]] = {}
@@ -213,3 +217,68 @@ def _resolved(node: Any, components: dict[str, Any]) -> dict[str, Any]:
     if isinstance(node, dict) and "$ref" in node:
         node = components.get(str(node["$ref"]).removeprefix(DEFINITIONS))
     return node if isinstance(node, dict) else {}
+
+
+_RUN = re.compile(r"[^\W_]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_MOST = 50_000  # words that are remembered
+_LONGEST = 64  # characters of a word; longer ones are cut
+_STOP = """
+    a about additionally after again all also am an and any are as at be because been before
+    being but by can could d did do does doing done each either else etc for from further
+    furthermore had has have having he her here hers him his how however i if in into is it its
+    just let like ll m may me might more most must my need needs no nor not now of off on once
+    only or other our ours out over own per please provide provided provides providing re s same
+    shall she should so some such t than that the their them then there these they this those
+    through to too under until up us ve very via want wants was we well were what when where
+    whether which while who whom whose why will with within without would you your yours
+"""
+STOP_WORDS = frozenset(_STOP.split())
+
+
+_turn = ForkLock()
+_stem = snowballstemmer.stemmer("english").stemWords
+_known: dict[str, tuple[str, ...]] = {}
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """Return the terms of a text, in order."""
+    found: list[str] = []
+    for run in _RUN.findall(text):
+        found += _known[run] if run in _known else _of_word(run)
+    return tuple(found)
+
+
+def _of_word(word: str) -> tuple[str, ...]:
+    with _turn:  # a stemmer has a state
+        found = tuple(_split(word)) if word.lower() not in STOP_WORDS else ()
+    if len(_known) < _MOST and len(word) <= _LONGEST:
+        _known[word] = found
+    return found
+
+
+def _split(word: str) -> list[str]:
+    """Return the terms of a run of letters and digits."""
+    if word.isascii():
+        parts = _PART.findall(word[:_LONGEST])
+    else:
+        folded = unicodedata.normalize("NFKD", word[:_LONGEST])
+        if any(map(unicodedata.combining, folded)):
+            return _split("".join(c for c in folded if not unicodedata.combining(c)))
+        parts = _unspaced(folded)
+    lower = [part.lower() for part in parts]
+    kept = [part for part in lower if len(part) == 1 or part not in STOP_WORDS]
+    return [stem or part for stem, part in zip(_stem(kept), kept, strict=True)]
+
+
+def _unspaced(word: str) -> list[str]:
+    """Return a word that is not ASCII, with pairs of characters for text without spaces."""
+    parts: list[str] = []
+    place = 0
+    for match in _UNSPACED.finditer(word):
+        text = match.group()
+        parts += [word[place : match.start()]]
+        parts += [a + b for a, b in pairwise(text)] if len(text) > 1 else [text]
+        place = match.end()
+    return [part for part in [*parts, word[place:]] if part]

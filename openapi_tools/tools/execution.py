@@ -21,9 +21,8 @@ from openapi_tools.redaction import Redactor, excerpt, hide
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.requests.request_parts import Preview, preview_of, with_own_path
 from openapi_tools.responses.reader import read_answer
-from openapi_tools.result import ToolResult
+from openapi_tools.result import PLAIN, Context, PerCall, ToolResult
 from openapi_tools.tools.guardrails import asked
-from openapi_tools.tools.tool_call import PLAIN, Context, PerCall
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import timed_out
 from openapi_tools.validation.engine import is_large

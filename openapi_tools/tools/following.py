@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import shaping
 from openapi_tools.http_rules import read_url, without_pairs
 from openapi_tools.json_values import compact
-from openapi_tools.observability.observers import current
+from openapi_tools.observability import current
 from openapi_tools.options import kind_of
 from openapi_tools.requests.request_parts import asker_of
 from openapi_tools.responses.server_json import words_of
-from openapi_tools.result import ToolResult
+from openapi_tools.result import PerCall, ToolResult
 from openapi_tools.tools.pipeline import answer_call, operation_of
 from openapi_tools.tools.tool import OperationTool, called
-from openapi_tools.tools.tool_call import PerCall
 from openapi_tools.transport.failures import retry_after
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.model import Operation
-    from openapi_tools.result import ToolResult
+    from openapi_tools.result import ToolCall, ToolResult
     from openapi_tools.search.meta_tools import MetaTool
     from openapi_tools.tools.session import Session
-    from openapi_tools.tools.tool_call import ToolCall
 
 _LONGEST = 64
 _PREFIX = 24

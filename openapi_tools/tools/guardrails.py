@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
 from openapi_tools.options import member_of, with_members
-from openapi_tools.result import ToolResult
-from openapi_tools.tools.tool_call import ToolCall
+from openapi_tools.result import ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool

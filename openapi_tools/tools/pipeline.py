@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import errors
 from openapi_tools.forks import importing
-from openapi_tools.observability.observers import UNOBSERVED
+from openapi_tools.observability import UNOBSERVED
 from openapi_tools.options import with_members
 from openapi_tools.redaction import excerpt, hide
-from openapi_tools.result import ToolResult, without_secrets
+from openapi_tools.result import (
+    PLAIN,
+    PerCall,
+    ToolCall,
+    ToolResult,
+    read_call,
+    read_id,
+    without_secrets,
+)
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
 from openapi_tools.tools.session import Session, open_session
 from openapi_tools.tools.tool import OperationTool, called
-from openapi_tools.tools.tool_call import PLAIN, PerCall, ToolCall, read_call, read_id
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
 

@@ -12,7 +12,7 @@ from openapi_tools.auth.credentials import Credentials, OriginPolicy
 from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.forks import importing
 from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
-from openapi_tools.observability.observers import Observers
+from openapi_tools.observability import Observers
 from openapi_tools.options import DEFAULT_SETTINGS, close_names, credentials_of, kind_of, members_of
 from openapi_tools.redaction import Redactor, excerpt
 from openapi_tools.requests.request_parts import (

@@ -16,9 +16,9 @@ from openapi_tools.tools.session import Session, tool_named
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
-    from openapi_tools.code.limits import CodeLimits
     from openapi_tools.model import SecurityScheme, Skipped
-    from openapi_tools.observability.observers import Event
+    from openapi_tools.observability import Event
+    from openapi_tools.options import CodeLimits
     from openapi_tools.providers.definitions import Definitions
     from openapi_tools.result import ToolResult
     from openapi_tools.search.finder import Finder, Hit
@@ -166,7 +166,7 @@ class Toolset:
 
         check_profile(profile)
         if defer:
-            search_room.deferred.check(profile)
+            search_room.meta_tools.check_deferring(profile)
         if self._defined is None or self._defined.profile != profile:
             self._defined = Definitions(profile)
         found, notes = self._defined.of(self)
@@ -174,7 +174,7 @@ class Toolset:
             there = f"takes {most} tools in one request, and these are {len(found)}"
             notes.append(f"{profile}: the provider {there}; select those that you need.")
         self._profile, self._notes[profile] = profile, notes
-        return search_room.deferred.deferred(profile, found, self) if defer else found
+        return search_room.meta_tools.deferred(profile, found, self) if defer else found
 
     def search(self, query: str, limit: int = 8) -> list[Hit]:
         """Return the tools that fit a query best, the best first.

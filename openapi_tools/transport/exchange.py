@@ -13,7 +13,7 @@ import httpx
 from openapi_tools import http_rules
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url, reads
-from openapi_tools.observability.observers import current, trace_headers
+from openapi_tools.observability import current, trace_headers
 from openapi_tools.redaction import excerpt, learn_headers
 from openapi_tools.transport.connection_pool import CERTIFICATE, REUSED
 from openapi_tools.transport.failures import (

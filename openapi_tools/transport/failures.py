@@ -16,7 +16,7 @@ import tenacity
 
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import reads, repeats
-from openapi_tools.observability.observers import current
+from openapi_tools.observability import current
 from openapi_tools.redaction import excerpt
 from openapi_tools.transport.sockets import TlsError
 

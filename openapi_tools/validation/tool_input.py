@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import InputError
 from openapi_tools.json_values import pointer_token
 from openapi_tools.redaction import excerpt
+from openapi_tools.result import id_text
 from openapi_tools.validation.engine import SMALL_TEXT, SMALL_VALUES, is_odd
 from openapi_tools.validation.messages import kind_of, show
 
@@ -31,7 +32,6 @@ CALL_ID = "_tool_call_id"
 _DEEPEST = 100
 _MOST_VALUES = 250_000
 _LARGEST_INTEGER_BITS = 1024
-_ID_BITS = 256
 _PLAIN: dict[type, Callable[[Any], Any]] = {
     str: str.__str__,
     int: int.__int__,
@@ -91,13 +91,6 @@ def call_id_of(given: object) -> str:
     elif issubclass(type(given), Mapping):
         call_id = mapping.get(CALL_ID)
     return id_text(call_id)
-
-
-def id_text(call_id: Any) -> str:
-    """Return a call id as text; empty for a value that is neither a text nor a small integer."""
-    if isinstance(call_id, str):
-        return call_id
-    return str(call_id) if type(call_id) is int and call_id.bit_length() < _ID_BITS else ""
 
 
 def _named(value: object) -> str:

@@ -258,7 +258,7 @@ except ApiError as error:
 
 
 async def test_many_calls_at_once_keep_their_ids_and_answers(pets):
-    from openapi_tools.tools.tool_call import ToolCall
+    from openapi_tools.result import ToolCall
 
     call_tool = pets.meta_tools()["call_tool"]
     given = {"name": "get_pet", "arguments": {"id": 1}}

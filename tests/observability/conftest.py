@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind
 
-from openapi_tools.observability.observers import Observers
+from openapi_tools.observability import Observers
 
 if TYPE_CHECKING:
     from openapi_tools import Toolset

@@ -37,7 +37,7 @@ from servers.recorder import Answer
 from openapi_tools import DeniedError, Select, Settings, ToolResult, __version__, load_tools
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import Operation
-from openapi_tools.observability.observers import UNOBSERVED, Event, Observers, current
+from openapi_tools.observability import UNOBSERVED, Event, Observers, current
 
 ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
 QUERY = {"name": "q", "in": "query", "schema": {"type": "string"}}

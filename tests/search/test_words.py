@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.search.words import terms
+from openapi_tools.search.index import terms
 
 
 @pytest.mark.parametrize(
