@@ -1,0 +1,224 @@
+"""What is published: the same bytes twice, a small install, types that users' checkers read."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("packaging")]
+
+ROOT = Path(__file__).parents[1]
+NO_NETWORK = ("No matching distribution found", "Could not find a version", "Connection")
+LARGEST = 60  # MB of a base install
+FREE = re.compile(
+    r"MIT|BSD|Apache|ISC|Python Software Foundation|PSF|Mozilla Public License|MPL|0BSD"
+)
+
+
+def run(*command, cwd=ROOT, **more):
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "COV", "PYTEST", "VIRTUAL_ENV"))
+    }
+    return subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env=clean | more,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def finished(*command, cwd=ROOT, **more):
+    """Run a command that has to succeed; skip where pip or npm has no network."""
+    done = run(*command, cwd=cwd, **more)
+    if done.returncode and any(words in done.stderr for words in NO_NETWORK):
+        pytest.skip("packages cannot be fetched here")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """The folder that `.ci/release` makes, and its output."""
+    if not (ROOT / ".git").exists() or not shutil.which("git"):
+        pytest.skip(".ci/release takes the files of a git checkout")
+    folder = tmp_path_factory.mktemp("release") / "dist"
+    return folder, finished(".ci/release", folder, PYTHON=sys.executable)
+
+
+@pytest.fixture(scope="module")
+def wheel(release):
+    (found,) = release[0].glob("*.whl")
+    return found
+
+
+def environment(folder, wheel, *more):
+    """Make an environment with the wheel, and return its Python; packages of this one if asked."""
+    finished(sys.executable, "-m", "venv", folder)
+    python = folder / "bin" / "python"
+    finished(python, "-m", "pip", "install", "--quiet", *more, wheel)
+    return python
+
+
+def test_a_release_is_the_same_bytes_twice_and_its_base_install_is_small(release):
+    folder, output = release  # the script fails where two builds differ
+    names = {path.suffix: path.name for path in folder.iterdir()}
+    size, count = map(int, re.search(r"base install: (\d+)M in (\d+) packages", output).groups())
+    components = json.loads((folder / "sbom.json").read_text(encoding="utf-8"))["components"]
+
+    print(f"\nbase install: {size} MB, {count} packages")  # `pytest -s` shows it
+    assert {".whl", ".gz", ".json", ".md"} <= names.keys()
+    assert size < LARGEST
+    assert len([one for one in components if one["name"] not in ("pip", "setuptools")]) == count - 1
+
+
+def test_every_package_of_a_base_install_has_a_free_licence(release):
+    lines = (release[0] / "licences.md").read_text(encoding="utf-8").splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+    assert len(rows) > 10
+    assert [row for row in rows if not FREE.search(row[2])] == []
+
+
+def test_the_wheel_holds_the_package_with_its_types_and_templates(wheel):
+    names = finished(sys.executable, "-m", "zipfile", "--list", wheel)
+
+    for name in ("py.typed", "codegen/templates/", "cli/__init__.py", "licenses/LICENSE"):
+        assert name in names
+    assert "tests/" not in names
+
+
+def test_tests_pass_against_the_wheel(wheel, tmp_path):
+    """Those of the wire, the command line and generated packages; the package is not beside."""
+    python = environment(tmp_path / "venv", wheel, "--no-deps")
+    libraries = Path(pytest.__file__).parents[1]
+    site = next((tmp_path / "venv" / "lib").glob("python3*/site-packages"))
+    (site / "others.pth").write_text(f"{libraries}\n", encoding="utf-8")
+    for name in ("docs", "generated", "pyproject.toml", "README.md", "specs", "tests"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    where = "import openapi_tools; print(openapi_tools.__file__)"
+    chosen = ("tests/requests", "tests/test_parity.py", "tests/test_generate.py")
+
+    assert finished(python, "-c", where, cwd=tmp_path).startswith(str(site))
+    told = finished(
+        *(python, "-m", "pytest", "-q", "--no-cov", "-n1", "-p", "no:cacheprovider", *chosen),
+        cwd=tmp_path,
+    )
+    assert re.search(r"\d{3,} passed", told)
+
+
+SMOKE = """
+import asyncio
+from openapi_tools import load_tools
+from openapi_tools.testing import mock_client
+
+async def main():
+    client = mock_client(lambda: toolset.document, judge=False)
+    toolset = load_tools("specs/museum.yaml", client=client)
+    async with toolset:
+        print(len(toolset), (await toolset.call("get_museum_hours", {})).success)
+
+asyncio.run(main())
+"""
+
+
+def python_of(version):
+    """Return a Python of this machine, also one of pyenv that is not on the path."""
+    kept = Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}")
+    for found in (shutil.which(f"python{version}"), *kept):
+        if found and not run(found, "--version").returncode:
+            return found
+    return None
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+def test_the_wheel_runs_on_each_python(wheel, version, tmp_path):
+    python = python_of(version)
+    if python is None:
+        pytest.skip(f"python{version} is not on this machine")
+    finished(python, "-m", "venv", tmp_path / "venv")
+    command = tmp_path / "venv" / "bin"
+    finished(command / "pip", "install", "--quiet", wheel)
+    shutil.copytree(ROOT / "specs", tmp_path / "specs")
+
+    assert finished(command / "python", "-W", "error", "-c", SMOKE, cwd=tmp_path) == "8 True\n"
+    listed = finished(command / "openapi-tools", "list", "specs/museum.yaml", cwd=tmp_path)
+    assert "buy_museum_tickets" in listed
+
+
+PROJECT = '''
+"""What a user writes, with every type inferred or checked."""
+
+import asyncio
+from typing import assert_type
+
+from museum_tools import load as load_museum
+
+from openapi_tools import Context, Select, Settings, ToolCall, Toolset, ToolResult, load_tools
+
+
+def no_deletes(call: ToolCall) -> None:
+    if call.name.startswith("delete_"):
+        raise PermissionError("not today")
+
+
+async def main() -> None:
+    settings = Settings(base_url="http://127.0.0.1:9", timeout=1.0)
+    toolset = load_tools("museum.yaml", select=Select(tags=["Tickets"]), settings=settings)
+    assert_type(toolset, Toolset)
+    toolset.add_input_guardrails([no_deletes])
+    for tool in toolset:
+        name: str = tool.name
+        result = await tool.execute({}, context=Context())
+        assert_type(result, ToolResult)
+        print(name, result.success, result.error, str(result))
+    definitions = toolset.definitions("openai")
+    print(len(definitions), toolset.skipped, load_museum()["get_museum_hours"].description)
+
+
+asyncio.run(main())
+'''
+
+
+@pytest.fixture(scope="module")
+def project(wheel, tmp_path_factory):
+    """A user's project: the wheel and a generated package in an environment, and one module."""
+    folder = tmp_path_factory.mktemp("project")
+    python = environment(folder / "venv", wheel)
+    finished(python, "-m", "pip", "install", "--quiet", "--no-deps", ROOT / "generated" / "museum")
+    (folder / "program.py").write_text(PROJECT, encoding="utf-8")
+    return folder, python
+
+
+def test_mypy_reads_the_types_of_a_users_project(project):
+    folder, python = project
+    told = finished(
+        *(sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "program.py"),
+        cwd=folder,
+    )
+
+    assert told == "Success: no issues found in 1 source file\n"
+
+
+def test_pyright_reads_the_types_of_a_users_project(project):
+    folder, python = project
+    if not shutil.which("npm"):
+        pytest.skip("npm, which brings pyright, is not on this machine")
+    installed = run("npm", "install", "--silent", "--no-save", "pyright@1", cwd=folder)
+    if installed.returncode:
+        pytest.skip("npm cannot fetch pyright here")
+    facts = {"typeCheckingMode": "strict", "include": ["program.py"]}
+    (folder / "pyrightconfig.json").write_text(json.dumps(facts), encoding="utf-8")
+
+    told = finished("node_modules/.bin/pyright", "--pythonpath", python, cwd=folder)
+
+    assert "0 errors, 0 warnings" in told
