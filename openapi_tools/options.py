@@ -30,6 +30,17 @@ _NEAR = 0.6
 LEAST_BUDGET = 2_048  # the smallest budget of a definition, in bytes
 
 
+class Client(Protocol):
+    """An `httpx.AsyncClient`, or one of httpx2, which may not be installed."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it cannot send any more."""
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+
+
 class DefaultSettings:
     """The defaults of `Settings`, by the same names; `Settings` describes them."""
 

@@ -38,9 +38,8 @@ from openapi_tools.transport.sender import Answer, Attempts, Sender, SendOptions
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
-    import httpx2
-
     from openapi_tools.loading.operations import Document
+    from openapi_tools.options import Client
     from openapi_tools.settings import Settings
 
 _T = TypeVar("_T")
@@ -105,7 +104,7 @@ class Fetcher:
         url: str,
         settings: Settings,
         credentials: Mapping[str, Any] | None = None,
-        client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+        client: Client | None = None,
     ) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.warnings: list[str] = []

@@ -33,12 +33,10 @@ from openapi_tools.tools.toolset import About, Toolset
 if TYPE_CHECKING:
     import asyncio
 
-    import httpx
-    import httpx2
-
     from openapi_tools.loading.cache import Miss
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Overlays, Source
+    from openapi_tools.options import Client
     from openapi_tools.settings import Settings
     from openapi_tools.shaping.configuration import ConfigFile
 
@@ -53,7 +51,7 @@ def load_tools(
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    client: Client | None = None,
     strict: bool = False,
     overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
@@ -102,7 +100,7 @@ def load_tools(
 def _loaded(
     given: Given,
     select: Select | None,
-    client: httpx.AsyncClient | httpx2.AsyncClient | None,
+    client: Client | None,
     config: str | os.PathLike[str] | Mapping[str, Any] | None,
     *,
     strict: bool,
@@ -244,7 +242,7 @@ async def aload_tools(
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    client: Client | None = None,
     strict: bool = False,
     overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
@@ -317,7 +315,7 @@ def tools_of(
     document: Document,
     *,
     credentials: Mapping[str, Any] | None = None,
-    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    client: Client | None = None,
     strict: bool = False,
     remarks: Iterable[str] = (),
     operations: Operations | None = None,

@@ -19,10 +19,8 @@ from openapi_tools.loading.parse import Parsed, parse
 from openapi_tools.loading.plain_data import MAX_DEPTH, plain
 
 if TYPE_CHECKING:
-    import httpx
-    import httpx2
-
     from openapi_tools.loading.fetching import Fetcher
+    from openapi_tools.options import Client
     from openapi_tools.settings import Settings
     from openapi_tools.shaping.overlays import Overlay
 
@@ -59,7 +57,7 @@ def fetcher_of(
     source: object,
     settings: Settings,
     credentials: Mapping[str, Any] | None = None,
-    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    client: Client | None = None,
 ) -> Fetcher | None:
     """Return the fetcher of one load, by arguments of `load_tools`; None if it is not of a URL.
 

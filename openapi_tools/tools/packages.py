@@ -23,9 +23,7 @@ from openapi_tools.tools.toolset import About, Toolset
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    import httpx
-    import httpx2
-
+    from openapi_tools.options import Client
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
 
@@ -44,7 +42,7 @@ def load_package(
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    client: Client | None = None,
     **members: Any,
 ) -> Toolset:
     """Return the tools of a generated package.

@@ -25,8 +25,8 @@ from openapi_tools.requests.request_parts import (
 
 if TYPE_CHECKING:
     import httpx
-    import httpx2
 
+    from openapi_tools.options import Client
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -53,7 +53,7 @@ class Session:
     credentials: Credentials
     redactor: Redactor
     provenance: Provenance
-    client: httpx.AsyncClient | httpx2.AsyncClient | None = None
+    client: Client | None = None
     client_brings: bool = False  # the user's client sends credentials itself
     check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
     is_placed: bool = False  # the server has answered with another status than 404
@@ -161,7 +161,7 @@ def open_session(
     *,
     credentials: Mapping[str, Any] | None = None,
     schemes: Mapping[str, SecurityScheme] | None = None,
-    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    client: Client | None = None,
     provenance: Provenance | None = None,
 ) -> Session:
     """Return a session, which connects when a tool is called; errors are as of `load_tools`."""
@@ -176,7 +176,7 @@ def open_session(
     return session
 
 
-def brings_identity(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bool:
+def brings_identity(client: Client | None) -> bool:
     """Tell whether a client of the user's sends credentials or other headers by itself."""
     if client is None:
         return False

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from types import TracebackType
 
-    import httpx2
-
+    from openapi_tools.options import Client
     from openapi_tools.settings import Settings
 
 __all__ = ["Answer", "Attempts", "SendOptions", "Sender"]
@@ -72,7 +71,7 @@ class Sender:
     def __init__(
         self,
         settings: Settings,
-        client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+        client: Client | None = None,
         *,
         public: bool = False,
         policy: NetworkPolicy | None = None,
