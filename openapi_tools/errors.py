@@ -140,7 +140,11 @@ class PendingApproval(DeniedError):  # noqa: N818 -- an answer that is yet to co
     """
 
 
-class CredentialsError(OpenAPIToolsError):
+class SettingsError(OpenAPIToolsError):
+    """Settings that are wrong, contradict each other or the document."""
+
+
+class CredentialsError(SettingsError):
     """Credentials that do not fit the document, or that a call lacks; never shows the value.
 
     Attributes:
@@ -150,10 +154,6 @@ class CredentialsError(OpenAPIToolsError):
     def __init__(self, reason: str, *, scheme: str = "") -> None:
         super().__init__(reason)
         self.scheme = scheme
-
-
-class SettingsError(OpenAPIToolsError):
-    """Settings that are wrong, contradict each other or the document."""
 
 
 class MissingExtraError(OpenAPIToolsError, ImportError):

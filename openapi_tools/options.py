@@ -102,9 +102,10 @@ def credentials_of(given: Any) -> Mapping[str, Any]:
         return {}
     if isinstance(given, Mapping):
         return given
-    form = "{'scheme name': …}"
+    form = '{"bearerAuth": "…"}'
     raise CredentialsError(
-        f"credentials: give a mapping by scheme name, {form}, not {kind_of(given)}."
+        f"credentials: give a mapping by scheme name, {form}, not {kind_of(given)}; "
+        "toolset.security_schemes has the names."
     )
 
 
@@ -266,7 +267,8 @@ class Select:
             return cls(**members_of(given, tuple(cls.__dataclass_fields__), "select"))
         if callable(given) and not isinstance(given, type):
             return cls(where=given)
-        raise SettingsError(f"select: give Select(tags=…, methods=…, …), not {kind_of(given)}.")
+        form = 'Select(tags=["…"]), a dict of its members, or a function of the tool'
+        raise SettingsError(f"select: give {form}, not {kind_of(given)}.")
 
     def takes(self, tool: _Tool) -> bool:
         """Tell whether a tool is selected."""

@@ -144,10 +144,10 @@ async def _loaded(place: str, part: Mapping[str, Any]) -> Toolset:
         options = options_of(others) | {"overlays": part.get("overlays") or ()}
         toolset = await openapi_tools.aload_tools(part["spec"], **options)
         return check_selected(toolset, options["select"])
-    except SettingsError as error:
-        raise SettingsError(f"{prefix}{error.reason}") from error
     except CredentialsError as error:
         raise CredentialsError(f"{prefix}{error.reason}", scheme=error.scheme) from error
+    except SettingsError as error:
+        raise SettingsError(f"{prefix}{error.reason}") from error
 
 
 def present(

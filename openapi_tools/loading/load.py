@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from openapi_tools import errors
 from openapi_tools.loading.loaded_tool import (
@@ -25,7 +25,7 @@ from openapi_tools.loading.plain_data import plain, without_lazy
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays, read_source
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
-from openapi_tools.options import Select, credentials_of
+from openapi_tools.options import Select, credentials_of, kind_of
 from openapi_tools.requests.request_parts import origin_of
 from openapi_tools.tools.session import Provenance, Session, open_session, settings_of, unknown_tool
 from openapi_tools.tools.toolset import About, Toolset
@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.options import Client
-    from openapi_tools.settings import Settings
+    from openapi_tools.settings import Settings, SettingsMembers
     from openapi_tools.shaping.configuration import ConfigFile
 
 
+Overlay = str | os.PathLike[str] | bytes | Mapping[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application: an async callable of scope, receive and send."""
 
@@ -53,8 +54,9 @@ def load_tools(
     settings: Settings | None = None,
     client: Client | None = None,
     strict: bool = False,
-    overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
+    overlays: Sequence[Overlay] | Overlay = (),
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    **members: Unpack[SettingsMembers],
 ) -> Toolset:
     """Turn every operation of an OpenAPI document into a tool.
 
@@ -76,6 +78,7 @@ def load_tools(
             before anything else reads it.
         config: A configuration: the path of an `openapi-tools.toml` or a pyproject.toml, or a dict
             of its keys. Arguments of this call count over it.
+        members: Settings one by one, over `settings`: `base_url="http://localhost:8000"`.
 
     Returns:
         The tools in the document's order.
@@ -89,11 +92,11 @@ def load_tools(
             is wrong or does not fit the document.
     """
     try:
-        given = Given(source, settings, credentials, overlays)
+        given = Given(source, settings_of(settings, members), credentials, overlays)
         return _loaded(given, select, client, config, strict=strict)
     except errors.OpenAPIToolsError as error:
         # A traceback of this frame shows no secret.
-        source, credentials, overlays, given = "", None, (), NOTHING_GIVEN
+        source, credentials, overlays, given, members = "", None, (), NOTHING_GIVEN, {}
         raise errors.bare(error)  # noqa: B904 -- the same one
 
 
@@ -107,7 +110,7 @@ def _loaded(
     loop: asyncio.AbstractEventLoop | None = None,
 ) -> Toolset:
     select, credentials = Select.of(select), credentials_of(given.credentials)
-    given = given._replace(settings=settings_of(given.settings), credentials=credentials)
+    given = given._replace(credentials=credentials)
     file, (source, settings, secrets, overlays) = configured(config, given)
     if callable(source):
         from openapi_tools.loading.fetching import of_application
@@ -171,6 +174,9 @@ def configured(config: Any, given: Given) -> tuple[ConfigFile | None, Given]:
     if config is not None:
         from openapi_tools.shaping.configuration import read_configuration  # with pydantic
 
+        if not isinstance(config, str | os.PathLike | Mapping):
+            form = 'a path, as "openapi-tools.toml", or a dict of its keys'
+            raise errors.SettingsError(f"config: give {form}, not {kind_of(config)}.")
         file = read_configuration(config)
         given = Given(*file.under(*given))
     if given.source is None:
@@ -244,8 +250,9 @@ async def aload_tools(
     settings: Settings | None = None,
     client: Client | None = None,
     strict: bool = False,
-    overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
+    overlays: Sequence[Overlay] | Overlay = (),
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    **members: Unpack[SettingsMembers],
 ) -> Toolset:
     """Run `load_tools` in a thread, so that the event loop is not blocked."""
     import asyncio
@@ -253,13 +260,13 @@ async def aload_tools(
     loop = asyncio.get_running_loop()
 
     def load() -> Toolset:
-        given = Given(source, settings, credentials, overlays)
+        given = Given(source, settings_of(settings, members), credentials, overlays)
         return _loaded(given, select, client, config, strict=strict, loop=loop)
 
     try:
         return await asyncio.to_thread(load)
     except errors.OpenAPIToolsError as error:
-        source, credentials, overlays = "", None, ()  # what a traceback of this frame would show
+        source, credentials, overlays, members = "", None, (), {}  # as above
         raise errors.bare(error)  # noqa: B904 -- the same one
 
 

@@ -17,6 +17,7 @@ from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError,
 from openapi_tools.json_values import compact
 from openapi_tools.loading.parse import Parsed, parse
 from openapi_tools.loading.plain_data import MAX_DEPTH, plain
+from openapi_tools.options import kind_of
 
 if TYPE_CHECKING:
     from openapi_tools.loading.fetching import Fetcher
@@ -247,9 +248,11 @@ def read_overlays(given: Any, settings: Settings, fetcher: Fetcher | None, **mor
 
     Raises: SettingsError, SourceError, and InvalidOverlay for a dict that is not plain data.
     """
+    if isinstance(given, str | os.PathLike | bytes | Mapping):
+        given = [given]
     if not isinstance(given, list | tuple):
-        kind = type(given).__name__
-        raise SettingsError(f"overlays: give a list of URLs, paths, dicts or texts, not {kind!r}.")
+        form = 'a list of URLs, paths, dicts or texts, as ["overlay.yaml"]'
+        raise SettingsError(f"overlays: give {form}, not {kind_of(given)}.")
 
     def read(source: Any) -> Source:
         if fetcher is not None and isinstance(where := address_of(source), str):

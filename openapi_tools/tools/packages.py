@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, Select, from_environment, members_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from openapi_tools.options import Client
-    from openapi_tools.settings import Settings
+    from openapi_tools.settings import Settings, SettingsMembers
     from openapi_tools.tools.tool import OperationTool
 
 _PRESENTERS = (("amplifier_core", "ModuleCoordinator", "openapi_tools.contracts.amplifier"),)
@@ -43,7 +43,7 @@ def load_package(
     credentials: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
     client: Client | None = None,
-    **members: Any,
+    **members: Unpack[SettingsMembers],
 ) -> Toolset:
     """Return the tools of a generated package.
 
@@ -53,16 +53,14 @@ def load_package(
         credentials: As for `load_tools`.
         settings: How the API is called.
         client: As for `load_tools`.
-        members: Members of `Settings`, for short: `base_url="http://localhost:8000"`.
+        members: Settings one by one, over `settings`: `base_url="http://localhost:8000"`.
 
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
         SettingsError: A wrong setting, or one that was decided when the package was generated.
     """
-    if settings is not None and members:
-        raise SettingsError("give settings as one value or one by one, not both.")
     select = Select.of(select)
-    settings = settings_of(members or settings)
+    settings = settings_of(settings, members)
     index = _index(package)
     if settings is not DEFAULT_SETTINGS:
         _refuse_decided(settings, index.SETTINGS)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from openapi_tools.transport.sender import Answer, Sender
 
 _VARIABLE = re.compile(r"\{[^{}]*\}")
+_ARGUMENTS = ("select", "credentials", "settings", "client", "strict", "overlays", "config")
+"""The arguments of `load_tools` that are not settings."""
 _USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
 
 
@@ -123,18 +125,29 @@ class Session:
         raise NotPicklableError(f"{reason}; load or import them again where they are needed.")
 
 
-def settings_of(given: Any) -> Settings:
-    """Return settings from a mapping or None, or raise SettingsError for anything else."""
-    if given is None or given is DEFAULT_SETTINGS:
+def settings_of(given: Any, members: Mapping[str, object] | None = None) -> Settings:
+    """Return settings from a mapping or None, with other members over them.
+
+    Raises: SettingsError for anything else, and for an unknown member or a wrong value.
+    """
+    if (given is None or given is DEFAULT_SETTINGS) and not members:
         defaults: Settings = DEFAULT_SETTINGS
         return defaults
     from openapi_tools.settings import Settings
 
-    if isinstance(given, Settings):
+    if isinstance(given, Settings) and not members:
         return given
-    if isinstance(given, Mapping):
-        return Settings(**members_of(given, None, "settings"))
-    raise SettingsError(f"settings: give Settings(base_url=…, …), not {kind_of(given)}.")
+    for name in members or ():
+        if name not in Settings.model_fields:
+            close = close_names(name, (*_ARGUMENTS, *Settings.model_fields))
+            raise SettingsError(f"{name}: unknown setting{close}")
+    if isinstance(given, Settings):
+        given = {name: getattr(given, name) for name in given.model_fields_set}
+    elif given is not None and given is not DEFAULT_SETTINGS and not isinstance(given, Mapping):
+        form = "Settings(timeout=10), or a dict of its members"
+        raise SettingsError(f"settings: give {form}, not {kind_of(given)}.")
+    known = {} if given is DEFAULT_SETTINGS else members_of(given, None, "settings")
+    return Settings(**known | dict(members or ()))
 
 
 def settings_with(settings: Settings, **members: Any) -> Settings:

@@ -145,7 +145,7 @@ async def test_one_configuration_may_name_several_documents():
 FAULTS = [
     ("x", SettingsError, "configuration: must be a mapping by name, not str."),
     ({"url": "x"}, SettingsError, "configuration: there is no 'url'; there are spec, specs, sel"),
-    ({"spec": described("a"), "overlays": "x"}, SettingsError, "overlays: give a list of URLs"),
+    ({"spec": described("a"), "overlays": 7}, SettingsError, "overlays: give a list of URLs"),
     ({"spec": None}, SettingsError, "configuration: there is no 'spec'; give the URL or"),
     ({"specs": {}}, SettingsError, "configuration: 'specs' must be a list of mappings, not dict."),
     ({"specs": ["x"]}, SettingsError, "specs/0: must be a mapping by name, not str."),

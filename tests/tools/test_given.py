@@ -21,6 +21,7 @@ from openapi_tools import (
     generate_package,
     load_tools,
 )
+from openapi_tools.settings import SettingsMembers
 
 SECRET = "s3cr3t-value"
 KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
@@ -32,27 +33,27 @@ ROOT = document(
     components={"securitySchemes": {"key": KEY}},
 )
 WRONG = [
-    ("settings", "http://127.0.0.1", "settings: give Settings(base_url=…, …), not str."),
-    ("settings", Settings, "settings: give Settings(base_url=…, …), not the class Settings."),
+    ("settings", "http://127.0.0.1", "settings: give Settings(timeout=10), or a dict of its"),
+    ("settings", Settings, "members, not the class Settings."),
     ("settings", 7, "not int."),
     ("settings", False, "not bool."),
     ("settings", {"base": "x"}, "base: unknown setting"),
     ("settings", {1: "x"}, "settings: must be a mapping by name"),
-    ("select", "get_a", "select: give Select(tags=…, methods=…, …), not str."),
+    ("select", "get_a", 'select: give Select(tags=["…"]), a dict of its members, or a'),
     ("select", ["get_a"], "not list."),
     ("select", Select, "not the class Select."),
     ("select", {"tag": "b"}, "select: there is no 'tag'; there are tags, methods"),
     ("select", {"tags": 7}, "select: 'tags' must be a text or a list of texts, not 7."),
-    ("credentials", SECRET, "credentials: give a mapping by scheme name, {'scheme name': …}, not"),
-    ("credentials", [("key", SECRET)], "not list."),
-    ("credentials", 7, "not int."),
+    ("credentials", SECRET, 'give a mapping by scheme name, {"bearerAuth": "…"}, not str'),
+    ("credentials", [("key", SECRET)], "not list;"),
+    ("credentials", 7, "not int;"),
 ]
 
 
 def load_generated(folder, given):
     generate_package(ROOT, folder / "own", name="given")
     with imported(folder / "own", "given_tools") as package:
-        package.load(**given)
+        return package.load(**given)
 
 
 WAYS = {
@@ -137,3 +138,60 @@ def test_what_is_no_function_is_refused_as_a_guardrail(add, value):
 def test_what_is_no_function_is_refused_as_a_subscriber(value):
     with pytest.raises(SettingsError, match="a subscriber is a plain function"):
         load_tools(ROOT).subscribe(value)
+
+
+LOADS = ("aload_tools", "load of a package", "load_tools")
+
+
+def loaded(way, folder, given):
+    """Return the tools of a way to load."""
+    return WAYS[way](folder, given)
+
+
+@pytest.mark.parametrize("way", LOADS)
+def test_members_of_settings_are_arguments_and_refine_settings(way, tmp_path):
+    own = Settings(timeout=7, retries=2)
+
+    (given,) = loaded(way, tmp_path, {"settings": own, "retries": 3}).sessions
+    (alone,) = loaded(way, tmp_path, {"base_url": "http://127.0.0.1:9"}).sessions
+
+    assert (given.settings.timeout, given.settings.retries) == (7, 3)
+    assert given.settings.model_fields_set == {"timeout", "retries"}
+    assert (own.retries, alone.settings.base_url) == (2, "http://127.0.0.1:9")
+
+
+MISTAKEN = [
+    ({"base_ulr": "x"}, "base_ulr: unknown setting; did you mean base_url"),
+    ({"credential": {}}, "credential: unknown setting; did you mean credentials"),
+    ({"time_out": 3}, "did you mean timeout"),
+    ({"timeout": "soon"}, "timeout: input should be a valid number"),
+    ({"settings": 7, "timeout": 3}, "settings: give Settings(timeout=10)"),
+    ({"settings": {"timeot": 3}, "timeout": 3}, "timeot: unknown setting; did you mean timeout?"),
+]
+
+
+@pytest.mark.parametrize("way", LOADS)
+@pytest.mark.parametrize(("given", "said"), MISTAKEN, ids=[row[1] for row in MISTAKEN])
+def test_a_wrong_member_is_told_with_the_nearest_names(way, given, said, tmp_path):
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        loaded(way, tmp_path, given)
+
+
+def test_the_members_for_type_checkers_are_those_of_settings():
+    assert list(SettingsMembers.__annotations__) == list(Settings.model_fields)
+
+
+def test_one_overlay_counts_as_a_list_of_one():
+    update = {"target": "$.info", "update": {"title": "Changed"}}
+    overlay = {"overlay": "1.0.0", "info": {"title": "o", "version": "1"}, "actions": [update]}
+
+    assert load_tools(ROOT, overlays=overlay).document["info"]["title"] == "Changed"
+    for wrong in (7, lambda: None, None):
+        with pytest.raises(SettingsError, match="overlays: give a list of URLs, paths, dicts"):
+            load_tools(ROOT, overlays=wrong)
+
+
+@pytest.mark.parametrize("wrong", [7, ["a.toml"], b"a.toml"])
+def test_a_configuration_of_a_wrong_type_is_refused(wrong):
+    with pytest.raises(SettingsError, match="config: give a path, as"):
+        load_tools(ROOT, config=wrong)

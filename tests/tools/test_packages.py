@@ -190,7 +190,6 @@ def test_the_usual_class_name_is_made_from_the_tools(name, expected):
     [
         ({"credentials": {"token": "x"}}, CredentialsError, "no security scheme 'token'; it has"),
         ({"credentials": {"key": 5}}, CredentialsError, "must be a text, not int"),
-        ({"settings": Settings(), "timeout": 5}, SettingsError, "as one value or one by one, not"),
         ({"timout": 5}, SettingsError, "timout: unknown setting; did you mean timeout"),
         ({"timeout": -5}, SettingsError, "timeout: input should be greater than 0, not -5"),
         ({"base_url": "x"}, SettingsError, "begins with neither http:// nor https://"),
