@@ -67,7 +67,7 @@ def changes(old: Known, new: Records, *, unreadable: Iterable[Unreadable] = ()) 
     tool that is None is only a name, so it is not compared; unreadable ones count as breaking.
     """
     faults = {fault.tool or fault.path: fault for fault in unreadable}
-    names = _renames(
+    names = renames(
         {name: record for name, record in old.items() if record and name not in new},
         {name: record for name, record in new.items() if name not in {**old, **faults}},
     )
@@ -81,7 +81,8 @@ def changes(old: Known, new: Records, *, unreadable: Iterable[Unreadable] = ()) 
         if before != name:
             found.append(Change("renamed", name, breaking=True, before=before))
         if (known := old.get(before)) is not None:
-            found += _compared(name, known, record)
+            parts = compared(known, record)
+            found += (_change(kind, name, parts[kind]) for kind in parts)
     found += [
         Change("removed", name, breaking=True, details=_call(record))
         for name, record in old.items()
@@ -97,15 +98,22 @@ def scheme_changes(
     old: Mapping[str, SecurityScheme], new: Mapping[str, SecurityScheme], records: Iterable[Record]
 ) -> Iterator[Change]:
     """Yield a change for each record whose operation uses a changed security scheme."""
-    found = {
-        name: [*_field_differences(f"scheme {shown(name)}: ", old[name], new[name], _CREDENTIAL)]
-        for name in new
-        if name in old
-    }
     for record in records:
-        named = dict.fromkeys(name for names in record.operation.security for name in names)
-        if parts := [part for name in named for part in found.get(name, ())]:
+        if parts := scheme_differences(old, new, record.operation):
             yield _change("operation", record.name, parts)
+
+
+def scheme_differences(
+    old: Mapping[str, SecurityScheme], new: Mapping[str, SecurityScheme], operation: Operation
+) -> list[Difference]:
+    """Return how the security schemes that an operation uses differ."""
+    named = dict.fromkeys(name for names in operation.security for name in names)
+    return [
+        part
+        for name in named
+        if name in old and name in new
+        for part in _field_differences(f"scheme {shown(name)}: ", old[name], new[name], _CREDENTIAL)
+    ]
 
 
 def as_data(change: Change) -> dict[str, Any]:
@@ -169,7 +177,7 @@ def _call(record: Record | None) -> tuple[str, ...]:
     return (_on_one_line(call),) if call else ()
 
 
-def _renames(gone: Records, fresh: Records) -> dict[str, str]:
+def renames(gone: Records, fresh: Records) -> dict[str, str]:
     """Return the old names of renamed tools by their new ones."""
     names: dict[str, str] = {}
     for key_of in (_address, _identity):
@@ -191,14 +199,15 @@ def _identity(record: Record) -> tuple[str, str | None]:
     return record.operation.operation_id, json_of(record.input_schema, sort_keys=False)
 
 
-def _compared(name: str, old: Record, new: Record) -> Iterator[Change]:
-    if found := _schema_differences(old.input_schema, new.input_schema):
-        yield _change("schema", name, found)
-    if old.description != new.description:
-        words = Difference("", "", breaking=False, before=old.description, after=new.description)
-        yield _change("description", name, [words])
-    if found := list(_operation_differences(old.operation, new.operation)):
-        yield _change("operation", name, found)
+def compared(old: Record, new: Record) -> dict[Kind, list[Difference]]:
+    """Return the differences of two versions of one tool, by kind."""
+    words = Difference("", "", breaking=False, before=old.description, after=new.description)
+    found: dict[Kind, list[Difference]] = {
+        "schema": _schema_differences(old.input_schema, new.input_schema),
+        "description": [words] if old.description != new.description else [],
+        "operation": list(_operation_differences(old.operation, new.operation)),
+    }
+    return {kind: parts for kind, parts in found.items() if parts}
 
 
 def _change(kind: Kind, name: str, found: list[Difference]) -> Change:
