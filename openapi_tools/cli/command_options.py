@@ -269,7 +269,7 @@ def load(
     from openapi_tools.loading.load import load_tools
 
     given = given_settings() | {n: value for n, value in members.items() if value is not None}
-    if _given()["no_cache"]:
+    if _given().get("no_cache", True):
         given["cache"] = False
     credentials = given_credentials()
     settings = settings_of(given or None)  # the defaults need no pydantic

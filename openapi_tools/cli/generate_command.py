@@ -11,6 +11,7 @@ import click
 
 from openapi_tools.cli import as_json, busy, clean, command, say, skipped_data, tell_skipped
 from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.browse_command import write_page
 from openapi_tools.errors import SettingsError
 from openapi_tools.tools.session import settings_of
 
@@ -63,6 +64,9 @@ class Job:
     type=click.Choice(_CHOICES["layout"]),
     help="Of Python: a distribution with a module per tag (the default), or one file.",
 )
+@click.option(
+    "--html", type=_FOLDER, metavar="FILE", help="Write a page that shows the tools, in one file."
+)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when anything would change.")
 @click.option("--diff", "wants_diff", is_flag=True, help="As --check, and show the lines.")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
@@ -74,19 +78,23 @@ class Job:
 def generate(
     spec: str | None,
     *,
+    html: Path | None,
     check: bool,
     wants_diff: bool,
     wants_json: bool,
     force: bool,
     **options: Any,
 ) -> int:
-    """Write the tools of SPEC as a Python package into a folder.
+    """Write the tools of SPEC as a Python package into a folder, or as a page.
 
     Without SPEC, write every package that [tool.openapi-tools.generate] of pyproject.toml lists.
     """
     looks = check or wants_diff
     if looks and force:
         raise click.UsageError("--check and --diff write nothing, so --force has nothing to do.")
+    stale = html is not None and _page(spec, html, check=looks, **options)
+    if html is not None and not options["output"]:
+        return int(looks and stale)
     reports: list[Report] = []
     try:
         for job in _jobs(spec, **options):
@@ -97,7 +105,16 @@ def generate(
         if wants_json and reports:
             packages = [_as_data(report, wants_diff=wants_diff) for report in reports]
             say(as_json({"packages": packages}))
-    return 1 if looks and any(report.drifted for report in reports) else 0
+    return int(looks and (stale or any(report.drifted for report in reports)))
+
+
+def _page(spec: str | None, html: Path, *, check: bool, output: str | None, **options: Any) -> bool:
+    """Write the page, and tell whether that changes the file."""
+    if spec == "-" and output:
+        raise click.UsageError("standard input is read once; give --output or --html.")
+    toolset = shared.load(shared.source_of(spec))
+    filters = (options[name] for name in ("tags", "methods", "patterns"))
+    return write_page(shared.selected(toolset, *filters), html, check=check)
 
 
 def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:

@@ -47,9 +47,12 @@ def counter() -> tuple[str, Count]:
                 return f"counted with {name}", partial(_counted, encode)
         except (ImportError, OSError, ValueError):
             continue
-    return "estimated", lambda text: round(
-        len(text.encode("utf-8", "surrogatepass")) / _BYTES_OF_TOKEN
-    )
+    return "estimated", estimate
+
+
+def estimate(text: str) -> int:
+    """Return about how many tokens a text takes."""
+    return round(len(text.encode("utf-8", "surrogatepass")) / _BYTES_OF_TOKEN)
 
 
 def _counted(encode: Callable[[str], list[int]], text: str) -> int:

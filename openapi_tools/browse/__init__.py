@@ -1,0 +1,1 @@
+"""A page that shows a document's tools: served on this machine, or as one file."""

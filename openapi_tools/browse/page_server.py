@@ -1,0 +1,207 @@
+"""Serves the page on this machine, as an ASGI application.
+
+Only the page itself is open to everybody who reaches the port. All data, previews and calls need
+the key of this run, which stands in the address that the command prints and which no other page
+can read. Requests for another host name (DNS rebinding) and of other origins are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from hmac import compare_digest
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from openapi_tools.browse.one_file import ASSETS, PAGE
+from openapi_tools.browse.page_data import PageData, preview
+from openapi_tools.options import close_names
+from openapi_tools.providers.definitions import PROFILES
+from openapi_tools.result import Context
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping
+
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+    Scope = Mapping[str, Any]
+    Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+    Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+KEY_HEADER = "x-openapi-tools-key"
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+_LARGEST = 16_000_000  # bytes of a request
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cache-control": "no-store",
+}
+
+
+class RefusedError(Exception):
+    """A request that is not answered, with its status and a message."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class PageServer:
+    """An ASGI application for one user: the page, its data, previews and calls.
+
+    Args:
+        toolset: The tools that the page shows and calls.
+        hosts: The names of this server, with their port; the first is the usual one.
+        problems: What a mock finds wrong with the requests; None where calls go to the API.
+    """
+
+    def __init__(
+        self, toolset: Toolset, hosts: Collection[str], *, problems: list[str] | None = None
+    ) -> None:
+        self.key = secrets.token_urlsafe(24)
+        self._data = PageData(toolset)
+        self._problems = problems
+        self._hosts = frozenset(hosts)
+        self._files = {f"/{p.name}": p for p in ASSETS.iterdir() if p.suffix in _TYPES}
+        self._files["/"] = self._files.pop(f"/{PAGE}")
+        self._answers: dict[tuple[str, str], Callable[..., Awaitable[Any]]] = {
+            ("GET", "/api/index"): self._index,
+            ("GET", "/api/costs"): self._costs,
+            ("GET", "/api/tool"): self._tool,
+            ("POST", "/api/preview"): self._preview,
+            ("POST", "/api/execute"): self._execute,
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        try:
+            kind, content = await self._answer(scope, receive)
+            status = HTTPStatus.OK
+        except RefusedError as refused:
+            status, kind = HTTPStatus(refused.status), "application/json"
+            content = self._written({"error": str(refused)})
+        headers = _HEADERS | {"content-type": kind, "content-length": str(len(content))}
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": int(status), "headers": pairs})
+        await send({"type": "http.response.body", "body": content})
+
+    async def _answer(self, scope: Scope, receive: Receive) -> tuple[str, bytes]:
+        """Return the media type and the content of an answer.
+
+        Raises:
+            RefusedError: The request is refused.
+        """
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        self._check_source(headers)
+        method, path = scope["method"], scope["path"]
+        if method == "GET" and path in self._files:
+            file = self._files[path]
+            return f"{_TYPES[file.suffix]}; charset=utf-8", file.read_bytes()
+        if not compare_digest(headers.get(KEY_HEADER, "").encode(), self.key.encode()):
+            raise RefusedError(401, "open the address that `openapi-tools browse` printed.")
+        answer = self._answers.get((method, path))
+        if answer is None:
+            raise RefusedError(404, "there is no such page.")
+        if method == "POST":
+            given = await _body(headers, receive)
+        else:
+            query = parse_qs(scope["query_string"].decode("latin-1"))
+            given = {name: values[0] for name, values in query.items()}
+        return "application/json", self._written(await answer(given))
+
+    def _check_source(self, headers: Mapping[str, str]) -> None:
+        """Refuse other host names, and pages of other origins."""
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            raise RefusedError(421, "this server answers to 127.0.0.1 and localhost only.")
+        if headers.get("origin", f"http://{host}") != f"http://{host}":
+            raise RefusedError(403, "other pages cannot reach this server.")
+
+    def _written(self, value: Any) -> bytes:
+        """Return JSON without the secrets of any document."""
+        for session in self._data.toolset.sessions:
+            value = session.redactor.data(value)
+        return json.dumps(value, default=str).encode()
+
+    async def _index(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        return self._data.index() | {"mock": self._problems is not None}
+
+    async def _costs(self, given: Mapping[str, Any]) -> Any:
+        if given.get("profile") not in PROFILES:
+            raise RefusedError(404, f"there are the profiles {', '.join(PROFILES)}.")
+        return self._data.costs(given["profile"])
+
+    async def _tool(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return self._data.details(self._found(given.get("name")))
+
+    async def _preview(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return preview(self._found(given.get("name")), _arguments(given))
+
+    async def _execute(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a call; one that may change something needs `approved`, else it is previewed."""
+        tool, arguments = self._found(given.get("name")), _arguments(given)
+        approved = given.get("approved") is True
+        if not (tool.read_only or approved):
+            return {"needs_approval": True, "preview": preview(tool, arguments)}
+        context = Context(approve=lambda _: approved)
+        result = await self._data.toolset.call(tool.name, arguments, context=context)
+        problems = self._problems or []
+        found, problems[:] = list(problems), []
+        return {
+            **result.model_dump(),
+            "note": result.header_note,
+            "metadata": result.metadata,
+            "contents": [part.model_dump() for part in result.as_content()],
+            "problems": found,
+        }
+
+    def _found(self, name: Any) -> OperationTool:
+        toolset = self._data.toolset
+        if isinstance(name, str) and name in toolset:
+            return toolset[name]
+        close = close_names(name, [tool.name for tool in toolset])
+        raise RefusedError(404, f"no tool is called {name!r:.100}{close}")
+
+
+async def _body(headers: Mapping[str, str], receive: Receive) -> dict[str, Any]:
+    """Return the JSON object that a page of this server sent."""
+    # A form of another page can send neither this media type nor the key.
+    if "origin" not in headers or headers.get("content-type") != "application/json":
+        raise RefusedError(403, "only the page itself may send this.")
+    content = b""
+    while True:
+        message = await receive()
+        content += message.get("body", b"")
+        if len(content) > _LARGEST:
+            raise RefusedError(413, f"a request has at most {_LARGEST:,} bytes.")
+        if not message.get("more_body"):
+            break
+    try:
+        given = json.loads(content)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise RefusedError(400, "send a JSON object.")
+    return given
+
+
+def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = given.get("arguments")
+    if not isinstance(arguments, dict):
+        raise RefusedError(400, "`arguments` must be an object.")
+    return arguments

@@ -1,0 +1,251 @@
+"""What the server of the page answers, and to whom."""
+
+import asyncio
+import json
+import socket
+
+import pytest
+from browse_pages import MUSEUM, browsing
+from click.testing import CliRunner
+from documents import document, operation
+from servers.recorder import Answer, Recorder
+
+from openapi_tools.cli import commands
+
+SECRET = "s3cr3t-0f-the-page-9f31"
+TICKET = {"ticketType": "general", "ticketDate": "2023-09-07"}
+DATA = ("/api/index", "/api/costs?profile=openai", "/api/tool?name=get_museum_hours")
+
+
+def call(name="list_special_events", arguments=None, **more):
+    return {"name": name, "arguments": arguments or {}, **more}
+
+
+def test_the_page_and_its_parts_are_served_under_a_strict_policy(museum_page):
+    status, headers, text = museum_page.ask("GET", "/", without=["x-openapi-tools-key"])
+
+    assert status == 200
+    assert headers["content-type"] == "text/html; charset=utf-8"
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert "access-control-allow-origin" not in headers
+    assert museum_page.key not in text
+    for name in ("page.css", "page.js", "store.js"):
+        assert museum_page.ask("GET", f"/{name}")[0] == 200
+
+
+@pytest.mark.parametrize("path", DATA)
+def test_data_needs_the_key_of_this_run(museum_page, path):
+    assert museum_page.ask("GET", path)[0] == 200
+    assert museum_page.ask("GET", path, without=["x-openapi-tools-key"])[0] == 401
+    assert museum_page.ask("GET", path, x_openapi_tools_key=f"{museum_page.key}x")[0] == 401
+    assert museum_page.ask("GET", path, x_openapi_tools_key="é")[0] == 401
+
+
+@pytest.mark.parametrize("path", ["/", "/page.js", *DATA])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "", "::1"])
+def test_another_host_name_is_refused_as_after_dns_rebinding(museum_page, path, host):
+    port = museum_page.host.partition(":")[2]
+
+    status, _, text = museum_page.ask("GET", path, host=host.format(port=port))
+
+    assert (status, json.loads(text)) == (
+        421,
+        {"error": "this server answers to 127.0.0.1 and localhost only."},
+    )
+
+
+def test_the_name_localhost_is_the_same_server(museum_page):
+    host = museum_page.host.replace("127.0.0.1", "localhost")
+
+    assert museum_page.ask("GET", "/api/index", host=host)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "without", "status"),
+    [
+        ({"origin": "http://evil.example"}, (), 403),
+        ({"origin": "null"}, (), 403),
+        ({"origin": "https://{host}"}, (), 403),
+        ({}, ("origin",), 403),
+        ({}, ("x-openapi-tools-key",), 401),
+        ({}, ("content-type",), 403),
+        ({"content_type": "text/plain"}, (), 403),
+        ({"content_type": "application/x-www-form-urlencoded"}, (), 403),
+        ({"host": "evil.example"}, (), 421),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/preview", "/api/execute"])
+def test_other_pages_can_neither_preview_nor_call(museum_page, path, headers, without, status):
+    headers = {name: value.format(host=museum_page.host) for name, value in headers.items()}
+
+    answer = museum_page.ask("POST", path, body=call(), without=without, **headers)
+
+    assert answer[0] == status
+    assert set(json.loads(answer[2])) == {"error"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/../pyproject.toml", "/%2e%2e/page_server.py", "/..%2fpage_server.py", "//etc/passwd"),
+        *("/page_server.py", "/__init__.py", "/page.html/", "/page.html", "/api", "/api/index/"),
+    ],
+)
+def test_no_other_file_is_served(museum_page, path):
+    assert museum_page.ask("GET", path)[0] == 404
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "HEAD"])
+def test_other_methods_are_refused(museum_page, method):
+    assert museum_page.ask(method, "/api/execute")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("", 400),
+        ("nonsense", 400),
+        ("[]", 400),
+        ("[" * 100_000, 400),
+        ({"name": "list_special_events"}, 400),
+        (call("list_special_event"), 404),
+        (call(["list"]), 404),
+        (" " * 16_000_001, 413),
+    ],
+)
+def test_a_wrong_request_gets_a_reason(museum_page, body, status):
+    found, _, text = museum_page.ask("POST", "/api/preview", body=body)
+
+    assert found == status
+    assert json.loads(text)["error"]
+
+
+def test_an_unknown_tool_or_profile_is_told_with_the_names_that_there_are(museum_page):
+    unknown = museum_page.ask("GET", "/api/tool?name=get_musuem_hours")
+    profile = museum_page.ask("GET", "/api/costs?profile=other")
+
+    assert unknown[0] == profile[0] == 404
+    assert "get_museum_hours" in unknown[2]
+    assert "openai_strict" in profile[2]
+
+
+def test_the_index_has_each_tool_and_its_costs_are_in_the_same_order(museum_page):
+    index = museum_page.data("GET", "/api/index")
+    costs = museum_page.data("GET", "/api/costs?profile=mcp")
+
+    assert index["title"] == "Redocly Museum API"
+    assert index["mock"] is True
+    assert index["tools"][5] == {
+        "name": "delete_special_event",
+        "method": "DELETE",
+        "path": "/special-events/{eventId}",
+        "deprecated": False,
+        "tags": ["Events"],
+        "summary": "Delete special event",
+        "safety": "destructive",
+    }
+    assert [tool["safety"] for tool in index["tools"]][:2] == ["read only", "changes"]
+    assert len(costs) == len(index["tools"]) == 8
+    assert all(size > tokens > 0 for size, tokens in costs)
+
+
+def test_a_tool_is_shown_as_each_model_sees_it_and_as_it_travels(museum_page):
+    tool = museum_page.data("GET", "/api/tool?name=get_special_event")
+
+    assert tool["places"] == [
+        {"argument": "eventId", "in": "path", "name": "eventId", "how": "simple"}
+    ]
+    assert tool["security"] == [
+        [{"name": "MuseumPlaceholderAuth", "kind": "http basic", "scopes": []}]
+    ]
+    openai, anthropic = tool["definitions"]["openai"], tool["definitions"]["anthropic"]
+    assert openai["value"]["function"]["name"] == "get_special_event"
+    assert anthropic["value"]["input_schema"]["required"] == ["eventId"]
+    assert openai["bytes"] == len(json.dumps(openai["value"]))
+    assert tool["preview"]["curl"].startswith(
+        "curl --globoff --path-as-is -X GET http://mock.invalid/special-events/"
+    )
+
+
+def test_a_preview_is_the_request_that_the_package_builds(museum_page):
+    found = museum_page.data("POST", "/api/preview", call("buy_museum_tickets", TICKET))
+
+    assert found["http"].splitlines()[0] == "POST http://mock.invalid/tickets"
+    assert found["http"].endswith('\n\n{"ticketDate":"2023-09-07","ticketType":"general"}')
+    assert '--data-raw \'{"ticketDate":"2023-09-07","ticketType":"general"}\'' in found["curl"]
+    compile(found["httpx"], "example", "exec")
+
+
+def test_arguments_that_do_not_fit_are_told_in_place_of_a_preview(museum_page):
+    wrong = TICKET | {"ticketType": "yearly"}
+
+    found = museum_page.data("POST", "/api/preview", call("buy_museum_tickets", wrong))
+
+    assert "'yearly' is not one of ['event', 'general']" in found["error"]
+
+
+def test_a_read_is_called_at_once_and_a_write_after_approval(museum_page):
+    read = museum_page.data("POST", "/api/execute", call())
+    asked = museum_page.data("POST", "/api/execute", call("buy_museum_tickets", TICKET))
+    told = museum_page.data(
+        "POST", "/api/execute", call("buy_museum_tickets", TICKET, approved="yes")
+    )
+    done = museum_page.data(
+        "POST", "/api/execute", call("buy_museum_tickets", TICKET, approved=True)
+    )
+
+    assert read["success"]
+    assert asked["needs_approval"] is told["needs_approval"] is True
+    assert asked["preview"]["http"].startswith("POST http://mock.invalid/tickets")
+    assert done["success"]
+    assert done["output"]["message"] == "Museum general entry ticket purchased"
+    assert done["problems"] == []
+
+
+async def test_credentials_are_sent_and_never_shown(tmp_path):
+    paths = {
+        "/pets": {
+            "get": operation(operationId="list_pets", security=[{"key": []}]),
+            "delete": operation(operationId="empty", security=[{"key": []}]),
+        }
+    }
+    scheme = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+    spec = tmp_path / "pets.json"
+    spec.write_text(json.dumps(document(paths, components={"securitySchemes": scheme})))
+    async with Recorder(Answer(body=json.dumps({"you": SECRET}).encode())) as api:
+
+        def used():
+            given = ("--credential", "key=$PAGE_KEY", "--base-url", api.url)
+            with browsing(spec, *given, PAGE_KEY=SECRET) as page:
+                yield from (
+                    page.ask("GET", path)[2] for path in ("/api/index", "/api/tool?name=empty")
+                )
+                yield page.ask("POST", "/api/preview", body=call("list_pets"))[2]
+                yield page.ask("POST", "/api/execute", body=call("list_pets"))[2]
+                yield page.ask("POST", "/api/execute", body=call("empty"))[2]
+                yield page.ask("POST", "/api/execute", body=call(SECRET))[2]
+
+        texts = await asyncio.to_thread(list, used())
+        sent = api.requests
+
+    assert [request.header("x-key") for request in sent] == [SECRET]
+    assert [text for text in texts if SECRET in text] == []
+    assert "x-key: ***" in json.loads(texts[2])["http"]
+    assert json.loads(texts[3])["output"] == {"you": "***"}
+
+
+def test_a_chosen_port_is_used_and_one_in_use_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(commands, ["browse", MUSEUM, "--port", str(port)])
+    with browsing(MUSEUM, "--port", port) as page:
+        host = page.host
+        page.ask("GET", "/")  # the server runs
+
+    assert result.exit_code == 1
+    assert f"127.0.0.1:{port} cannot be listened on" in result.stderr
+    assert host == f"127.0.0.1:{port}"

@@ -1,0 +1,72 @@
+"""The command that serves the page, and requests to it."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+MUSEUM = str(Path(__file__).parent.parent / "specs" / "museum.yaml")
+
+
+class Page:
+    """A server of the page, and requests to it as its own page sends them, unless told."""
+
+    def __init__(self, address):
+        self.address = address
+        parts = urlsplit(address)
+        self.host = parts.netloc
+        self.key = parse_qs(parts.query)["key"][0]
+
+    def ask(self, method, path, *, body=None, host=None, without=(), **headers):
+        """Return status, headers and text; `headers` replace the usual ones."""
+        sent = {"host": self.host if host is None else host, "x-openapi-tools-key": self.key}
+        if method == "POST":
+            sent |= {"origin": f"http://{self.host}", "content-type": "application/json"}
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection(self.host)
+        content = body if body is None or isinstance(body, str) else json.dumps(body)
+        kept = {name: value for name, value in sent.items() if name not in without}
+        try:
+            connection.putrequest(method, path, skip_host=True)
+            for name, value in kept.items():
+                connection.putheader(name, value)
+            if content is not None:
+                connection.putheader("content-length", str(len(content.encode())))
+            connection.endheaders(None if content is None else content.encode())
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read().decode()
+        finally:
+            connection.close()
+
+    def data(self, method, path, body=None):
+        status, _, text = self.ask(method, path, body=body)
+        assert status == 200, text
+        return json.loads(text)
+
+
+@contextmanager
+def browsing(*args, **environment):
+    """Run `openapi-tools browse` and give its page."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "openapi_tools", "browse", *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+    try:
+        address = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?key=[\w-]{32}", address), (
+            process.stderr.read()
+        )
+        yield Page(address)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+    assert (process.returncode, "Traceback" in told) == (0, False), told
