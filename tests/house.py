@@ -62,7 +62,7 @@ def phrases_in(paths):
 
 def prose_of():
     """Return the package's modules and templates, and the pages about it."""
-    pages = [p for p in sorted(ROOT.glob("docs/*.md")) if p.name != "changelog.md"]
+    pages = [p for p in sorted(ROOT.glob("docs/**/*.md")) if p.name != "changelog.md"]
     templates = sorted(PACKAGE.rglob("*.jinja"))
     return [*modules_of(PACKAGE), *templates, ROOT / "README.md", *pages]
 

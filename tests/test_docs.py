@@ -155,6 +155,14 @@ def test_the_readme_prints_what_it_says_a_model_is_told(ran):
     assert done.stdout.endswith(blocks(README, "text")[0])
 
 
+def test_the_comparison_says_what_its_program_finds(ran):
+    done = ran(sys.executable, "docs/examples/compare.py", "openapi_tools")
+    right, name = re.search(r"(\d+) of \d+ requests are right", done.stdout), "openapi-tools"
+
+    assert done.stderr == ""
+    assert f"| {name} {openapi_tools.__version__} | {right[1]} | |" in README.read_text()
+
+
 def test_ci_runs_what_the_readme_tells_contributors():
     readme = commands_in(blocks(README, "sh")[1])
     ci = commands_in((ROOT / ".ci" / "run").read_text())
@@ -234,16 +242,47 @@ def as_code(name):
     return re.compile(rf"`[^`\n]*(?<![\w-]){re.escape(name)}(?![\w-])[^`\n]*`")
 
 
-def cli_names():
-    """Yield every command and option."""
-    yield from commands.commands
-    for command in [commands, *map(imported, commands.commands)]:
-        for parameter in command.get_params(click.Context(command)):
-            yield from (name for name in parameter.opts if name.startswith("--"))
+def options_of(name):
+    """Return the long options of a command."""
+    command = imported(name)
+    parameters = command.get_params(click.Context(command))
+    return [option for p in parameters for option in p.opts if option.startswith("--")]
 
 
-@pytest.mark.parametrize("name", sorted({*cli_names(), *openapi_tools.__all__, *testing.__all__}))
-def test_every_command_option_and_public_name_is_documented(name):
+def section_of(name):
+    """Return the parts of the pages that are about a command, or about all of them."""
+    parts = re.split(r"^## ", (DOCS / "cli.md").read_text(), flags=re.MULTILINE)
+    titles = {part.partition("\n")[0].strip("`"): part for part in parts}
+    shared = [part for title, part in titles.items() if title not in commands.commands]
+    login = (DOCS / "auth.md").read_text() if name == "login" else ""
+    return "".join([*shared, titles.get(name, ""), login])
+
+
+@pytest.mark.parametrize("name", sorted(commands.commands))
+def test_every_option_of_a_command_is_in_its_section(name):
+    text = section_of(name)
+
+    assert name in text
+    assert [option for option in options_of(name) if not as_code(option).search(text)] == []
+
+
+def names_of_contracts():
+    """Yield the functions that the modules of coordinators offer."""
+    for module in COORDINATORS:
+        code = ast.parse((ROOT / "openapi_tools" / "contracts" / f"{module}.py").read_text())
+        for node in code.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[0] != "_":
+                yield node.name
+
+
+COORDINATORS = ("agent_framework", "amplifier", "langchain", "llama_index", "mcp", "pydantic_ai")
+INNER = {"present", "translated", "without_references"}
+"""Functions that other modules of ours use."""
+PUBLIC = {*openapi_tools.__all__, *testing.__all__, *names_of_contracts()} - INNER
+
+
+@pytest.mark.parametrize("name", sorted({*commands.commands, *PUBLIC}))
+def test_every_command_and_public_name_is_documented(name):
     texts = [page.read_text() for page in PAGES]
     fenced = [code for text in texts for _, code in FENCE.findall(text)]
 
