@@ -1,4 +1,4 @@
-"""Locks for which a fork of the process waits, so that a child finds every lock free.
+"""Locks for which a fork of the process waits, so that a child finds every lock free; late imports.
 
 A child has the thread that forked and no other, and all locks as they were: one that another thread
 held is never released there. The same holds for a module that another thread was importing, which
@@ -12,7 +12,12 @@ import itertools
 import os
 import threading
 import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PATIENCE = 5.0
 """Seconds for all locks: the thread of one may itself wait for the thread that forks."""
@@ -46,6 +51,17 @@ class ForkLock:
 
 
 importing = ForkLock()  # for imports of a first call
+
+
+def importer(room: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package that imports its modules when they are used."""
+
+    def imported(name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return import_module(f"{room}.{name}")
+
+    return imported
 
 
 def _locks() -> list[ForkLock]:

@@ -108,7 +108,6 @@ def inner_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
 
 @lru_cache(maxsize=256)
 def _home(server: str) -> tuple[str, bytes, str]:
-    """Return scheme, host with port, and path of a server's address."""
     home = read_url(str(read_url(server)))  # which drops a default port
     path = home.raw_path.partition(b"?")[0].decode("ascii")
     return home.scheme, home.netloc.lower(), path.rstrip("/")

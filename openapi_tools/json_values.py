@@ -27,8 +27,7 @@ SCHEMA_MAPS = frozenset(
     {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
 )
 UNIONS = ("anyOf", "oneOf")
-DEFINITIONS = "#/$defs/"
-"""The beginning of a reference to one of `$defs`."""
+DEFINITIONS = "#/$defs/"  # the beginning of a reference to one of `$defs`
 _LONGEST_CHAIN = 64
 _LARGEST = 10**18  # Python refuses to write the largest numbers as text
 HOLDING = ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS  # keywords that hold schemas
@@ -217,7 +216,6 @@ def rebuilt(node: Any, change: Callable[[Any, str], Any]) -> Any:
 
 
 def _rebuilt_value(key: str, value: Any, change: Callable[[Any, str], Any]) -> Any:
-    """Return the value of a keyword with its schemas changed."""
     if key in ONE_SCHEMA:
         return change(value, "")
     if key in SCHEMA_LISTS and isinstance(value, list):

@@ -22,8 +22,7 @@ _PLURAL = re.compile(r"(?<=[a-z]{3})(?<!s)s\b")
 _FILLERS = frozenset({"a", "an", "by", "for", "from", "in", "of", "on", "the", "to", "with"})
 _LONGEST_NAME = 60
 _MOST_NAMES = 25_000
-_COMPARED = 60
-"""Names whose letters are compared one by one: it takes up to half a millisecond for each."""
+_COMPARED = 60  # names compared letter by letter: up to half a millisecond for each
 _NEAR = 0.6
 
 
@@ -92,8 +91,7 @@ class DefaultSettings:
     transport: Final = "auto"
 
 
-DEFAULT_SETTINGS: Any = DefaultSettings()
-"""Passed in place of settings: readers use their members only."""
+DEFAULT_SETTINGS: Any = DefaultSettings()  # in place of settings: readers use members only
 
 
 def credentials_of(given: Any) -> Mapping[str, Any]:

@@ -205,7 +205,6 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _digits(number: float) -> str:
-    """Return the digits of a number, without sign and fraction."""
     if isinstance(number, float) and not number.is_integer():  # nor are infinities
         return str(number)
     # Python refuses to write integers of thousands of digits, and no secret is one.
@@ -321,7 +320,6 @@ def _forms_of(secret: str) -> frozenset[bytes]:
 
 
 def _found(text: bytes, forms: frozenset[bytes]) -> frozenset[bytes]:
-    """Return the forms in a text, escaped or not."""
     hits = frozenset(form for form in forms if form in text)
     for _, _, plain in _levels(text) if forms else ():
         hits |= {form for form in forms - hits if form in plain}
@@ -358,7 +356,6 @@ def _without(text: bytes, marks: bytearray) -> bytes:
 
 
 def _mark(text: bytes, forms: frozenset[bytes], marks: bytearray) -> None:
-    """Set the byte of each place within a form to 1."""
     for form in forms:
         start = text.find(form)
         while start >= 0:

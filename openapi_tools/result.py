@@ -93,7 +93,6 @@ def _arguments(given: object) -> dict[str, Any]:
 
 
 def _inner(given: object) -> object:
-    """Return the part of an object that holds the name of a tool."""
     parts = (_member(given, key) for key in _WRAPPERS)
     return next((part for part in parts if isinstance(_first(part, _NAMES), str)), given)
 
@@ -317,7 +316,6 @@ class ToolResult(BaseModel):
         return _images_in_words(self.output) or text_of(self.output)
 
     def _word(self) -> str:
-        """Return the text for a missing output."""
         if not self.success:
             return str((self.error or {}).get("message") or "Failed")
         return "Not modified" if self._metadata.get("status") == _NOT_MODIFIED else "Success"
@@ -361,7 +359,6 @@ def _images_in_words(output: Any) -> str:
 
 
 def _image_in(part: Any) -> ImageContent | None:
-    """Return the image in an item of a list or a part of a multipart answer."""
     return _image(part) or (_image(part.get("content")) if isinstance(part, dict) else None)
 
 

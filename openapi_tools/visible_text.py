@@ -107,7 +107,6 @@ def plain_text(text: str, limit: int) -> str:
 
 
 def _clean_lines(text: str) -> str:
-    """Return a text with plain line ends and no invisible characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii() or text.encode().translate(None, _VISIBLE):
         text = _without_controls(text)
@@ -239,7 +238,6 @@ def _short_names(
 
 
 def _wanted(operation_id: str, place: str, prefix: str) -> str:
-    """Return the name that an operation would have alone."""
     source = operation_id or place
     words = snake_case(source)
     lost = not words or not source.isascii()
@@ -249,7 +247,6 @@ def _wanted(operation_id: str, place: str, prefix: str) -> str:
 
 
 def _with_hash(name: str, source: str) -> str:
-    """Cut a name to make room for a hash."""
     return f"{name[: MAX_LENGTH - _HASH_LENGTH - 1].rstrip('_-')}_{short_hash(source)}"
 
 

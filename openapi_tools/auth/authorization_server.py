@@ -232,7 +232,6 @@ class Endpoints:
         return await self._secret_endpoint(channel, member, name, declared)
 
     def _declared(self, flow: str | None, *, refresh: bool) -> str:
-        """Return the document's token endpoint."""
         flows = self._scheme.flows
         order = (flow,) if flow is not None else (*USER_FLOWS, CLIENT_CREDENTIALS)
         keys = ("refreshUrl", "tokenUrl") if refresh else ("tokenUrl",)

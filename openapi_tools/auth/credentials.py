@@ -242,7 +242,6 @@ def brings_scheme(value: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _declared(name: str, given: Mapping[str, Any]) -> SecurityScheme:
-    """Return the scheme that a user declares with a value."""
     members = {key: given[key] for key in given if key != "value"}
     if not all(isinstance(member, str) for member in members.values()):
         reason = f"the scheme of {name!r} is given in texts, as {_OWN_EXAMPLE}."

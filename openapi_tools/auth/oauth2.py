@@ -102,7 +102,6 @@ class OAuth2:
             raise bare(error)  # noqa: B904 -- the same one
 
     def _settle(self) -> None:
-        """Check the members, and wrap those that are secret."""
         for name in ("client_id", "username"):
             self._set(name, _text(name, getattr(self, name)))
         for name in _SECRETS:

@@ -135,7 +135,6 @@ def _masked(scheme: Scheme) -> RequestAuth:
 
 
 def _added(scheme: Scheme, value: Any) -> RequestAuth:
-    """Return the part of a request for a value."""
     declared = scheme.declared
     if _is_auth(value):
         return RequestAuth(httpx_auth=value)
@@ -209,7 +208,6 @@ def _is_auth(value: Any) -> bool:
 
 
 def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> OAuth2 | None:
-    """Return the OAuth 2 configuration in a value, if it is one."""
     if not scheme.authorizes or isinstance(value, str | list | tuple):
         return None
     if isinstance(value, Mapping):

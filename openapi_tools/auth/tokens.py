@@ -35,8 +35,7 @@ _VERSION = 1
 _LARGEST = 1024 * 1024
 _NAMES = ("origin", "scheme", "client_id", "token_endpoint")
 _LONGEST_LIFE = 10 * 365 * 86400.0
-_LONGEST = 16 * 1024
-"""Characters of a token; few servers take a header line that is longer than half of this."""
+_LONGEST = 16 * 1024  # characters of a token; few servers take half as many in a header
 _USABLE = re.compile(r"[\x21-\x7e]+")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 _writing = ForkLock()

@@ -18,7 +18,7 @@ from openapi_tools.errors import SettingsError
 from openapi_tools.options import CodeLimits, kind_of, member_of
 from openapi_tools.responses.shown_text import shorten
 from openapi_tools.result import ToolResult
-from openapi_tools.search.meta_tools import MetaTool
+from openapi_tools.search.meta_tools import MetaTool, closed_object
 from openapi_tools.search.stubs import describe, stubs
 
 if TYPE_CHECKING:
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 
 _HITS = 8
 _DESCRIBED = 10
-_AT_ONCE = 16
-"""Programs that run, and as many that wait for an answer."""
+_AT_ONCE = 16  # programs that run, and as many that wait for an answer
 _CONVERSATIONS = 100
 _KEPT = 256 * 1024 * 1024  # bytes of the variables of all conversations
 _PAUSED = 600.0  # seconds after which a program ends whose question has no answer
 _LONGEST = 50_000
-_PARSED = 1_000_000
-"""Characters of a value that is read; of a longer one the beginning is shown as text."""
+_PARSED = 1_000_000  # characters of a value that is read; a longer one is shown as text
 _NOTES = 10
 _SEARCH = (
     "Find functions of the API for a task. Give its nouns and verbs; several lines are several "
@@ -64,8 +62,7 @@ def code_tools(toolset: Any, limits: CodeLimits | None = None) -> list[MetaTool]
 
 def _schema(name: str, longest: int) -> dict[str, Any]:
     text = {"type": "string", "minLength": 1, "maxLength": longest}
-    members = {"type": "object", "properties": {name: text}, "required": [name]}
-    return {**members, "additionalProperties": False}
+    return closed_object({name: text}, name)
 
 
 class _CodeMode:
@@ -98,7 +95,6 @@ class _CodeMode:
         return "\n\n".join(found) or "Nothing fits; try other words."
 
     async def run(self, call: Any, context: Any) -> ToolResult:
-        """Run a program, or go on with one that waited for an answer."""
         code, resume = call.arguments["code"], member_of(context, "resume")
         key, owner = _conversation(context)
         known = self._paused.get(resume) if isinstance(resume, str) else None
@@ -144,7 +140,6 @@ class _CodeMode:
         run.end("denied", "no answer came")
 
     def _result(self, outcome: Outcome, run: Run) -> ToolResult:
-        """Return what of a program is for the model."""
         room, printed = self._limits.output_chars, outcome.printed
         facts = {"calls": run.count, "printed": printed}
         if outcome.kind:

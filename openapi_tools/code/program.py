@@ -29,8 +29,7 @@ _UNKNOWN = re.compile(r"NameError: name '(\w+)' is not defined$")
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 _TYPES |= {"array": "list[Any]", "object": "dict[str, Any]"}
 _AT_ONCE = 16  # calls of a program in flight; their answers are in memory
-_LARGE_ANSWER = 32 * 1024
-"""Bytes of an answer from which on its conversion would keep the event loop busy."""
+_LARGE_ANSWER = 32 * 1024  # bytes whose conversion would keep the event loop busy
 _AT_A_TIME = 1000  # items of pages between which others have a turn
 _LARGE = 4096  # characters of a program from which on it is read in a thread
 
@@ -82,7 +81,6 @@ def _parameters(tool: Any) -> str:
 
 
 def _type(node: Any) -> str:
-    """Return a type of Python that takes all values of a schema."""
     kind = node.get("type") if isinstance(node, dict) else None
     choices = node.get("enum", ()) if kind in ("string", "integer") else ()
     if choices and all(isinstance(each, str | int) for each in choices):
@@ -166,7 +164,6 @@ class Run:
         await _joined([self._task])
 
     async def _whole(self, code: str, state: bytes | None) -> Outcome:
-        """Return the outcome, once all calls have ended."""
         outcome = self._outcome
         self._tick(on=True)
         try:
@@ -204,7 +201,6 @@ class Run:
             self._left -= loop.time() - self._since
 
     async def _call(self, text: str) -> Any:
-        """Make a call of the program and return its answer."""
         task: Any = asyncio.current_task()
         self._calls.add(task)
         try:
@@ -247,8 +243,6 @@ class Run:
             return text
 
     async def _pages(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> bytes:
-        """Return the items of all pages."""
-
         async def count(pages: Any) -> None:
             if not pages.reason:  # there is a next one
                 await self._counted()

@@ -338,20 +338,10 @@ class AmplifierResult(CoreResult):  # type: ignore[misc]  # it ships no types
         """Whether the call failed."""
         return not self.success
 
-    @property
-    def tool_call_id(self) -> str:
-        """The id of the call, where input or coordinator told it."""
-        return self._source().tool_call_id
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """Facts about the answer."""
-        return self._source().metadata
-
-    @property
-    def header_note(self) -> str:
-        """One line about facts in headers only."""
-        return self._source().header_note
+    # As of the original result.
+    tool_call_id = property(lambda self: self._source().tool_call_id)
+    metadata = property(lambda self: self._source().metadata)
+    header_note = property(lambda self: self._source().header_note)
 
     def as_content(self) -> list[TextContent | ImageContent]:
         """Return the result as contents for a model: texts, and images as images."""

@@ -162,8 +162,7 @@ _NARROWING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedPropertie
 _WORDS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 )
-_MAX_PARTS = 5_000
-"""Schemas within a schema: more than large APIs have, and less than fills the memory."""
+_MAX_PARTS = 5_000  # more than large APIs have, and less than fills the memory
 _MAX_DEPTH = 80  # LangChain walks schemas by recursion, which Python limits
 
 

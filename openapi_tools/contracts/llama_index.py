@@ -90,8 +90,6 @@ def _metadata(tool: OperationTool) -> ToolMetadata:
     description, schema = shown(tool, "openai")
 
     class Arguments(BaseModel):
-        """The arguments of a tool, which checks them itself."""
-
         model_config = ConfigDict(title=tool.name, extra="allow")
 
         @classmethod

@@ -45,8 +45,7 @@ _UNNAMED = "openapi-tools"
 _LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LONGEST_QUESTION = 4_000
 _FIRST_BEAT, _EVERY = 1.0, 5.0
-_SESSIONS = 300
-"""Of protocol versions with a handshake; each takes some 40 kB until half an hour has passed."""
+_SESSIONS = 300  # with a handshake; each takes some 40 kB for half an hour
 _LARGEST = 1024 * 1024
 _FILES = "openapi-tools://files/"
 _LISTED = 1000  # files of a server whose sessions are known, the newest
@@ -131,7 +130,6 @@ class _Served:
     async def call_tool(
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Run a call and return its answer, or the question that has to be answered first."""
         tool = self._tools.get(params.name)
         if tool is None:
             reason = unknown_tool(params.name, self._tools, self._skipped)
@@ -173,7 +171,6 @@ class _Files:
         return [{"type": "resource_link", **resource}]
 
     async def listed(self, request: ServerRequestContext[Any], _: Any) -> types.ListResourcesResult:
-        """Return the files of the request's session."""
         own = _owner(request, self)
         found = [file for made, file in self._made if own is not None and made() is own]
         return types.ListResourcesResult.model_validate({"resources": found})
@@ -259,7 +256,6 @@ async def _reporting(session: ServerSession, call: Awaitable[ToolResult]) -> Too
 
 
 async def _beat(session: ServerSession) -> None:
-    """Report progress at intervals, so that the client does not time out."""
     started = time.monotonic()
     await anyio.sleep(_FIRST_BEAT)
     while True:

@@ -160,8 +160,6 @@ async def _answer(
 
 
 def _content(result: ToolResult) -> Any:
-    """Return a text, an image, or a list of them."""
-
     def image(data: str, media_type: str) -> Any:
         return BinaryImage(b64decode(data), media_type=media_type)
 

@@ -15,35 +15,14 @@ from urllib.parse import unquote_plus
 
 import httpx
 
+from openapi_tools import http_rules
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.http_rules import (
-    InvalidUrlError,
-    can_override,
-    has_dot_segment,
-    has_override,
-    header_key,
-    inner_url,
-    is_form,
-    is_json,
-    is_media_type,
-    is_wildcard,
-    read_url,
-    without_pairs,
-)
 from openapi_tools.json_values import pointer_token
-from openapi_tools.requests import encoding
+from openapi_tools.requests import encoding, request_parts
 from openapi_tools.requests.body import Content, form_text, sources_of, write_content
 from openapi_tools.requests.encoding import shown
-from openapi_tools.requests.request_parts import (
-    VARIABLE,
-    RequestAuth,
-    auth_cookies,
-    auth_headers,
-    auth_query,
-    check_unset,
-    server_url,
-)
+from openapi_tools.requests.request_parts import VARIABLE, RequestAuth
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -81,9 +60,10 @@ class RequestPlan:
         self._operation = operation
         self._settings = settings
         try:
-            url = read_url(server_url(operation, settings))
-            url = read_url(str(url))  # httpx drops a default port where the scheme is in lower case
-        except InvalidUrlError as error:
+            url = http_rules.read_url(request_parts.server_url(operation, settings))
+            # httpx drops a default port where the scheme is in lower case.
+            url = http_rules.read_url(str(url))
+        except http_rules.InvalidUrlError as error:
             reason = f"the server address is not valid ({error})."
             raise CallError("connection", reason) from None
         self._netloc, self._path = url.netloc, url.raw_path.rstrip(b"/")
@@ -124,13 +104,15 @@ class RequestPlan:
     ) -> httpx.Request:
         """Return a GET request for an address of an answer; CallError for none of the API's."""
         try:
-            url = inner_url(address, read_url(f"{self._base}/"), self._base)
-        except InvalidUrlError as error:
+            url = http_rules.inner_url(address, http_rules.read_url(f"{self._base}/"), self._base)
+        except http_rules.InvalidUrlError as error:
             raise CallError("denied", f"the address is not requested: {error}.") from None
         path = url.raw_path[len(self._path) :].partition(b"?")[0].decode("ascii")
-        others = without_pairs(url, [name for name, _ in auth.query]).query.decode("ascii")
-        query = "&".join(filter(None, [others, *auth_query(auth)]))
-        if has_override(query):
+        others = http_rules.without_pairs(url, [name for name, _ in auth.query]).query.decode(
+            "ascii"
+        )
+        query = "&".join(filter(None, [others, *request_parts.auth_query(auth)]))
+        if http_rules.has_override(query):
             raise CallError("denied", "not requested, as '_method' may change the method.")
         headers = self._headers(_places(self._operation, arguments, self._settings), auth)
         url = self._url(path + (f"?{query}" if query else ""))
@@ -139,22 +121,21 @@ class RequestPlan:
         return request
 
     def _headers(self, places: _Places, auth: RequestAuth) -> list[tuple[bytes, bytes]]:
-        """Return the header lines besides those that describe the body."""
         lines = [*self._own]
         if not (places.headers or places.cookies or auth.headers or auth.cookies):
             return lines
-        set_by_arguments = {header_key(name) for name, _ in places.headers}
+        set_by_arguments = {http_rules.header_key(name) for name, _ in places.headers}
         if "user-agent" in set_by_arguments:
             lines.remove(_USER_AGENT)
-        texts = [*places.headers, *auth_headers(set_by_arguments, auth)]
-        if cookies := [*places.cookies, *auth_cookies(places.cookies, auth)]:
+        texts = [*places.headers, *request_parts.auth_headers(set_by_arguments, auth)]
+        if cookies := [*places.cookies, *request_parts.auth_cookies(places.cookies, auth)]:
             texts.insert(0, ("Cookie", "; ".join(cookies)))
         return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
 
     def _url(self, target: str) -> httpx.URL:
         text = self._base + target
         encoding.check_length(text)
-        url = read_url(text)
+        url = http_rules.read_url(text)
         if (url.netloc, url.raw_path) != (self._netloc, self._path + target.encode()):
             raise CallError("denied", "the request would leave its server; it is not sent.")
         return url
@@ -203,14 +184,14 @@ def build_request(
 def with_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
     """Return a request without arguments with credentials added; its own headers stay."""
     headers = list(request.headers.raw)
-    for name, text in auth_headers(set(), auth):
+    for name, text in request_parts.auth_headers(set(), auth):
         if name not in request.headers:
             headers.append((name.encode(), text.encode("latin-1")))
-    if cookies := auth_cookies([], auth):
+    if cookies := request_parts.auth_cookies([], auth):
         headers.append((b"Cookie", "; ".join(cookies).encode("latin-1")))
     url = request.url
     if auth.query:
-        query = [url.query.decode("ascii"), *auth_query(auth)]
+        query = [url.query.decode("ascii"), *request_parts.auth_query(auth)]
         url = url.copy_with(query="&".join(filter(None, query)).encode("ascii"))
     return httpx.Request(request.method, url, headers=headers)
 
@@ -233,7 +214,7 @@ def build_content(
         if not value and not body.required:
             return None
     is_plain = not body.file and _is_plain_json(body.media_type)
-    if not is_plain and not is_media_type(body.media_type):
+    if not is_plain and not http_rules.is_media_type(body.media_type):
         raise CallError("invalid_input", f"{body.media_type!r} is not a valid media type.")
     sources = None if is_plain else sources_of(body.encodings, arguments, settings)
     try:
@@ -246,7 +227,11 @@ def build_content(
 
 @lru_cache(maxsize=1024)
 def _is_plain_json(media_type: str) -> bool:
-    return is_json(media_type) and not is_wildcard(media_type) and is_media_type(media_type)
+    return (
+        http_rules.is_json(media_type)
+        and not http_rules.is_wildcard(media_type)
+        and http_rules.is_media_type(media_type)
+    )
 
 
 def _at_argument(body: RequestBody, error: InputError) -> InputError:
@@ -294,7 +279,7 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
             places.query += [
                 f"{name}={text}" for name, text in encoding.query_pairs(parameter, value)
             ]
-        case "header" if header_key(parameter.name) not in encoding.OWN_HEADERS:
+        case "header" if http_rules.header_key(parameter.name) not in encoding.OWN_HEADERS:
             if not encoding.is_token(parameter.name):
                 reason = f"{shown(parameter.name)} cannot be the name of a header; leave it out."
                 raise InputError(reason)
@@ -303,7 +288,7 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
         case "cookie":
             places.cookies += filter(None, [encoding.cookie_text(parameter, value)])
         case "querystring" if value is not None:  # OpenAPI 3.2.0, section 4.12.1
-            if is_form(parameter.media_type):
+            if http_rules.is_form(parameter.media_type):
                 query = form_text(value, sources_of((), {}, settings))
             else:
                 query = encoding.percent_encode(encoding.content_text(parameter.media_type, value))
@@ -321,7 +306,7 @@ def _path(operation: Operation, template: tuple[str, ...], places: _Places) -> s
             reason = "the value would leave a gap in the path; it cannot be empty here."
             raise InputError(reason, pointer=_pointer(gap, operation))
     encoding.check_length(path)
-    if has_dot_segment(path):
+    if http_rules.has_dot_segment(path):
         if not names:
             raise CallError("connection", f"the path {shown(operation.path)} leads elsewhere.")
         reason = "the path would have a '.' or '..' segment; it is not sent."
@@ -351,17 +336,17 @@ def _query(
     pairs = [_joined(template, operation, places), *places.query]
     if auth.query:
         sent = {unquote_plus(p.partition("=")[0]) for pair in pairs for p in pair.split("&")}
-        check_unset(sent, auth.query)
-        pairs += auth_query(auth)
+        request_parts.check_unset(sent, auth.query)
+        pairs += request_parts.auth_query(auth)
     query = "&".join(filter(None, pairs))
-    if has_override(query) and not can_override(operation):
+    if http_rules.has_override(query) and not http_rules.can_override(operation):
         raise InputError("a query with '_method' may change the method; leave it out.")
     return f"?{query}" if query else ""
 
 
 def _accept(media_types: tuple[str, ...]) -> str:
     """Return the `Accept` header: anything else as a last resort (RFC 9110, section 12.5.1)."""
-    listed = [media_type for media_type in media_types if is_media_type(media_type)]
+    listed = [media_type for media_type in media_types if http_rules.is_media_type(media_type)]
     if not listed or "*/*" in listed:
         return ", ".join(listed) or "*/*"
     return ", ".join([*listed, "*/*;q=0.1"])

@@ -1,14 +1,5 @@
-"""Read answers by media type, cut to what a model can take.
+"""Read answers by media type, cut to what a model can take; imported when first used."""
 
-What makes answers smaller is imported when it is first used: `responses.answer_shape.Shapes`.
-"""
+from openapi_tools.forks import importer
 
-from importlib import import_module
-from typing import Any
-
-
-def __getattr__(name: str) -> Any:
-    """Import a module of this room (PEP 562)."""
-    if name.startswith("_"):
-        raise AttributeError(name)
-    return import_module(f"{__name__}.{name}")
+__getattr__ = importer(__name__)  # PEP 562

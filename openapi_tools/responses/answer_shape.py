@@ -32,8 +32,7 @@ LONGEST = 2_000  # characters of an expression
 _FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Exceptions of jmespath and of what its functions call: its own ones are ValueErrors."""
 _DEEPEST = 100
-_STEPS = 2_000_000
-"""Nodes visited, items and texts made for one answer: a second or two, and some 100 MB."""
+_STEPS = 2_000_000  # for one answer: a second or two, and some 100 MB
 _KNOWN = 100  # checked expressions that a tool remembers
 _TEXT = 16  # characters that count as one step
 _LARGEST = 1 << 1_000
@@ -144,8 +143,6 @@ def _checked(given: Mapping[str, Any]) -> AnswerShape:
 
 
 class _Pruner:
-    """Leaves members and items out, and counts them."""
-
     def __init__(self, shape: Shaper) -> None:
         patterns = "|".join(map(fnmatch.translate, shape.drop))
         self._pattern = re.compile(patterns) if patterns else None
@@ -275,7 +272,6 @@ class _Work:
             raise _TooMuchError("the work grows too large")
 
     def made(self, value: Any) -> None:
-        """Charge a value for its own size."""
         if isinstance(value, list | dict | str):
             self.charge(len(value) // (_TEXT if isinstance(value, str) else 1))
 

@@ -27,8 +27,7 @@ _OCTETS = "application/octet-stream"
 _EVENTS = "text/event-stream"
 _STREAM = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?::|(?:data|event|id|retry)[:\r\n])")
 _LEAST_ITEM = 2
-_SPARE = 120
-"""Items more than the room takes, so that a list that was read in part is also too long."""
+_SPARE = 120  # items more than have room: a list that was read in part is also too long
 _PARTS = 100
 _LEAST_PART = 100
 _HEADER = 1024

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
     from openapi_tools.transport.sender import Answer
 
-_CONDITIONS = ("if-none-match", "if-modified-since")
-"""Request headers that a 304 answers (RFC 9110, section 15.4.5)."""
+_CONDITIONS = ("if-none-match", "if-modified-since")  # which a 304 answers (RFC 9110, 15.4.5)
 
 _TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
 _RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
@@ -325,7 +324,6 @@ def _kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dic
 
 @lru_cache(maxsize=1024)
 def _known(raw_name: bytes) -> tuple[str, bool | None]:
-    """Return a header's name and `is_kept` of it."""
     name = raw_name.decode("latin-1").lower()[:_LONGEST]
     return name, is_kept(name)
 

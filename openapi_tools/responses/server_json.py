@@ -179,7 +179,6 @@ def words_of(body: Any, room: int) -> str:
 
 
 def _parts(body: Any) -> Iterator[str]:
-    """Yield the sentence of a body, then its single faults."""
     if isinstance(body, list):
         yield from filter(None, map(_line, body[:_LINES]))
     if not isinstance(body, dict):
@@ -231,7 +230,6 @@ def _faults(value: Any) -> Iterator[str]:
 
 
 def _line(item: Any) -> str:
-    """Return one fault in one line, its place first."""
     if isinstance(item, str):
         return item.strip()
     if not isinstance(item, dict):

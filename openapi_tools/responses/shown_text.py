@@ -24,17 +24,13 @@ _CODECS = {
     **dict.fromkeys(("utf-16", "utf-16le"), "utf-16-le"),
     "utf-16be": "utf-16-be",
 }
-"""Charsets that are honoured: some of Python's codecs, which a server may name, do not give text.
-
-ASCII is read as UTF-8, of which it is a part; UTF-16 without a byte order mark is little-endian.
-"""
+"""Charsets that are honoured; UTF-16 without a byte order mark is little-endian."""
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _HALVES = re.compile("[\ud800-\udfff]")
 _GENUINE = {"utf-8": b"\xef\xbf\xbd", "utf-8-sig": b"\xef\xbf\xbd"}
-_PIECE = 64 * 1024
-"""Text is worked on in pieces of this size: one long step would hold up all threads."""
+_PIECE = 64 * 1024  # of text at once: one long step would hold up all threads
 
 _SHOWN = 60
 
@@ -234,7 +230,6 @@ class _Cutter:
         return total
 
     def cut(self, value: Any, room: int) -> Any:
-        """Return the part of a too long value that fits."""
         if isinstance(value, list):
             return self._cut_list(value, room)
         if isinstance(value, dict):

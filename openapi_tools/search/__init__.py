@@ -1,14 +1,5 @@
-"""Find tools: the index, producers of arguments, stubs, and the tools that search and call.
+"""Find tools: index, producers, stubs, the tools that search and call; imported when first used."""
 
-A module of it is imported when it is first used.
-"""
+from openapi_tools.forks import importer
 
-from importlib import import_module
-from typing import Any
-
-
-def __getattr__(name: str) -> Any:
-    """Import a module of this room (PEP 562)."""
-    if name.startswith("_"):
-        raise AttributeError(name)
-    return import_module(f"{__name__}.{name}")
+__getattr__ = importer(__name__)  # PEP 562

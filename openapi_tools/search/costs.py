@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import tempfile
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +17,8 @@ if TYPE_CHECKING:
 
     Count = Callable[[str], int]
 
-_BYTES_OF_TOKEN = 4.45
-"""Bytes of compact JSON in a token, measured with `cl100k_base` on published documents."""
-MOST_TOKENS = 20_000
-"""Tokens of definitions from which on a few tools that reach the others are better."""
+_BYTES_OF_TOKEN = 4.45  # of compact JSON: `cl100k_base` on published documents
+MOST_TOKENS = 20_000  # of definitions; of more, a few tools that reach the others are better
 _LEAST = 60  # bytes of a definition beside its words and its schema, the name included
 ENCODINGS = {
     "o200k_base": (
@@ -44,7 +41,7 @@ def counter() -> tuple[str, Count]:
         try:
             if hashlib.sha256((kept / file).read_bytes()).hexdigest() == digest:
                 encode = import_module("tiktoken").get_encoding(name).encode_ordinary
-                return f"counted with {name}", partial(_counted, encode)
+                return f"counted with {name}", lambda text, encode=encode: len(encode(text))
         except (ImportError, OSError, ValueError):
             continue
     return "estimated", estimate
@@ -53,10 +50,6 @@ def counter() -> tuple[str, Count]:
 def estimate(text: str) -> int:
     """Return about how many tokens a text takes."""
     return round(len(text.encode("utf-8", "surrogatepass")) / _BYTES_OF_TOKEN)
-
-
-def _counted(encode: Callable[[str], list[int]], text: str) -> int:
-    return len(encode(text))
 
 
 def cost(value: Any, count: Count) -> tuple[int, int]:

@@ -29,8 +29,7 @@ _CLAUSES = re.compile(r"[.,;:!?]\s|[。、，；：！？]")  # noqa: RUF001 -- 
 _CLAUSE = 0.75  # how much the best clause counts beside the whole task; chosen on public sets
 _MOST_CLAUSES = 20
 _MOST_LINES = 50
-_READ = 10_000
-"""Characters of a query that are read."""
+_READ = 10_000  # characters of a query that are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,6 @@ class Finder:
         }
 
     def _ranked(self, line: str, limit: int) -> list[tuple[int, float]]:
-        """Return places of tools with scores, the best first."""
         embed = next((one for given in self.settings if (one := given.embed)), None)
         if embed is None:
             return self._by_words(line, limit)

@@ -47,9 +47,7 @@ FIELDS = {
     "answer": _Field(0.3, 0.9),
 }
 """Chosen on public sets; `words` are descriptions of parameters, `values` their enums."""
-_DEEP = 2
-"""Levels of objects in the members of an input that are read; `_ANSWER_DEEP` for an answer."""
-_ANSWER_DEEP = 1
+_DEEP, _ANSWER_DEEP = 2, 1  # levels of objects that are read in an input and an answer
 _MEMBERS = 300  # schemas that are read for a tool
 _VALUES = 40  # values of an enum that are read
 _COMBINED = ("allOf", "anyOf", "oneOf")
@@ -93,16 +91,12 @@ class Index:
                 numbers, weights = postings[term]
                 numbers.append(number)
                 weights.append(weight / (_K1 + weight))
-        return cls._packed(len(tools), postings)
-
-    @classmethod
-    def _packed(cls, size: int, postings: dict[str, tuple[array[int], array[float]]]) -> Index:
-        ends, tools, weights = array("I", [0]), array("I"), array("f")
-        for numbers, shares in postings.values():
-            tools.extend(numbers)
-            weights.extend(shares)
-            ends.append(len(tools))
-        return cls(size, list(postings), ends, tools, weights)
+        ends, places, shares = array("I", [0]), array("I"), array("f")
+        for numbers, weights in postings.values():
+            places.extend(numbers)
+            shares.extend(weights)
+            ends.append(len(places))
+        return cls(len(tools), list(postings), ends, places, shares)
 
     def to_bytes(self) -> bytes:
         """Return the index as bytes for `from_bytes`, on a machine of the same kind."""
@@ -151,7 +145,6 @@ def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int
 
 
 def _terms(tool: Any, terms: Callable[[str], tuple[str, ...]]) -> dict[str, list[str]]:
-    """Return the terms of a tool's fields."""
     texts = texts_of(tool)
     return {name: list(chain.from_iterable(map(terms, texts[name]))) for name in FIELDS}
 
@@ -259,7 +252,6 @@ def _of_word(word: str) -> tuple[str, ...]:
 
 
 def _split(word: str) -> list[str]:
-    """Return the terms of a run of letters and digits."""
     if word.isascii():
         parts = _PART.findall(word[:_LONGEST])
     else:

@@ -62,18 +62,18 @@ def meta_tools(toolset: Any) -> list[MetaTool]:
     """Return the three tools over a toolset."""
     made = _Meta(toolset)
     about = "Find tools. `# id: from x`: call x first, it yields id"
-    search = MetaTool("search_tools", about, _object(_SEARCH, "query"), made.search)
-    schema = _object(_NAMES, "names")
+    search = MetaTool("search_tools", about, closed_object(_SEARCH, "query"), made.search)
+    schema = closed_object(_NAMES, "names")
     describe = MetaTool("describe_tools", "Show every argument of tools", schema, made.describe)
     call = MetaTool(
         name="call_tool",
         description="Call a tool that was found",
-        input_schema=_object(_CALL, "name"),
+        input_schema=closed_object(_CALL, "name"),
         run=made.call,
         read_only=False,
         reached=made.reached,
         repaired=_nested,
-        portable=_object({**_CALL, "arguments": _TEXT}, "name"),
+        portable=closed_object({**_CALL, "arguments": _TEXT}, "name"),
     )
     return [search, describe, call]
 
@@ -83,7 +83,6 @@ class _Meta:
         self._tools = toolset
 
     async def search(self, call: Any, _: Any) -> ToolResult:
-        """Answer with the stubs of hits; the index is made and read in a thread."""
         return ToolResult.ok(await asyncio.to_thread(self._searched, **call.arguments))
 
     def _searched(self, query: str, limit: int = _HITS) -> str:
@@ -95,7 +94,6 @@ class _Meta:
         return f"No tool among {len(self._tools)} has the words {words}{close}"
 
     async def describe(self, call: Any, _: Any) -> ToolResult:
-        """Answer with the descriptions of tools."""
         return await asyncio.to_thread(self._described, **call.arguments)
 
     def _described(self, names: list[str]) -> ToolResult:
@@ -115,7 +113,6 @@ class _Meta:
         return stubs.describe(tool, self._tools.producers(name))
 
     async def call(self, call: Any, context: Any) -> ToolResult:
-        """Call a tool; the result is that of the tool."""
         given = call.arguments
         tool = self._tool(given["name"])
         own = {**given.get("arguments", {}), CALL_ID: call.id}
@@ -180,8 +177,8 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
     return {**known, "arguments": {**beside, **(own or {})}}
 
 
-def _object(properties: dict[str, Any], required: str) -> dict[str, Any]:
-    """Return the schema of a closed object."""
+def closed_object(properties: dict[str, Any], required: str) -> dict[str, Any]:
+    """Return the schema of an object without other members."""
     told = {"type": "object", "properties": properties, "required": [required]}
     return {**told, "additionalProperties": False}
 

@@ -34,8 +34,7 @@ _SHARE = 0.12  # of the best score, for others to count
 _APART = 0.35
 _FEW = 5
 _ALIKE = 2  # members that an object shares with one resource only, at least, to be one
-_GAINS = {"GET": 12.0, "QUERY": 12.0, "POST": 8.0}
-"""Scores of the tools at the path of a collection."""
+_GAINS = {"GET": 12.0, "QUERY": 12.0, "POST": 8.0}  # of tools at the path of a collection
 _OWN_IDS = frozenset({"id", "uuid", "guid", "sid", "slug", "sha", "arn"})
 """Last words of arguments that identify something wherever they are."""
 _GENERIC = _OWN_IDS | {"name", "number", "key", "code", "handle", "login", "username", "title"}
@@ -131,7 +130,6 @@ class _Graph:
         }
 
     def of(self, place: int) -> dict[str, list[int]]:
-        """Return the places of the best producers by argument."""
         tool = self._tools[place]
         scores = {ask.argument: self._scores(place, tool, ask) for ask in tool.asks}
         counts = Counter(other for found in scores.values() for other in found)
@@ -298,7 +296,6 @@ def _facts(tool: Any) -> _Tool:
 
 
 def _asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Iterator[_Ask]:
-    """Yield the required arguments of a tool that identify something."""
     properties = schema.get("properties", {})
     found = [(name, at) for at, part in enumerate(segments) for name in _VARIABLE.findall(part)]
     variables = {name: (name, at) for name, at in found}
@@ -368,5 +365,4 @@ def _named(name: str, share: float) -> Names:
 
 
 def _common(one: Iterable[str], other: Iterable[str]) -> int:
-    """Return how many parts two paths have in common."""
     return sum(takewhile(bool, map(eq, one, other)))

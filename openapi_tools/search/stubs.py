@@ -261,7 +261,6 @@ def _order(name: str, lists: set[str], required: set[str]) -> tuple[bool, ...]:
 
 
 def _values(values: list[Any], room: int) -> str:
-    """Return values as `'open'|'closed'|…`."""
     shown: list[str] = []
     for value in islice(values, _MEMBERS):
         text = repr(_one_line(value, _NAME)) if isinstance(value, str) else _plain(value)
@@ -300,7 +299,6 @@ def _plain(value: Any) -> str:
 
 
 def _sentence(text: str, limit: int) -> str:
-    """Return the first sentence of a text."""
     line = _one_line(text.strip().partition("\n")[0], 4 * limit)
     return cut(_SENTENCE.split(line, maxsplit=1)[0], limit)
 

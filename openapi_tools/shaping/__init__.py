@@ -1,14 +1,5 @@
-"""How users shape tools: configuration, overlays, answers, paging, long work, files.
+"""How users shape tools: configuration, overlays, answers, paging; imported when first used."""
 
-A module of it is imported when it is first used: `shaping.paging.PageReader`.
-"""
+from openapi_tools.forks import importer
 
-from importlib import import_module
-from typing import Any
-
-
-def __getattr__(name: str) -> Any:
-    """Import a module of this room (PEP 562)."""
-    if name.startswith("_"):
-        raise AttributeError(name)
-    return import_module(f"{__name__}.{name}")
+__getattr__ = importer(__name__)  # PEP 562

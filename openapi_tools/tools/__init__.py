@@ -1,11 +1,5 @@
 """Tools and toolsets, and the way of a call; modules are imported when they are first used."""
 
-from importlib import import_module
-from typing import Any
+from openapi_tools.forks import importer
 
-
-def __getattr__(name: str) -> Any:
-    """Import a module of this room (PEP 562)."""
-    if name.startswith("_"):
-        raise AttributeError(name)
-    return import_module(f"{__name__}.{name}")
+__getattr__ = importer(__name__)  # PEP 562

@@ -40,10 +40,8 @@ if TYPE_CHECKING:
 
 _Found = TypeVar("_Found")
 
-_LARGE = 32 * 1024
-"""Bytes of an answer from which on it is read in a thread: a few milliseconds' work."""
-_GRACE = 0.25
-"""Seconds beyond the time of a call for reading an answer that was cut when it was over."""
+_LARGE = 32 * 1024  # bytes that are read in a thread: a few milliseconds' work
+_GRACE = 0.25  # seconds beyond the time of a call to read an answer that it cut
 _SHOWN = 200
 _WORK = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
 _ACCEPTED = 202
@@ -132,7 +130,6 @@ class Execution:
             raise
 
     async def _delivered(self, prepared: PreparedCall) -> ToolResult:
-        """Send a request and return the result of its answer."""
         address = prepared.own.address.removeprefix(self._bounds.server).partition("?")[0]
         about = f"GET {excerpt(repr(address)[1:-1], _SHOWN)}" if address else self._about
         if self._sender is None:
@@ -148,7 +145,6 @@ class Execution:
         return result
 
     async def _ended(self, result: ToolResult, prepared: PreparedCall) -> ToolResult:
-        """Return the result at the end of long work, if the answer began some."""
         if not getattr(prepared.after, "work", None) or self._following is None:
             return result
 

@@ -103,7 +103,6 @@ class Following:
 
 
 def _added(prepared: PreparedCall) -> list[str]:
-    """Return the names in the query that credentials set."""
     return [name for name, _ in prepared.grant.auth.query]
 
 
@@ -267,7 +266,6 @@ class Pages:
         return made.for_call(failed.tool_call_id)
 
     async def _page(self, end: float | None) -> list[Any]:
-        """Return the next page's items; empty where it failed."""
         step, self._step = self._step, None
         if step is not None and step.arguments:
             self._changes |= step.arguments

@@ -202,7 +202,6 @@ def _prefix(part: Toolset, index: int) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Return a name of at most 64 characters that is not taken."""
     found, number = name[:_LONGEST], 1
     while found in taken:
         number += 1

@@ -150,7 +150,6 @@ def _class_in(tool: str, place: str) -> str:
 
 
 def _class(package: str, tool: str, place: str) -> type[OperationTool]:
-    """Return the class of a tool, importing its module."""
     stem = place.partition(":")[0]
     module = import_module(f"{package}.{stem}" if stem else package)
     found: type[OperationTool] = getattr(module, _class_in(tool, place))
@@ -230,7 +229,6 @@ async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaita
 
 
 async def _let_go(session: Session) -> None:
-    """Close the connections with the last coordinator."""
     session.mounts -= 1
     if session.mounts <= 0:
         await session.sender.aclose()

@@ -104,7 +104,6 @@ class Caller:
         raise errors.InputError(f"the call is for {named}; this tool is {self._name}.")
 
     async def _observed(self, given: _Input) -> ToolResult:
-        """Return the answer, and report events to subscribers."""
         tool = self._tool
         plain = not self._hooked and tool.guards is None
         if self._operation is None:

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
     from openapi_tools.settings import Settings
 
-CERTIFICATE = "openapi_tools.certificate"
-"""Extension of a request: the `ssl.SSLContext` that presents a client certificate."""
-REUSED = "openapi_tools.reused"
-"""Extension of a sent request: whether it used reused connections only."""
+# Extensions of a request: the `ssl.SSLContext` of a client, and whether no connection was new.
+CERTIFICATE, REUSED = "openapi_tools.certificate", "openapi_tools.reused"
 IDLE_SECONDS = 5.0
 
 _IDLE_CONNECTIONS = 64

@@ -15,16 +15,9 @@ from openapi_tools.errors import CallError
 from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url, reads
 from openapi_tools.observability import current, trace_headers
 from openapi_tools.redaction import excerpt, learn_headers
+from openapi_tools.transport import failures
 from openapi_tools.transport.connection_pool import CERTIFICATE, REUSED
-from openapi_tools.transport.failures import (
-    TRANSPORT_FAULTS,
-    broken_protocol,
-    failure,
-    in_answer,
-    not_followed,
-    path_of,
-    timed_out,
-)
+from openapi_tools.transport.failures import TRANSPORT_FAULTS
 from openapi_tools.transport.http_messages import Decoder, too_large
 from openapi_tools.transport.sockets import TlsError
 
@@ -71,7 +64,7 @@ class Answer:
     @property
     def path(self) -> str:
         """The request's path without the query: `"/pets/7"`."""
-        return path_of(self.request)
+        return failures.path_of(self.request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +127,7 @@ class Exchange:
             is_broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
             reused = self.request.extensions.get(REUSED, False)
             self.stale = bool(reused and is_broken and self.response is None)
-            self.error = failure(error, self.request, self._timeout)
+            self.error = failures.failure(error, self.request, self._timeout)
             current().attempt_ended(error_type=self.error.kind)
 
     def ended_by(self, cause: str) -> CallError | None:
@@ -142,7 +135,7 @@ class Exchange:
         if self._has_event() or self._is_endless_json():
             self._cut = cause
             return None
-        return timed_out(self.request, self._timeout, waiting=not self.begun)
+        return failures.timed_out(self.request, self._timeout, waiting=not self.begun)
 
     async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
         request, auth, learn = self.request, self._options.auth, self._options.learn
@@ -168,7 +161,7 @@ class Exchange:
             learn_headers(before, response.request, learn)
         try:
             if response.status_code < 200:  # noqa: PLR2004 -- interim, so not an answer
-                raise broken_protocol(request, "switched to another protocol")
+                raise failures.broken_protocol(request, "switched to another protocol")
             if response.status_code not in _REDIRECT_STATUSES or "location" not in response.headers:
                 await self._receive(response)
         finally:
@@ -189,7 +182,7 @@ class Exchange:
             self._file = file if file is not None and file.is_file else None
         except CallError as error:
             if error.kind != "too_large" or not self._has_event():
-                raise in_answer(error, self.request, response.status_code) from None
+                raise failures.in_answer(error, self.request, response.status_code) from None
             self._cut = error.kind
         finally:
             if file is not None and self._file is None:
@@ -324,7 +317,7 @@ def _redirected(
     """Return the request that a redirect asks for; None without a `Location`."""
 
     def refused(to: str, why: str) -> CallError:
-        return not_followed(request, to, why, status=response.status_code)
+        return failures.not_followed(request, to, why, status=response.status_code)
 
     places = set(response.headers.get_list("location"))
     if not places:
@@ -343,7 +336,7 @@ def _redirected(
     path = target.raw_path.partition(b"?")[0].decode("ascii", "replace")
     below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
-        raise refused(path_of(following), f"it leads out of {below or '/'}")
+        raise refused(failures.path_of(following), f"it leads out of {below or '/'}")
     return following
 
 

@@ -38,10 +38,7 @@ TRANSPORT_FAULTS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError),
     *(OSError, RuntimeError, TypeError, ValueError),
 )
-"""Built-in errors that transports raise besides those of httpx.
-
-Only OSError and EOFError are the network's; the others are mistakes of a program.
-"""
+"""Built-in errors of transports; only OSError and EOFError are the network's."""
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 _UNSENT = 2  # retries of a call that was never sent: a server that refuses may be up in a moment
@@ -127,7 +124,6 @@ def in_answer(error: CallError, request: httpx.Request, status: int) -> CallErro
 
 
 def _unconnected(error: Exception, request: httpx.Request) -> CallError:
-    """Return the error for a connection that was never made, with the system's reason."""
     address = excerpt(request.url.netloc.decode("ascii", "replace"), _PATH)
     cause = excerpt(" ".join(str(error).split()), _REASON)
     reason = f"{named(request)}: no connection to {address}"

@@ -35,8 +35,7 @@ _FEW_UNREAD = 64 * 1024
 _FIRST_PIECE = 4 * 1024
 _LARGEST_PIECE = 64 * 1024
 _QUICK = 0.005  # seconds in which a piece has to be processed for the next one to be larger
-_NEXT_ADDRESS = 0.25
-"""Seconds until the next address of a host is tried beside the last one (RFC 8305, section 5)."""
+_NEXT_ADDRESS = 0.25  # seconds until the next address is tried, too (RFC 8305, section 5)
 
 _NO_TLS = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
 _OF_CERTIFICATES = ("UNKNOWN_CA", "CERTIFICATE", "ACCESS_DENIED")
@@ -193,7 +192,6 @@ async def connect(host: str, port: int, policy: NetworkPolicy) -> Stream:
 
 
 async def _resolved(host: str, port: int) -> list[tuple[int, int, int, str, tuple[Any, ...]]]:
-    """Return the addresses of a host; an address is its own."""
     if literal(host) is not None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         address = (host, port, 0, 0) if ":" in host else (host, port)
