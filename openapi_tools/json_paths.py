@@ -124,7 +124,6 @@ class _Node(jsonpath.JSONPathMatch):
         return tuple(reversed(keys))
 
     def inner(self) -> list[_Node]:
-        """Return the objects and arrays in this value, the last first."""
         if not isinstance(self.obj, dict | list):
             return []
         self.queries.spend(len(self.obj) // 4)

@@ -34,11 +34,9 @@ _MOST_REFERENCES = 100
 
 
 class Difference(NamedTuple):
-    """One difference between two schemas or operations.
+    """One difference at a JSON Pointer, in which `*` is any item or property.
 
-    Its `place` is a JSON Pointer into the input, for instance `/limit`; `*` is any item or
-    property. `what` differs, for instance `maximum`, or happened, for instance `is new`. The old
-    and the new value are `MISSING` where there is none to be shown.
+    `what` differs, for instance `maximum`, or happened, for instance `is new`.
     """
 
     place: str
@@ -67,8 +65,6 @@ def _same(before: Any, after: Any) -> bool:
 
 
 class _Walk:
-    """Compares the schemas inside two schemas, each pair once."""
-
     def __init__(self, old: Schema, new: Schema) -> None:
         self._roots = old, new
         self._harmless: dict[tuple[int, int, bool], tuple[Difference, ...]] = {}
@@ -77,10 +73,7 @@ class _Walk:
         self._count = 0
 
     def compare(self, old: Any, new: Any, *, strict: bool) -> tuple[Difference, ...]:
-        """Return the differences of a pair inside the schemas, at places relative to it.
-
-        If strict, callers may send properties that an object does not describe.
-        """
+        """Return the differences of a pair; if strict, callers may send undescribed members."""
         key = (id(old), id(new), strict)
         known = self._breaking.get(key, self._harmless.get(key))
         if known is not None:

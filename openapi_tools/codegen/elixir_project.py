@@ -72,10 +72,7 @@ class ToolNames:
 
 
 def build_project(data: PackageData) -> tuple[PackageData, dict[str, str]]:
-    """Return the data that a project can hold, and its files by path without the manifest.
-
-    Operations that the helper cannot call are moved to `skipped`; SettingsError if that is all.
-    """
+    """Return the data that a project can hold, and its files; the rest goes to `skipped`."""
     servers = Counter(repr(record.operation.servers[:1]) for record in data.records)
     home = max(servers, key=lambda found: servers[found], default="")
     names, tools = ToolNames(), dict[str, dict[str, Any]]()
@@ -250,7 +247,6 @@ def _kind(body: RequestBody) -> str:
 
 
 def _content_type(body: RequestBody, kind: str) -> str:
-    """Return the whole header; text says its charset."""
     is_text = kind in ("text", "file") and http_rules.is_text(body.media_type)
     is_plain = is_text and http_rules.essence(body.media_type).startswith("text/")
     if is_plain and not http_rules.parameter(body.media_type, "charset"):
@@ -273,7 +269,6 @@ def _encoding(encoding: Encoding) -> Fields:
 
 
 def _requirement(name: str, schemes: Mapping[str, SecurityScheme]) -> tuple[str, Code, str]:
-    """Return a scheme as its name, the place of its credential, and the name in that place."""
     scheme = schemes.get(name)
     match scheme and (scheme.type, scheme.scheme):
         case ("apiKey", _) if scheme and _is_place(scheme):

@@ -57,11 +57,7 @@ class TooDeep(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the oth
 def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
     """Return JSON data, tuples, values of `openapi_tools.model` and Code as Python code.
 
-    `indent` are the columns before the line that it starts on, `lead` those before the value.
-
-    Raises:
-        TooDeep: It has no plain layout within the width of a line.
-        TypeError: It holds anything else.
+    It starts on a line of `indent` columns, behind `lead`. TooDeep where the width is too small.
     """
     text = _written(value, indent, WIDTH - (indent if lead is None else lead))
     if text is None:
@@ -72,10 +68,7 @@ def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
 def assignment(
     name: Code, value: Any, *, indent: int = 0, annotation: Code = _NONE, plain: Any = None
 ) -> Code:
-    """Return the statement `name: annotation = value`, indented, without a final line break.
-
-    If the value is too deep for a literal, `plain` is written as JSON text in its place.
-    """
+    """Return the statement `name: annotation = value`; `plain` as JSON text if that is too deep."""
     head = " " * indent + name + (f": {annotation}" if annotation else "") + " = "
     try:
         return Code(head + literal(value, indent=indent, lead=len(head)))
@@ -272,7 +265,6 @@ def _pieces(
 
 
 def _widest(raw: str, start: int, room: int) -> int:
-    """Return the last possible end of a piece, with its quotes and their escapes."""
     end = min(start + room - 2, len(raw))
     while (over := len(_quoted(raw[start:end])) - room) > 0:
         end -= over

@@ -40,10 +40,7 @@ _LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest that was read; `files` holds the SHA-256 of all others by relative path.
-
-    `short_names` holds the method and path of each tool that has the name of its function.
-    """
+    """A manifest: digests of all `files`, and the call of each tool with a short name."""
 
     api: str
     layout: str
@@ -105,10 +102,7 @@ def _short_names(data: PackageData) -> dict[str, dict[str, str]]:
 
 
 def read_manifest(text: str | bytes | None) -> Manifest | None:
-    """Read a manifest from any text; None unless it is valid and its files are plain paths.
-
-    Unknown members are ignored: a later version may have written them.
-    """
+    """Read a manifest; None unless it is valid, with plain paths. Unknown members are ignored."""
     try:
         members = json.loads(text.decode() if isinstance(text, bytes) else text or "")
     except (ValueError, RecursionError):
@@ -176,10 +170,7 @@ def look(target: Target) -> Placed:
 
 
 def read_output(output: Path, *, manifest: str) -> dict[str, str]:
-    """Return the text of the generated files in a folder by relative path, the manifest first.
-
-    Files that cannot be read are left out; writing or comparing reports them.
-    """
+    """Return the texts of the readable generated files in a folder, the manifest first."""
     found = _texts(output, [manifest])
     known = read_manifest(found.get(manifest))
     return found | _texts(output, known.files if known else ())

@@ -41,11 +41,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class PackageData:
-    """The data of one package.
-
-    Its `api` names packages and modules, for instance `"museum"`; `document_hash` is the SHA-256 of
-    the document's data; `settings` are those that shape tools and differ from their defaults.
-    """
+    """The data of one package; `settings` are those that shape tools and are not default."""
 
     api: str
     records: tuple[Record, ...]
@@ -106,10 +102,7 @@ def document_hash(document: Any) -> str:
 
 
 def secret_warnings(records: Iterable[Record]) -> Iterator[str]:
-    """Yield a warning for each default or example that looks like a secret, without its value.
-
-    Servers whose user and password were left out when the document was loaded are named as well.
-    """
+    """Yield a warning for each default, example or server that looks like a secret, without it."""
     records = tuple(records)
     servers = (server.url for record in records for server in record.operation.servers)
     for url in dict.fromkeys(url for url in servers if _HIDDEN in url):

@@ -281,11 +281,8 @@ def split(
 ) -> Iterator[Part]:
     """Divide things by their keys, as coarsely as the length of a module allows.
 
-    A part depends on its own members alone: an addition elsewhere does not move them. Short parts
-    stay together, but for the first steps of the keys, as many as `always`.
-
-    Yields:
-        The steps that distinguish a part from its neighbours, and its things in order.
+    An addition elsewhere does not move a part. Short parts stay together, but for the first
+    `always` steps of keys. Each comes with the steps that distinguish it.
     """
     short = _lines(items) <= MOST_LINES or len(items) == 1
     if (short and depth >= always) or depth >= _MOST_STEPS:

@@ -47,11 +47,7 @@ class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the 
 
 
 def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) -> dict[str, Record]:
-    """Return the tools of one generated package by name, in the order of the files.
-
-    `files` are the `.py` files by relative path, as source or parsed. `unreadable` collects what
-    cannot be read; without it that raises `Unreadable`.
-    """
+    """Return the tools of a package's `.py` files by name; `unreadable` collects faults."""
     package = _Package(files)
     records: dict[str, Record] = {}
     for path, source in files.items():
@@ -103,8 +99,6 @@ def one_line(text: str) -> str:
 
 
 class _Package:
-    """The files of one package, parsed when they are first needed."""
-
     def __init__(self, files: Files) -> None:
         self._files = files
         self._modules: dict[str, _Module | Unreadable] = {}
@@ -184,10 +178,7 @@ def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
 
 
 class _Module:
-    """A parsed file, whose expressions are evaluated; plain ones hold JSON values only.
-
-    `names` maps each name to its last value; None for values that the templates do not write.
-    """
+    """A parsed file; `names` maps names to their last values, None where no template writes one."""
 
     def __init__(self, path: str, tree: ast.Module, package: _Package) -> None:
         self.path, self.tree, self._package = path, tree, package

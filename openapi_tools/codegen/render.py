@@ -62,10 +62,7 @@ _FAULTS = (
 
 
 def render_files(data: PackageData, templates: Templates, *, layout: str) -> dict[str, str]:
-    """Return the text of every file of a package but the manifest, by relative path.
-
-    Raises: TemplateError where a template is wrong, or the files lack tools of the data.
-    """
+    """Return the files of a package but the manifest; TemplateError where they lack its tools."""
     files = _package(data, templates) if layout == "package" else _module(data, templates)
     _check_read_back(files, data)
     return files
@@ -226,10 +223,7 @@ def _import(module: str, names: Iterable[str]) -> Iterator[str]:
 
 
 class Templates:
-    """The templates of generated files; those in a user's folder replace built-in ones.
-
-    Raises: TemplateError where it is not a folder, or has no template of a known name.
-    """
+    """The templates of generated files; those in a user's folder replace built-in ones."""
 
     def __init__(self, folder: Path | None = None, *, writers: Writers | None = None) -> None:
         if folder is not None:
@@ -367,7 +361,6 @@ def _reason(error: Exception) -> str:
 
 
 def _place(error: Exception, file: str) -> str:
-    """Return the template and, where it is known, the line of an error."""
     if isinstance(error, jinja2.TemplateSyntaxError):
         return f"{Path(error.filename or error.name or file).name}:{error.lineno}"
     frames = [f for f in extract_tb(error.__traceback__) if f.filename.endswith(".jinja")]

@@ -64,8 +64,7 @@ def compare(output: Path, files: Mapping[str, str], *, manifest: str) -> Placed:
 def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool = False) -> Placed:
     """Make a folder hold exactly these generated files; leave all other files alone.
 
-    The manifest is among the files, which are texts by relative path. With `force`, files that were
-    edited by hand are overwritten. After an OutputError nothing was changed.
+    With `force`, edited files are overwritten. After an OutputError nothing was changed.
     """
     with _system_errors(output):
         target = _target(output, files, manifest)

@@ -36,10 +36,7 @@ class _NotExactError(Exception):
 def merge_all(
     schema: dict[str, Any], inlined: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return a converted schema with as much of its `allOf` merged into it as is exact.
-
-    `inlined` gives a branch with its `$ref` replaced, or the branch itself.
-    """
+    """Return a schema with its `allOf` merged as far as is exact; `inlined` replaces a `$ref`."""
     out = {key: value for key, value in schema.items() if key != "allOf"}
     if len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"} and out.keys() <= WORDS:
         return {**schema["allOf"][0], **out}  # words around one component need no `allOf`
@@ -110,7 +107,6 @@ def _common_values(first: list[Any], second: list[Any]) -> list[Any]:
 
 
 def _closed(first: Any, second: Any) -> Any:
-    """Return the restricting one of two `additionalProperties`; not exact if both are."""
     if first in (True, {}):
         return second
     return first if second in (True, {}) else _not_exact(first, second)

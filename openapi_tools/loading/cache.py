@@ -103,14 +103,7 @@ def find(
     fetcher: Fetcher | None,
     overlays: Overlays = NO_OVERLAYS,
 ) -> Hit | Miss:
-    """Return a document, from the cache where its copy is there and still good.
-
-    The source is as for `load_tools`, but not a mapping; overlays are applied to cached documents.
-
-    Raises:
-        SourceError: It cannot be read.
-        InvalidOverlay: An overlay is wrong.
-    """
+    """Return a document from the cache where its copy is still good; errors as of `read_source`."""
     where = address_of(source)
     if isinstance(where, Path):
         return _find_file(where, settings, overlays)
@@ -333,7 +326,6 @@ def _write(name: str, fill: Callable[[Path], Any]) -> None:
 
 
 def _remove(name: str) -> bool:
-    """Remove a file and those beside it, and tell whether it was there."""
     path = folder() / name
     with suppress(OSError):
         _remove_sides(path)
@@ -348,10 +340,7 @@ def _remove_sides(path: Path) -> None:
 
 
 def entries() -> list[Entry]:
-    """Return the files of the package in the folder, unfinished ones too, the last used first.
-
-    A document's entry counts the files beside it.
-    """
+    """Return the files of the package in the folder, unfinished ones too, the last used first."""
     found: dict[str, Entry] = {}
     with suppress(OSError):
         for file in os.scandir(folder()):

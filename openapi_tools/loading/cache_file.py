@@ -78,10 +78,7 @@ class UnusableFileError(Exception):
 
 
 class IndexFile(NamedTuple):
-    """The file of a search index beside a document's, whose `path` it has.
-
-    Its `form` is the copy of the document, and everything that forms its tools.
-    """
+    """The search index beside a document's file `path`; `form` is what its tools are made of."""
 
     path: Path
     form: str
@@ -126,11 +123,7 @@ def sides(path: Path) -> list[Path]:
 
 
 class CacheFile:
-    """A file of the cache, open for reading, with its name, label and facts.
-
-    With `whole` all of it is read and verified now, so that later changes have no effect. An
-    UnusableFileError says that it is damaged, or not of this version.
-    """
+    """A file of the cache, open for reading; with `whole` it is read and verified now."""
 
     def __init__(self, path: Path, *, whole: bool = False) -> None:
         self._turn = ForkLock()
@@ -154,10 +147,7 @@ class CacheFile:
             self._connection.close()
 
     def root(self, name: str, reread: Callable[[], Any]) -> LazyDict:
-        """Return the document; its parts are read when they are first looked at.
-
-        `reread` reads the document itself where a part is damaged; it returns None if it cannot.
-        """
+        """Return the document, read by parts; `reread` reads it itself where a part is damaged."""
         original: list[Any] = []
 
         def members(place: str) -> LazyDict:
@@ -206,10 +196,7 @@ def _sum(place: str, data: bytes) -> int:
 
 
 def write_document(path: Path, label: Label, facts: Facts, root: dict[str, Any]) -> None:
-    """Write a document, its label and the facts of its tools into an empty file.
-
-    Raises: OSError; ValueError where the document holds a value that JSON does not have.
-    """
+    """Write a document, its label and facts into an empty file; ValueError for other than JSON."""
     version = {"version": __version__, "format": _FORMAT}
     keys: dict[str, list[str]] = {}
     try:
@@ -326,5 +313,4 @@ def _keys(node: Any) -> dict[str, list[str]]:
 
 
 def _are(values: Any, kind: type) -> bool:
-    """Tell whether data is a list of one kind of values."""
     return isinstance(values, list) and set(map(type, values)) <= {kind}

@@ -128,11 +128,7 @@ class Fetcher:
         return self._client is not None or (self._can_identify and inside)
 
     def entry(self, *, etag: str = "", modified: str = "") -> Source:
-        """Fetch the entry document; with credentials where its server asks for them.
-
-        With the `etag` or the date of a cached version, `data` is None where it did not change. The
-        reason of a SourceError never holds user, password or query.
-        """
+        """Fetch the entry document; `data` is None if the cached version is still good."""
         deadline = time.monotonic() + self._settings.timeout
         # RFC 9110, section 13.1: with both, servers look at the first alone.
         conditions = {"If-None-Match": etag} if etag else {"If-Modified-Since": modified}
@@ -146,10 +142,7 @@ class Fetcher:
         return source
 
     def again(self, document: Document) -> Source | None:
-        """Fetch the entry document, once known, with the credentials of its security schemes.
-
-        None where they may not go there or make no difference, or the server did not answer.
-        """
+        """Fetch the entry document with its schemes' credentials; None if they change nothing."""
         if not self.digest:
             return None
         schemes = security_schemes(document)
@@ -182,11 +175,7 @@ class Fetcher:
         self.warnings.append(f"{name} was read without credentials, as with them: {reason}")
 
     def fetch(self, url: str, *, found_in_public: bool = False) -> Source:
-        """Fetch another document, by an absolute URL, that the entry document refers to.
-
-        Where a public document names it, it must be public too, unless `allow_private` says so.
-        Raises SourceError, as `entry`.
-        """
+        """Fetch a document that another one names: a public one may name public ones only."""
         return self._checked(self._attempt(url, found_in_public=found_in_public), url)
 
     def _bounds(self, address: str) -> OriginPolicy:
@@ -320,7 +309,6 @@ def _apart(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def _check_status(answer: Answer, *, conditional: bool) -> None:
-    """Refuse an answer that is not a document, or not a whole one."""
     if answer.cut:
         kind: ErrorType = "timeout" if answer.cut == "timeout" else "too_large"
         raise CallError(kind, "", retryable=True)

@@ -45,10 +45,7 @@ class PartHeader(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form or multipart body, or one member of it, with file arguments in its schema.
-
-    `encodings` are of the members that are not written the default way, `headers` of the parts.
-    """
+    """A form, or a member of it, with file arguments; `encodings` that are not default."""
 
     schema: Any
     encodings: tuple[Encoding, ...]
@@ -144,7 +141,6 @@ class Forms:
     def _positions(
         self, whole: dict[str, Any], declared: dict[str, Any], resource: Resource
     ) -> Form:
-        """Return a multipart body whose parts have no names, but an order (`prefixEncoding`)."""
         nodes = list(as_list(declared.get("prefixEncoding")))
         listed = whole.get("prefixItems", [])
         count = max(len(nodes), len(listed))
@@ -169,11 +165,6 @@ class Forms:
         )
 
     def _encoding(self, name: str, node: dict[str, Any], multipart: bool) -> Encoding:
-        """Return how a member is written.
-
-        In multipart bodies 3.0 ignores `style`, `explode` and `allowReserved`; from 3.1 on, and in
-        forms, any of them alone makes the member be written by style, and `contentType` is ignored.
-        """
         dialect = self._document.dialect
         inner = tuple(node.get("x-inner", ())) if dialect.swagger else ()
         styled = not _STYLED.isdisjoint(node)

@@ -66,10 +66,7 @@ class _Argument(NamedTuple):
 
 
 class Inputs:
-    """Builds the operations of one document and the schemas of their inputs.
-
-    Parameters that its security schemes fill are left out.
-    """
+    """Builds operations and their inputs; parameters that security schemes fill are left out."""
 
     def __init__(
         self, document: Document, settings: Settings, schemes: Mapping[str, SecurityScheme]
@@ -91,11 +88,7 @@ class Inputs:
         return Bodies(self._document, self._settings)
 
     def input_schema(self, operation: OperationNode, kinds: tuple[str, ...]) -> dict[str, Any]:
-        """Return the schema of an operation's input: a closed object at the root.
-
-        `kinds` are the media types of its body that the user asks for; empty for the usual order. A
-        DocumentError names the part that is malformed or leads nowhere.
-        """
+        """Return the schema of an input; `kinds` are the media types that the user asks for."""
         content, arguments = self._content(operation, kinds), self._arguments(operation)
         key = (id(content), *map(id, arguments))
         if key not in self._schemas:
@@ -156,7 +149,6 @@ class Inputs:
     def _paging(
         self, node: OperationNode, operation: Operation, schemas: dict[str, Any]
     ) -> Paging | None:
-        """Return how the pages of an operation's answers are asked for, if the document tells."""
         if operation.method not in ("GET", "POST", "QUERY"):
             return None
         from openapi_tools.loading.page_hints import documented, recognise
@@ -213,7 +205,6 @@ class Inputs:
         ]
 
     def _offered(self, parameters: ParameterNodes) -> tuple[list[_Argument], dict[str, None]]:
-        """Return the arguments of parameters, and the names of those in the path."""
         key = id(parameters)
         if key not in self._lists:
             found = [self._argument(*key, *where) for key, where in parameters.items()]

@@ -36,7 +36,6 @@ _STR = frozenset({str})
 
 
 def _is_unseen(text: str) -> bool:
-    """Tell whether a text holds control characters or lone surrogates."""
     return not text.isprintable() and _UNSEEN.search(text) is not None
 
 
@@ -50,10 +49,7 @@ def is_name(text: str) -> bool:
 
 
 def is_longer(value: Any, limit: int) -> bool:
-    """Tell whether a value has more than `limit` characters as JSON, roughly and in bounded time.
-
-    Numbers that JSON does not have and texts with control characters count as longer.
-    """
+    """Tell whether a value has more than about `limit` characters as JSON, or is not plain JSON."""
     if isinstance(value, list) and _are_texts(value):
         return sum(map(len, value)) + 5 * len(value) > limit or _is_unseen("".join(value))
     size = 0
@@ -227,12 +223,7 @@ def is_nullable(node: Mapping[str, Any]) -> bool:
 
 
 def nullable(out: dict[str, Any]) -> dict[str, Any]:
-    """Return a converted schema that also takes null.
-
-    `allOf`, `oneOf` and `anyOf` beside it have no effect by the text; here null is taken.
-
-    Spec: OpenAPI 3.0.4, section 4.7.24.2, `nullable`.
-    """
+    """Return a converted schema that also takes null (OpenAPI 3.0.4, section 4.7.24.2)."""
     if "enum" in out and None not in out["enum"]:
         out["enum"] = [*out["enum"], None]
     if "type" in out:

@@ -162,11 +162,7 @@ NOTHING_GIVEN = Given("", None, None)
 
 
 def configured(config: Any, given: Given) -> tuple[ConfigFile | None, Given]:
-    """Return a configuration, or None, and the options of the caller merged over its own.
-
-    Raises:
-        SettingsError: As `read_configuration`; or neither names a source.
-    """
+    """Return a configuration, or None, and the options of the caller merged over its own."""
     source, file = given.source, None
     is_config = isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".toml")
     if config is None and is_config:
@@ -363,7 +359,6 @@ def tools_of(
 def _others(
     document: Document, found: Operations, session: Session, *, has_credentials: bool
 ) -> Iterator[str]:
-    """Yield the warnings that are not about single operations."""
     if isinstance(kinds := document.settings.media_types, dict):
         names = [tool.name for tool in found.tools]
         missing = [name for name in kinds if name not in names]

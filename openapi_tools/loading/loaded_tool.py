@@ -72,10 +72,7 @@ class Shared:
 
 
 class Operations(NamedTuple):
-    """The operations of a document: the tools' facts, their nodes, and the skipped ones.
-
-    `nodes` is None for a cached document; `warnings` and `counts` are computed when called.
-    """
+    """The operations of a document; `nodes` is None for a cached one."""
 
     tools: list[ToolFacts]
     nodes: list[OperationNode] | None
@@ -207,7 +204,6 @@ class LoadedTool(OperationTool):
         return self.shaped(replace(self._shape or Shape(), name=name))
 
     def _kinds(self) -> tuple[str, ...]:
-        """Return the media types of the body that the user asks for."""
         if self._shape is not None and self._shape.media_types:
             return self._shape.media_types
         kinds = self._shared.session.settings.media_types
@@ -222,10 +218,7 @@ class LoadedTool(OperationTool):
 def shaped_tools(
     tools: Iterable[OperationTool], config: ConfigFile, *, selects: bool = True
 ) -> list[LoadedTool]:
-    """Return a document's tools shaped as a configuration says.
-
-    With `selects` only those that it selects are taken. A SettingsError says what does not fit.
-    """
+    """Return tools shaped by a configuration; with `selects` only those that it selects."""
     listed = [tool for tool in tools if isinstance(tool, LoadedTool)]
     select = config.select() if selects else None
     if select is not None:
@@ -262,7 +255,6 @@ def _check_selection(
 def _check_shape(
     tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
 ) -> None:
-    """Raise SettingsError for a shape that does not fit the tool."""
     schema = tool.own_schema()
     config.check(faults(shape, schema, tool.settings.description_chars), place)
     # Reading the operation raises for a faulty document.
@@ -324,10 +316,7 @@ def _told(operation: OperationNode, limit: int) -> str:
 def find_operations(
     document: Document, *, strict: bool, kept: KeptNames = NOTHING_KEPT
 ) -> Operations:
-    """Return the operations of a parsed document; `kept` as for `tool_names`.
-
-    Raises: DocumentError without `paths`, or, if strict, where an operation would be skipped.
-    """
+    """Return the operations of a document; if strict, raise for one that would be skipped."""
     listed = list(document.operations())
     nodes = [item for item in listed if isinstance(item, OperationNode)]
     usability = Usability(document)

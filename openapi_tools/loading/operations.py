@@ -135,10 +135,7 @@ class Document:
         return root
 
     def shared(self, kind: str, node: list[Any], make: Callable[[list[Any]], _Made]) -> _Made:
-        """Return a value made from the first members of a list, once per list.
-
-        All operations share a list at the root: a value for each would exhaust the memory.
-        """
+        """Return a value made from the first members of a list that operations share, once."""
         key = (kind, id(node))
         if key not in self._shared:
             self._shared[key] = make(node[:MAX_CHOICES])
@@ -192,7 +189,6 @@ class Document:
     def _additional(
         self, path: str, item: dict[str, Any], resource: Resource
     ) -> Iterator[OperationNode | DocumentError]:
-        """Yield the operations with other methods (OpenAPI 3.2)."""
         listed = item["additionalOperations"]
         if "query" not in self._methods or not isinstance(listed, dict):
             return
@@ -209,16 +205,9 @@ class Document:
         return self.invalid(reason, f"/paths{pointer_token(path)}/{member}")
 
     def parameters(self, operation: OperationNode) -> ParameterNodes:
-        """Return an operation's parameters, its own over those of its path.
+        """Return an operation's parameters, its own over its path's (OpenAPI 3.1.2, 4.8.9).
 
-        `body` and `formData` of Swagger 2.0 are among them. Of two with the same place and name in
-        one list the last counts. Operations with the same lists get the same dict, while the
-        document lives.
-
-        Spec: OpenAPI 3.1.2, section 4.8.9, `parameters`.
-
-        Raises:
-            DocumentError: One is malformed or leads nowhere.
+        Of two with one place and name the last counts; operations with the same lists get one dict.
         """
         above = self._listed(operation, operation.item)
         own = self._listed(operation, operation.node)

@@ -116,10 +116,7 @@ def _parts(node: dict[str, Any]) -> Iterator[Any]:
 
 
 class Documented(NamedTuple):
-    """Facts about an operation's answers: whether they name `Link`, and `x-ms-pageable`.
-
-    The kind of the outline is empty where nothing is documented.
-    """
+    """Facts about answers: their outline, whether they name `Link`, and `x-ms-pageable`."""
 
     outline: Outline
     links: bool = False
@@ -162,10 +159,7 @@ class _Candidate(NamedTuple):
 
 
 def recognise(operation: Operation, schemas: Mapping[str, Any], known: Documented) -> Paging | None:
-    """Return how to ask for an operation's pages; None without plain signs.
-
-    `schemas` are those of its arguments, by name; `known` is about its answers.
-    """
+    """Return how to ask for an operation's pages; `schemas` are those of its arguments."""
     return _Recognition(operation, schemas, known).result()
 
 
@@ -228,7 +222,6 @@ class _Recognition:
         return self._made("link", after=(name,))
 
     def _cursor(self, names: Iterable[str]) -> Paging | None:
-        """Recognise a cursor whose next value the answer has."""
         for argument in self._of(names):
             path = self._next(argument)
             is_weak = argument.wire in _WEAK_CURSORS
@@ -264,7 +257,6 @@ class _Recognition:
         return self._made("cursor", found) if found else None
 
     def _linked(self) -> Paging | None:
-        """Recognise an address of the next page, in the body or in a header."""
         for name, path in self._members.items():
             parent = http_rules.folded(path[-2]) if len(path) > 1 else "links"
             is_text = self._outline.at(path).kind in ("string", "") or self._is_address(path)
@@ -302,7 +294,6 @@ class _Recognition:
         return [argument for argument in self._arguments if argument.wire in names]
 
     def _number(self, names: Iterable[str], *, loose: bool = False) -> _Candidate | None:
-        """Return the first argument with one of the names that takes whole numbers."""
         for argument in self._of(names):
             others = argument.kinds - {"integer", "number"}
             if (argument.kinds or loose) and (not others or (loose and others == {"string"})):

@@ -77,10 +77,7 @@ class NotJSON(InvalidDocument):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A parsed document: plain data, and what was read although it is doubtful.
-
-    A tree shares no values: it was JSON; YAML has aliases.
-    """
+    """Plain data, and warnings; a tree shares no values, unlike YAML with aliases."""
 
     root: Any
     warnings: tuple[str, ...] = ()
@@ -92,10 +89,8 @@ def parse(
 ) -> Parsed:
     """Read a document in UTF-8, or in UTF-16 or UTF-32 with a byte order mark.
 
-    Messages call it by its name, a path or URL or empty, and say that it must have the parts
-    `wanted`. Keys that stand twice in an object, and numbers out of range in JSON, are looked for
-    if `duplicates` is True, or None and the document has up to 1 MB. InvalidDocument says where it
-    is broken, something else, or built to do harm.
+    Repeated keys and numbers out of range are looked for if `duplicates` is True, or None and the
+    document has up to 1 MB. InvalidDocument says where it is broken, or built to do harm.
 
     Spec: OpenAPI 3.2.0, section 4.3 (JSON, or YAML that amounts to JSON); RFC 8259; YAML 1.2.2.
     """
@@ -269,10 +264,7 @@ def _repeated(data: bytes) -> Iterator[str]:
 
 
 def repeated_key(path: Sequence[str | int], key: str, *, line: int | None = None) -> str:
-    """Return the warning for a repeated key that hides only descriptive text.
-
-    Raises: InvalidDocument where it may hide an operation, a parameter, a rule.
-    """
+    """Return a warning for a repeated key that hides words only; else raise InvalidDocument."""
     place = "" if line is None else f" (again in line {line})"
     is_map = bool(path) and path[-1] in _NAMED_BY_USERS
     if (key in _DOCUMENTATION or key.startswith("x-")) and not is_map:

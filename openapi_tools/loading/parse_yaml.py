@@ -59,10 +59,7 @@ _NO_TEXT = "a key is a list or a mapping; keys are text."
 
 
 def read_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
-    """Return the plain data of a YAML document in UTF-8, None where it is empty, and warnings.
-
-    Without `check` repeated keys are not looked for, and the last one counts. InvalidDocument for
-    other text than one YAML document, and for refused values.
+    """Return the data of a YAML document, None where it is empty, and warnings.
 
     Spec: YAML 1.2.2, core schema (section 10.3); merge keys as in the YAML 1.1 type repository.
     """
@@ -160,8 +157,6 @@ class _Anchored(NamedTuple):
 
 @dataclass(slots=True)
 class _Frame:
-    """An open collection."""
-
     data: Any
     anchor: str | None
     start: int
@@ -287,7 +282,6 @@ class _Builder:
 
 
 def _at(event: Any, reason: str) -> InvalidDocument:
-    """Return an error that names the place of an event or error mark."""
     mark = event.start_mark
     return InvalidDocument(f"line {mark.line + 1}, column {mark.column + 1}: {reason}")
 
@@ -301,10 +295,7 @@ def _merge_sources(event: Any, value: Any) -> list[dict[str, Any]]:
 
 
 def resolve(text: str) -> Any:
-    """Return the value of a plain scalar without a tag, such as `0o14` (YAML 1.2.2, 10.3.2).
-
-    Raises: ValueError for NaN, infinity, and an integer of more than `MAX_DIGITS` digits.
-    """
+    """Return the value of a plain scalar (YAML 1.2.2, 10.3.2); ValueError where JSON has none."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":

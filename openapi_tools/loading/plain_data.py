@@ -38,10 +38,7 @@ _CHUNK = 256
 
 
 def is_plain(root: Any) -> bool:
-    """Tell whether a value is a dict or list of plain data, neither too deep nor too large.
-
-    A shared part counts once for each use.
-    """
+    """Tell whether a value is a dict or list of plain data, neither too deep nor too large."""
     budget = MAX_NODES
     level = [root] if type(root) in _CONTAINERS else None  # then the parts inside, level by level
     for _ in range(MAX_DEPTH):
@@ -82,15 +79,7 @@ def _members(containers: list[Any]) -> list[Any] | None:
 
 
 def plain(value: Mapping[str, Any], *, name: str) -> Any:
-    """Return a user's mapping as plain JSON data; the mapping itself where it is plain already.
-
-    Dates become ISO 8601 text, tuples lists; keys that are numbers, booleans or None become the
-    text that JSON has for them.
-
-    Raises:
-        InvalidDocument: It contains itself, is too deep or too large, or holds a value or key that
-            JSON does not have.
-    """
+    """Return a mapping as plain JSON data, itself if it is; InvalidDocument for other values."""
     if is_plain(value):
         return value
     try:

@@ -33,11 +33,7 @@ MAX_CHAIN = 64  # longest chain of references without content
 
 @dataclass(slots=True, eq=False)
 class Resource:
-    """One parsed document: the entry document or another file that it refers to.
-
-    Its `uri` is a URL or an absolute path, empty for a value; `self_uri` its own `$self` (3.2). A
-    tree shares no values, unlike YAML with aliases.
-    """
+    """A parsed document; `uri` is a URL or a path, or empty, and `self_uri` its `$self` (3.2)."""
 
     root: Any
     uri: str = ""
@@ -99,10 +95,7 @@ class References:
         *,
         stops: Callable[[dict[str, Any]], bool] | None = None,
     ) -> Target:
-        """Return the content at the end of a chain of references, or `UnresolvableReference`.
-
-        With `stops`: the first reference on the way for which it is true, if there is one.
-        """
+        """Return the end of a chain of references, or the first on it for which `stops` is true."""
         if type(node) is not dict or "$ref" not in node:
             return Target(node, resource, pointer)
         target = self.resolve(node["$ref"], resource)
@@ -139,7 +132,6 @@ class References:
         return node.plain() if isinstance(node, LazyDict) else node
 
     def _anchor(self, name: str, ref: str, owner: Resource) -> Any:
-        """Return the schema with a plain-name anchor (JSON Schema 2020-12, section 8.2.2)."""
         if owner.anchors is None:
             owner.anchors = dict(_anchors(without_lazy(owner.root)))
         if name not in owner.anchors:

@@ -40,12 +40,7 @@ _PREFERENCE = (("application/json", "text/json"), ("application/merge-patch+json
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making one
 class Content:
-    """How a body is sent, before its arguments have names.
-
-    A `required` one is sent even when no argument feeds it. If `flat`, its members become
-    arguments; a `file` is a file object as a whole. Of `choices`, other ways, the model chooses
-    one.
-    """
+    """A body before its arguments have names: `flat` members, a `file`, or one of `choices`."""
 
     media_type: str
     alternatives: tuple[str, ...]
@@ -85,11 +80,7 @@ class Bodies:
         self._forms = Forms(document, settings)
 
     def read(self, node: dict[str, Any], resource: Resource, own: tuple[str, ...] = ()) -> Content:
-        """Return how the body of a Request Body Object is sent.
-
-        `own` has the media types that the user chose: they are sent although the document does not
-        list them; the model chooses one of several.
-        """
+        """Return how a body is sent; `own` has the media types that the user chose for it."""
         if len(own) > 1:
             return _several([self.read(node, resource, (kind,)) for kind in own])
         content = dict(islice((node.get("content") or _JSON).items(), MAX_CHOICES))
@@ -263,11 +254,7 @@ def _family(kind: str) -> str:
 
 
 def _outline(node: Any, resource: Resource, references: References) -> str:
-    """Return a body's elements and attributes with the types of their values.
-
-    For instance `<Pet id="integer"><name>string</name></Pet>`, cut where it is long; empty when the
-    schema says nothing of its structure.
-    """
+    """Return a body's elements and their types, such as `<name>string</name>`, cut if long."""
     ref = node.get("$ref") if isinstance(node, dict) else None
     name = ref.rsplit("/", 1)[-1] if isinstance(ref, str) else ""
     text = visible(_Outline(references).element(node, resource, name, _DEEPEST_XML))
@@ -282,7 +269,6 @@ class _Outline:
         self._left = _MOST_XML
 
     def element(self, node: Any, resource: Resource, name: str, depth: int) -> str:
-        """Return one element with its content."""
         self._left -= 1
         schema, resource = _whole(node, resource, self._references)
         name = _named(schema, name)

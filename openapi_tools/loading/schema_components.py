@@ -28,10 +28,7 @@ _DEPTHS = (12, 8, 5, 3, 2, 1)
 
 
 class Uses(NamedTuple):
-    """The definitions that a schema refers to, and the number of schemas in it.
-
-    Those `in_place` apply to the same value, not to a member of it.
-    """
+    """The definitions that a schema refers to, in all and `in_place`; its number of schemas."""
 
     every: frozenset[str]
     in_place: frozenset[str]
@@ -39,10 +36,7 @@ class Uses(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A converted component, and the definitions that it refers to directly, as in `Uses`.
-
-    `most` is an upper bound for its characters as JSON, with its name.
-    """
+    """A converted component and its uses, as in `Uses`; `most` bounds its characters as JSON."""
 
     schema: dict[str, Any]
     uses: frozenset[str]
@@ -138,7 +132,6 @@ def _without_cycles(
 def _visit(
     start: str, in_place: Mapping[str, frozenset[str]], done: set[str], cut: dict[str, set[str]]
 ) -> None:
-    """Walk from one definition, depth first, noting the references that lead back."""
     stack = [(start, iter(sorted(in_place[start])))]
     path = {start}
     while stack:
@@ -178,11 +171,7 @@ def _without(schema: Any, names: set[str]) -> Any:
 def complete(
     schema: dict[str, Any], closure: Callable[[frozenset[str]], Closure], *, cut: bool = True
 ) -> dict[str, Any]:
-    """Return an input schema, changed in place, with the definitions that it reaches.
-
-    It is a closed object with `properties`; where it is too large for a model, `shrink` cuts it,
-    unless it is not for one.
-    """
+    """Return an input schema, changed in place, with its definitions; a too large one is cut."""
     text = compact(schema)
     most = 6 * len(text)  # a byte of UTF-8 becomes an escape of at most six characters
     if b'"$ref"' in text and (uses := uses_of(schema).every):
@@ -263,7 +252,6 @@ def _closed(schema: Any, kept: dict[str, Any]) -> Any:
 
 
 def _pruned(schema: Any, depth: int) -> Any:
-    """Return a schema without words below its own and without its deepest parts."""
     if depth == 0:
         return {}
     return _mapped(schema, lambda part: _pruned(_mapped(part, lambda x: x, drop=_WORDS), depth - 1))

@@ -54,10 +54,7 @@ _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")  # characters that a URI or a JSON Po
 
 
 class Schemas:
-    """Converts the schemas of one document; with `ref_siblings` as of 3.1 and later.
-
-    Members that are marked `hidden` are left out: `readOnly` of requests, `writeOnly` of answers.
-    """
+    """Converts the schemas of one document, without the members that are marked `hidden`."""
 
     def __init__(
         self,
@@ -82,10 +79,7 @@ class Schemas:
         self._marked = _Marked(references, hidden, self._limits)
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
-        """Return a Schema Object or a boolean as JSON Schema 2020-12; `{}` for anything else.
-
-        Raises: InvalidDocument below `MAX_DEPTH`, UnresolvableReference for a lost `$ref`.
-        """
+        """Return a Schema Object or a boolean as JSON Schema 2020-12; `{}` for anything else."""
         if not isinstance(node, dict):
             return {"not": {}} if as_boolean(node) is False else {}
         if depth > MAX_DEPTH:
@@ -162,7 +156,6 @@ class Schemas:
         return {**converted, **beside}
 
     def _define(self, node: dict[str, Any], resource: Resource) -> str:
-        """Return the name of the definition that a reference leads to."""
         target = self._references.follow(node, resource, stops=self._limits)
         key = (id(target.resource), target.pointer)
         name = self._names.get(key)
@@ -216,7 +209,6 @@ class Schemas:
     def _hold(
         self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
     ) -> None:
-        """Convert a keyword that holds schemas."""
         if key in MAPS:
             if isinstance(value, dict):
                 out[key] = self._map(key, value, resource, depth)
@@ -250,7 +242,6 @@ class Schemas:
         return out
 
     def _member(self, node: Any, resource: Resource, depth: int) -> dict[str, Any]:
-        """Return a member of an inline schema; equal members share one."""
         key = (id(resource), resource.text(node))
         if key not in self._members:
             self._members[key] = self.convert(node, resource, depth)
@@ -259,7 +250,6 @@ class Schemas:
     def _translated(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> dict[str, Any]:
-        """Translate the keywords of other versions, and merge `allOf`."""
         keyword_values.modernise(out)
         if "required" in out:
             self._marked.not_required(out, node, resource)
@@ -325,7 +315,6 @@ class _Marked:
             del out["required"]
 
     def _hidden(self, node: Any, resource: Resource) -> Iterator[str]:
-        """Yield the members of a schema and of its `allOf` that have the mark."""
         waiting = [(node, resource)]
         seen: set[tuple[int, int]] = set()
         while waiting and len(seen) < _MAX_BRANCHES:

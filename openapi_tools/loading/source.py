@@ -31,12 +31,10 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document's origin and its bytes, or the mapping that the user gave, not copied, as `value`.
+    """A document's origin and bytes, or a mapping as `value`; neither if it did not change.
 
-    Without bytes and value the document did not change. `uri` is the base of relative references:
-    the URL after redirects, without user and password, or the file's absolute path, or empty. Its
-    name for messages has no query either. `public` counts unknown places; `keep` is false if the
-    server forbids that (`no-store`).
+    `uri` is the base of relative references, without user and password, or empty. Its name for
+    messages has no query either. `public` counts unknown places; `keep` is false for `no-store`.
     """
 
     data: bytes | None
@@ -60,10 +58,7 @@ def fetcher_of(
     credentials: Mapping[str, Any] | None = None,
     client: Client | None = None,
 ) -> Fetcher | None:
-    """Return the fetcher of one load, by arguments of `load_tools`; None if it is not of a URL.
-
-    Raises: SourceError for an unusable URL, CredentialsError for credentials that do not fit.
-    """
+    """Return the fetcher of one load, by arguments of `load_tools`; None if it is not of a URL."""
     where = address_of(source)
     if not isinstance(where, str):
         return None
@@ -79,12 +74,7 @@ def read_source(
     settings: Settings,
     fetcher: Fetcher | None = None,
 ) -> Source:
-    """Read a document from any source that the user may give; SourceError where that fails.
-
-    A text is a URL when it begins with `http://` or `https://`; a document when it has several
-    lines, begins with `{`, `[` or `<`, or is blank; else a path. Without a fetcher a URL is read
-    without credentials.
-    """
+    """Read a document from any source: a text is a URL, a document by its looks, or a path."""
     if isinstance(source, Mapping):
         return Source(None, source)
     if isinstance(source, bytes | bytearray):
@@ -105,10 +95,7 @@ def read_source(
 
 
 def address_of(source: object) -> str | Path | None:
-    """Return the URL or the path that a source is; None when it is a document itself.
-
-    Raises: SourceError for a URL of another kind than http and https.
-    """
+    """Return the URL or the path that a source is; None when it is a document itself."""
     if isinstance(source, os.PathLike):
         return Path(os.fsdecode(source))
     if not isinstance(source, str):
@@ -125,10 +112,7 @@ def address_of(source: object) -> str | Path | None:
 
 
 def read_file(path: Path, settings: Settings) -> Source:
-    """Read a file, after a check of its kind and size; devices and pipes may never end.
-
-    Raises: SourceError without an ordinary, readable file of the allowed size.
-    """
+    """Read a file, after a check of its kind and size; devices and pipes may never end."""
     name, limit = str(path), settings.max_document_bytes
     try:
         _check_kind(path.stat().st_mode, name)
@@ -165,7 +149,6 @@ def too_large(limit: int, name: str) -> SourceError:
 
 
 def _check_kind(mode: int, name: str) -> None:
-    """Refuse folders, devices, pipes and sockets."""
     if stat.S_ISDIR(mode):
         raise SourceError("is a folder; give the document's file.", source=name)
     if not stat.S_ISREG(mode):
@@ -178,11 +161,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def relative_place(uri: str, entry: str) -> str:
-    """Return where a resource is, seen from the entry document: the same wherever both are moved.
-
-    Empty for the entry document; a relative path at the same origin; else the URL without its
-    query, user and password.
-    """
+    """Return a resource's path from the entry document; its bare URL at another origin."""
     if uri == entry:
         return ""
     there, here = urlsplit(uri), urlsplit(entry)
@@ -192,10 +171,7 @@ def relative_place(uri: str, entry: str) -> str:
 
 
 class Overlays:
-    """The overlays of one load: read at once, checked and applied when a document is parsed.
-
-    Their `digest` is the SHA-256 of names and contents; empty without overlays.
-    """
+    """The overlays of one load, read at once; their `digest` is of names and contents, or empty."""
 
     def __init__(self, sources: Sequence[Source] = ()) -> None:
         self._sources = [
@@ -221,10 +197,7 @@ class Overlays:
             self._remarks = [f"{name}: {told}" for name, found in parsed for told in found.warnings]
 
     def applied(self, root: Any, *addresses: str) -> tuple[Any, list[str]]:
-        """Return a parsed document, which is not changed, with the overlays applied, and warnings.
-
-        `addresses` are URLs or paths of the document, where known. InvalidOverlay for a bad one.
-        """
+        """Return a document with the overlays applied, and warnings; `addresses` are its own."""
         self.check()
         if not self._made:
             return root, []
@@ -241,13 +214,7 @@ NO_OVERLAYS = Overlays()
 
 
 def read_overlays(given: Any, settings: Settings, fetcher: Fetcher | None, **more: Any) -> Overlays:
-    """Read the overlays of one load, a list of sources, each as for `load_tools`.
-
-    The document's fetcher lets its credentials go where they may go; without one, `more` has
-    credentials and client, for origins that the settings name.
-
-    Raises: SettingsError, SourceError, and InvalidOverlay for a dict that is not plain data.
-    """
+    """Read the overlays of one load; credentials go to origins that the settings name."""
     if isinstance(given, str | os.PathLike | bytes | Mapping):
         given = [given]
     if not isinstance(given, list | tuple):
@@ -264,7 +231,6 @@ def read_overlays(given: Any, settings: Settings, fetcher: Fetcher | None, **mor
 
 
 def _key(source: Source) -> tuple[str, str]:
-    """Return the texts that tell one overlay from another."""
     if source.value is None:
         return source.name, source.digest
     text = compact(_parsed_overlay(source).root)
@@ -297,6 +263,5 @@ def _is_of_another(extends: str, base: str, addresses: Sequence[str]) -> bool:
 
 
 def _bare_url(url: str) -> str:
-    """Return a URL without user, query and fragment."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".lower()

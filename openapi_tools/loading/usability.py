@@ -63,7 +63,6 @@ class Usability:
             self._walk(*body, operation, "/requestBody")
 
     def _check_path(self, operation: OperationNode, declared: list[str]) -> None:
-        """Compare a path's variables with the parameters declared for it."""
         path = operation.path
         if not path.isprintable() and _CONTROL.search(path):
             raise self._document.invalid("the path has control characters.", operation.pointer)
@@ -79,7 +78,6 @@ class Usability:
             self._warn(operation, placeless, "the path has no {}; the parameter is left out.")
 
     def _warn(self, operation: OperationNode, names: list[str], words: str) -> None:
-        """Add a warning for each of the first names, and one for all the others."""
         place = operation.pointer[:_LONGEST]
         shown = [f"{{{name[:_SHOWN]}}}" for name in names[:_MOST]]
         if more := len(names) - len(shown):
@@ -180,7 +178,6 @@ def unreadable(document: Document, operations: Iterable[OperationNode]) -> list[
 
 
 def _first(found: list[str], what: str) -> list[str]:
-    """Return the first warnings, and one for all the others."""
     more = len(found) - _MOST
     return found[:_MOST] + [f"{more} further {what}; they are left out."] * (more > 0)
 
@@ -196,7 +193,6 @@ class _Search:
         self._waiting: deque[_Place] = deque()
 
     def add(self, operation: OperationNode) -> None:
-        """Note the unreadable parts that an operation is the first to reach."""
         self._waiting += _starts(self._document, operation)
         while self._waiting:
             place = self._waiting.popleft()

@@ -43,10 +43,7 @@ _FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refresh
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a document's version decides; `minor` is that of OpenAPI 3, 0 for Swagger 2.0.
-
-    Where `printed`, its style tables print delimiters as 3.0.0 to 3.0.3 and 3.1.0 do.
-    """
+    """What a document's version decides; where `printed`, its style tables print delimiters."""
 
     version: str
     swagger: bool = False
@@ -97,10 +94,7 @@ def _unknown(member: str, version: object, name: str) -> InvalidDocument:
 
 
 def parameter(declared: dict[str, Any]) -> dict[str, Any]:
-    """Return a Swagger 2.0 parameter (not `body`, not `formData`) as OpenAPI 3 writes it.
-
-    Spec: Swagger 2.0, "Parameter Object", `collectionFormat`.
-    """
+    """Return a Swagger 2.0 parameter (not `body`, not `formData`) as OpenAPI 3 writes it."""
     keys = ("name", "in", "required", "description")
     out: dict[str, Any] = {key: declared[key] for key in keys if key in declared}
     out["schema"] = schema(declared)
@@ -211,12 +205,7 @@ def _swagger_scheme(declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def servers(document: Document, declared: OperationNode) -> tuple[Server, ...]:
-    """Return where an operation is served: its own servers, its path's, or the document's.
-
-    Relative ones are resolved against the document's own address, where that is a URL.
-
-    Spec: OpenAPI 3.2.0, sections 4.6 and 4.8.5; Swagger 2.0, "Swagger Object".
-    """
+    """Return an operation's servers, its path's, or the document's (OpenAPI 3.2.0, 4.8.5)."""
     if document.dialect.swagger:
         return _listed(document, _swagger_servers(document.root, declared.node))
     levels = (declared.node, declared.item, document.root)
@@ -228,8 +217,6 @@ def root_servers(document: Document) -> tuple[Server, ...]:
     """Return the document's own servers, which its credentials belong to.
 
     Without them its own address counts, and without a URL the servers of its first operation.
-
-    Spec: OpenAPI 3.2.0, sections 4.1.1 and 4.6; Swagger 2.0, "Swagger Object".
     """
     if document.dialect.swagger:
         return _listed(document, _swagger_servers(document.root, {}))
@@ -275,7 +262,6 @@ def _server(document: Document, node: dict[str, Any]) -> Server:
 
 
 def _scalar(value: Any) -> str:
-    """Return a server variable's default as text; YAML makes a port a number."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, str | int | float) else ""

@@ -32,11 +32,10 @@ _NUMBERS = {"integer", "number"}
 
 
 class Forms:
-    """Works out the alternatives of the schemas inside one input schema, the `root`.
+    """Works out the alternatives of schemas inside one input schema, the `root`.
 
-    Without `fits`, which tells whether a value fits a form, `oneOf` is read like `anyOf`; `plain`
-    is the same without it. `odd` are `$ref` that were followed and lead to no definition, `lost` is
-    set where an alternative accepts nothing that another one does not.
+    Without `fits`, and in `plain`, `oneOf` is read like `anyOf`. `odd` are `$ref` that lead to no
+    definition; `lost` is set where an alternative accepts nothing of its own.
     """
 
     def __init__(self, root: dict[str, Any], fits: Fits | None = None) -> None:
@@ -113,7 +112,6 @@ class Forms:
 
 
 def _both(some: list[Form], others: list[Form]) -> list[Form]:
-    """Return the intersections of each pair of forms."""
     if len(some) * len(others) > _MOST:
         raise simple_forms.CannotExpress("it has too many alternatives")
     met = (simple_forms.meet(one, other) for one in some for other in others)
@@ -141,7 +139,6 @@ class _Apart:
         return left
 
     def _disjoint(self, form: Form, other: Form, depth: int) -> bool:
-        """Tell whether two forms have no value in common."""
         for one, two in ((form, other), (other, form)):
             if "enum" in one:
                 return not any(self._fits(two, value) for value in one["enum"])
@@ -233,7 +230,6 @@ def _takes_others(form: Form) -> bool:
 
 
 def _beyond(one: Form, other: Form, least: str, most: str) -> bool:
-    """Tell whether the bounds of two forms have nothing in common."""
     return any(
         least in low and most in high and low[least] > high[most]
         for low, high in ((one, other), (other, one))

@@ -65,19 +65,12 @@ _FRAME = 150  # bytes of an object without members and words
 
 
 def reworded(schema: Schema, room: int) -> Schema:
-    """Return a schema with fewer words and shared parts, within a number of bytes if possible.
-
-    It accepts the same; keywords are only moved to `$defs`.
-    """
+    """Return an equivalent schema with fewer words and shared parts, within `room` if possible."""
     return _after(schema, room, [_unnamed, _shared, *_WORDS])
 
 
 def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
-    """Return an input schema within a number of bytes that accepts all that the given one does.
-
-    `room` is compared with `size_of`; below about 150 the least is returned. Only with `sharing`
-    may equal parts become one of `$defs`.
-    """
+    """Return a looser schema within `room` bytes, if 150 or more; `sharing` may add `$defs`."""
     steps: list[Step] = [_unnamed, *([_shared] if sharing else []), *_WORDS]
     found = _after(schema, room, steps)
     if size_of(found) <= room:
@@ -94,7 +87,6 @@ def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
 
 
 def _after(schema: Schema, room: int, steps: list[Step]) -> Schema:
-    """Return a schema after as few steps as are needed."""
     for step in steps:
         if size_of(schema) <= room:
             break
@@ -230,15 +222,12 @@ def _in_place(root: Schema, node: Any, seen: set[int]) -> Iterator[Schema]:
 
 
 def _parts(node: Schema, keywords: frozenset[str]) -> list[Schema]:
-    """Return the schemas right in a schema that some keywords hold."""
     held = [(key in ONE_SCHEMA, node[key]) for key in node if key in keywords]
     found = [[v] if one else v if isinstance(v, list) else v.values() for one, v in held]
     return [part for parts in found for part in parts if isinstance(part, dict)]
 
 
 def _without_parts(schema: Schema, chosen: set[int]) -> Schema:
-    """Return a schema in which the chosen ones are said in words."""
-
     def change(node: Any, _name: str = "") -> Any:
         return _words_for(node, schema) if id(node) in chosen else rebuilt(node, change)
 
@@ -321,7 +310,6 @@ def _words_for(node: Schema, root: Schema) -> Schema:
 
 
 def _target_of(node: Any, root: Schema) -> Schema:
-    """Return a schema, or the one that its reference leads to."""
     for _ in range(16):
         reference = node.get("$ref") if isinstance(node, dict) else None
         if not isinstance(reference, str):
@@ -345,7 +333,6 @@ def _types_of(node: Any, root: Schema, depth: int = 3) -> list[str]:
 
 
 def _typed(node: Any, root: Schema) -> Schema:
-    """Return a schema of another's types; of none, one that accepts anything."""
     kinds = _types_of(node, root)
     return {"type": kinds[0] if len(kinds) == 1 else kinds} if kinds else {}
 
@@ -370,7 +357,6 @@ def _named_in(node: Schema, root: Schema) -> str:
 
 
 def _title(node: Any, root: Schema) -> str:
-    """Return a name for an alternative."""
     if not isinstance(node, dict):
         return ""
     named = str(node.get("$ref", "")).rpartition("/")[2] or node.get("title")
@@ -385,7 +371,6 @@ def _first_of(values: list[Any]) -> str:
 
 
 def _with_words(node: Schema, said: str) -> Schema:
-    """Return a schema whose description has one more sentence."""
     text = node.get("description")
     before = text.rstrip() if isinstance(text, str) else ""
     if before and not before.endswith((".", "!", "?", "…")):

@@ -42,10 +42,7 @@ class Others(NamedTuple):
 
 
 class Members(NamedTuple):
-    """The members that an object may have: those declared, `others`, and how many in all.
-
-    `others` is the schema of those without a name; None when there are none.
-    """
+    """The members of an object: declared ones, `others` without a name, and how many in all."""
 
     declared: dict[str, Any]
     required: frozenset[str]

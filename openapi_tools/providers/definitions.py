@@ -106,10 +106,7 @@ class Shape(NamedTuple):
 
 
 def restorer(tool: _Described, profile: str) -> Restorer | None:
-    """Return the restorer of arguments by a tool's definition; None if they are unchanged.
-
-    Without a profile, it undoes unambiguous changes.
-    """
+    """Return the restorer of a tool's arguments; without a profile, by unambiguous changes."""
     if profile in _PLAIN:
         return None
     if profile:
@@ -136,13 +133,10 @@ def define(
     loosely: bool = False,
     shape: Shape | None = None,
 ) -> Definition:
-    """Return a tool as the provider of a profile takes it.
+    """Return a tool as the provider of a profile takes it; tools of one document share a memory.
 
-    Tools of one document share a memory, so that their common parts are looked at once. `loosely`
-    is as `toolset.definitions` shows it: in fewer words, within the budget. Where the provider's
-    schemas cannot say what the tool takes, OpenAI gets the tool's own with `strict` false, Gemini
-    one that accepts more and says so in words; otherwise CannotExpress is raised. The shape is that
-    of the tool's settings by default.
+    `loosely`: as `toolset.definitions` shows it, in few words, within the budget; where schemas
+    cannot say what it takes, OpenAI gets `strict` false, Gemini words. Else CannotExpress.
     """
     check_profile(profile)
     if not _NAME.fullmatch(tool.name):
@@ -178,8 +172,7 @@ def shown(
 ) -> tuple[str, Schema]:
     """Return the description and the schema of a tool that a coordinator shows its model.
 
-    The profile is `"openai"` or `"mcp"`, by what the coordinator adds, which are `beside` bytes.
-    `write` writes the schema without references, before it is fitted into the budget.
+    The coordinator adds `beside` bytes; `write` writes the schema without references.
     """
     try:
         shape = shape_of(tool)
@@ -246,7 +239,6 @@ class _Writer:
             self._text = brief_tool(self._text, WORDINGS[shape.words])
 
     def definition(self) -> Definition:
-        """Return the definition; CannotExpress where the schemas cannot say what the tool takes."""
         schema = self._memory.reworded(self._tool.input_schema, self._shape.words)
         if self._write is not None:
             schema = self._write(schema)
@@ -261,7 +253,6 @@ class _Writer:
         return self._small(schema, shaped, notes)
 
     def _small(self, schema: Schema, shaped: Schema, notes: tuple[str, ...]) -> Definition:
-        """Return a definition whose schema is shortened."""
         if self._profile in ("openai_strict", "gemini"):
             small = reworded(shaped, self._room())
             if self._fits(small):
@@ -272,7 +263,6 @@ class _Writer:
         return self._made(fitted(shaped, self._room(), sharing=self._write is None), notes)
 
     def _loose(self, schema: Schema, reason: CannotExpress) -> Definition:
-        """Return a definition with a looser schema than the tool's."""
         if schema.get("type") != "object":
             raise reason
         if self._profile == "openai_strict":
@@ -303,17 +293,13 @@ class _Writer:
         raise failure
 
     def _opened(self, schema: Schema) -> Schema:
-        """Return a schema without the keyword that closes it, which every tool has.
-
-        OpenAI's strict mode asks for it.
-        """
+        """Return a schema without the keyword that closes it, unless the provider needs it."""
         is_said = self._shape.words == "full" or self._profile in ("openai_strict", "gemini")
         if is_said or schema.get("additionalProperties") is not False:
             return schema
         return {key: schema[key] for key in schema if key != "additionalProperties"}
 
     def _room(self) -> int:
-        """Return the bytes that are left for a schema."""
         return self._most - size_of(self._written({})) + len("{}")
 
     def _fits(self, shaped: Schema) -> bool:
@@ -342,7 +328,6 @@ def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple
 def _subset(
     schema: Schema, profile: str, memory: Memory, levels: int | None = None
 ) -> tuple[Schema, tuple[str, ...]]:
-    """Return an input schema in a provider's subset of JSON Schema."""
     from openapi_tools.providers.dialects import Gemini, Strict, check_strict
     from openapi_tools.providers.shaper import Shaper
 

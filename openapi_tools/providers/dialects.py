@@ -238,7 +238,6 @@ def _kind(value: Any) -> str:
 
 
 def _inside(limit: float, inwards: float, *, whole: bool) -> float:
-    """Return the next number beyond an exclusive bound."""
     if not whole:
         return math.nextafter(limit, inwards)
     return math.floor(limit) + 1 if inwards > 0 else math.ceil(limit) - 1
@@ -261,10 +260,7 @@ def _is_checked(pattern: str) -> bool:
 
 
 def _words(schema: Form, form: Form, formats: dict[str, set[str]]) -> Form:
-    """Return a form's description and format; a format that a provider does not know is described.
-
-    The words go with a schema; the known formats are by type.
-    """
+    """Return a form's description and format; a format that the provider lacks is described."""
     said = form.get("description", "")
     kinds = schema.get("type", "")
     others = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind != "null"]
@@ -299,7 +295,6 @@ def loosened(schema: Form) -> Iterator[Form]:
 
 
 def _described(words: Form, sentence: str) -> Form:
-    """Return words with one more sentence."""
     return {**words, "description": _sentence(words.get("description", ""), sentence)}
 
 

@@ -33,7 +33,6 @@ class _Part(NamedTuple):
     choices: tuple[tuple[_Part, ...], ...] = ()
 
     def at_most(self, limit: float) -> float:
-        """Return its largest repetition within a limit for all counts."""
         return max(self.least, min(self.most, limit))
 
     def width(self, limit: float) -> tuple[int, float]:
@@ -43,7 +42,6 @@ class _Part(NamedTuple):
         return min(low for low, _ in widths) * self.least, high * most if high and most else 0
 
     def written(self, limit: float) -> str:
-        """Return it as text."""
         inner = "|".join(_written(choice, limit) for choice in self.choices)
         text = f"{self.text}{inner})" if self.choices else self.text
         most = self.at_most(limit)
@@ -54,10 +52,7 @@ _Sequence = tuple[_Part, ...]
 
 
 def with_length(pattern: str | None, least: int, most: float) -> str | None:
-    """Return a pattern that also bounds the length; None when it cannot be said.
-
-    Lengths are in characters; `most` is `inf` without a limit.
-    """
+    """Return a pattern that also bounds the length, to `inf` without a limit; None if none can."""
     if pattern is None:
         return f"^{_ANY}{_count(least, most)}$"
     parts = _read(pattern)
@@ -135,7 +130,6 @@ def _sequence(text: str, place: int) -> tuple[_Sequence, int] | None:
 
 
 def _group(text: str, place: int) -> tuple[tuple[_Sequence, ...], int] | None:
-    """Return the choices of a group, and the place behind it."""
     choices: list[_Sequence] = []
     while (read := _sequence(text, place)) is not None:
         choices.append(read[0])

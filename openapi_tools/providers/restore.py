@@ -40,10 +40,7 @@ _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, Recur
 
 
 class Restorer:
-    """Undoes the changes that a profile, `"openai_strict"` or `"gemini"`, makes to a tool's schema.
-
-    Without a profile only unambiguous changes are undone.
-    """
+    """Undoes the changes that a profile makes to a tool's schema; without one, unambiguous ones."""
 
     def __init__(self, schema: dict[str, Any], profile: str = "") -> None:
         self._root = {key: value for key, value in schema.items() if key != "$defs"}
@@ -158,7 +155,6 @@ class Restorer:
         return undone
 
     def _is_absent(self, members: Members, name: str) -> bool:
-        """Tell whether null says that a member is absent."""
         optional = name not in members.required
         return optional and (self._null_is_absent or not self._takes(members.declared[name], None))
 
@@ -230,7 +226,6 @@ def _without_entries(value: Any) -> Any:
 
 
 def _of_entries(value: Any) -> Any:
-    """Turn a list of entries into an object; return other values unchanged."""
     if isinstance(value, dict) and value.keys() == {ENTRIES} and are_pairs(value[ENTRIES]):
         return {pair[KEY]: pair[VALUE] for pair in value[ENTRIES]}
     return value

@@ -62,8 +62,7 @@ class Entry(NamedTuple):
 class Shaper:
     """Makes one input schema fit a provider, by its dialect; `notes` name the parts that it lacks.
 
-    The memory has what was shaped for the same provider. Below a depth of `levels` anything is
-    accepted; without it a schema is exact or refused.
+    Below a depth of `levels` anything is accepted; without it a schema is exact or refused.
     """
 
     def __init__(
@@ -142,7 +141,6 @@ class Shaper:
         return shaped
 
     def _shape(self, node: Any, place: str) -> Shaped:
-        """Return a schema as the provider wants it."""
         if self._levels is not None and len(self._open) >= self._levels:
             said = node.get("description") if isinstance(node, dict) else None
             node = {} if said is None else {"description": said}
@@ -330,7 +328,6 @@ class Shaper:
     def _bounded(
         self, members: Members, shaped: dict[str, Form], required: list[str], place: str
     ) -> Form:
-        """Return an object's schema with its bounds on the number of members."""
         counts: Form = {}
         if members.least > len(required):
             counts["minProperties"] = members.least
@@ -350,7 +347,6 @@ class Shaper:
         return array_of(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
 
     def _annotated(self, schema: Form, form: Form) -> Form:
-        """Return a schema with a form's words."""
         words = self._dialect.words(schema, form)
         if not words:
             return schema

@@ -234,10 +234,7 @@ def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
 
 
 def meet(one: Form, other: Form) -> Form | None:
-    """Return the intersection of two forms, with the words of the first; None when it is empty.
-
-    Raises: CannotExpress where some keywords of both cannot be said in one.
-    """
+    """Return the intersection of two forms, with the words of the first; None when it is empty."""
     if not one or not other:
         return one or other
     met = {**other, **one}
@@ -283,7 +280,6 @@ def _meet_members(met: Form, one: Form, other: Form) -> None:
 
 
 def _member(form: Form, name: str) -> Any:
-    """Return a form's schema for a member."""
     members = form.get("properties", {})
     if name in members:
         return members[name]

@@ -65,10 +65,7 @@ _ENVELOPE |= {"message", "metadata", "ok", "result", "status", "success", "warni
 
 
 class AnswerLines:
-    """Makes the lines, `"returns"` and `"errors"`, for the operations of one document.
-
-    `follow` gives the node behind a reference, and the resource that it is in.
-    """
+    """Makes the lines, `"returns"` and `"errors"`, for the operations of one document."""
 
     def __init__(self, follow: Follow, chosen: Collection[str]) -> None:
         self._follow = follow
@@ -109,7 +106,6 @@ class AnswerLines:
             return ""
 
     def _content(self, answer: dict[str, Any], resource: Any) -> str:
-        """Return the schema or the media type of an answer in words."""
         content = answer.get("content")
         if not isinstance(content, dict):
             return self._schema(answer.get("schema"), resource)

@@ -66,10 +66,7 @@ class ConfigFile:
     def under(
         self, source: Any, settings: Any, credentials: Mapping[str, Any], overlays: Any
     ) -> tuple[Any, ...]:
-        """Return source, settings, credentials and overlays: the given ones over the file's.
-
-        Raises: SettingsError where the file's settings are wrong.
-        """
+        """Return source, settings, credentials, overlays: the given ones over the file's."""
         given = {n: getattr(settings, n) for n in getattr(settings, "model_fields_set", ())}
         members = self._settings() | given
         if given.get("files") is not None:  # another store than the file's folder
@@ -136,10 +133,7 @@ class ConfigFile:
         return members | ({"exclude": self._members(table.exclude)} if table.exclude else {})
 
     def shapes(self, tools: Iterable[Any]) -> Shapes:
-        """Return the shape and the keys for each tool that the file names.
-
-        Raises: SettingsError for a key without a tool, or an argument that no such tool has.
-        """
+        """Return the shape and the keys for each tool that the file names."""
         listed = list(tools)
         found: Shapes = {}
         tables = self.data.tools.items()
@@ -169,7 +163,6 @@ class ConfigFile:
         return found
 
     def _named(self, key: str, table: ToolTable, tools: list[Any]) -> list[Any]:
-        """Return the tools that a key of `[tools]` names."""
         prefix = self.data.prefix
         if _is_pattern(key):
             if table.name:
@@ -206,10 +199,7 @@ def _is_pattern(key: str) -> bool:
 
 
 def read_configuration(given: str | os.PathLike[str] | Mapping[str, Any]) -> ConfigFile:
-    """Return a configuration from a TOML file or a mapping.
-
-    Raises: SettingsError for an unreadable file, a wrong key or value; it says where.
-    """
+    """Return a configuration from a TOML file or a mapping; SettingsError names the place."""
     if isinstance(given, Mapping):
         return ConfigFile(_checked(dict(given), "config", {}), "config", Path.cwd(), {})
     path = Path(given)
@@ -278,7 +268,6 @@ def _listed(table: type[BaseModel]) -> str:
 
 
 def _placed(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str:
-    """Return a message with the file, the line of the nearest key, and the keys."""
     known = (lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines)
     line = next(known, 0)
     keys = ".".join(key if re.fullmatch(r"[\w-]+", key) else json.dumps(key) for key in place)

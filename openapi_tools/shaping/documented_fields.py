@@ -48,8 +48,6 @@ class _Shape:
 
 @dataclass(slots=True)
 class _Walk:
-    """Applies one expression to the schema of an answer."""
-
     _expression: str
     _root: dict[str, Any]
     _left: int = _MOST
@@ -151,7 +149,6 @@ class _Walk:
         return _both(parts)
 
     def _fault(self, reason: str, names: Iterable[str] = ()) -> SettingsError:
-        """Return an error that lists the nearest documented names."""
         known, asked = list(names), reason.partition("'")[2].partition("'")[0]
         told = close_names(asked, known)
         if known and told == ".":
@@ -162,7 +159,6 @@ class _Walk:
 
 
 def _own(schema: dict[str, Any]) -> _Shape:
-    """Return what the keywords of a schema itself say."""
     kind = schema.get("type")
     kinds = frozenset([kind] if isinstance(kind, str) else kind) if kind else None
     if kinds is None and not schema.keys().isdisjoint(("items", "prefixItems")):
@@ -179,7 +175,6 @@ def _own(schema: dict[str, Any]) -> _Shape:
 
 
 def _both(shapes: list[_Shape]) -> _Shape:
-    """Return the shape of values that have all of several shapes."""
     made = _Shape()
     for shape in shapes:
         if shape.kinds is not None:
@@ -192,7 +187,6 @@ def _both(shapes: list[_Shape]) -> _Shape:
 
 
 def _either(shapes: list[_Shape]) -> _Shape:
-    """Return the shape of values that have one of several shapes."""
     made = _both([_Shape(None, s.members, s.items, is_open=s.is_vague()) for s in shapes])
     if all(shape.kinds is not None for shape in shapes):
         made.kinds = frozenset().union(*(shape.kinds or () for shape in shapes))
@@ -200,7 +194,6 @@ def _either(shapes: list[_Shape]) -> _Shape:
 
 
 def _any_of(schemas: Iterable[Any]) -> Any:
-    """Return a schema for values of any of several schemas."""
     listed = list(schemas)
     return listed[0] if len(listed) == 1 else {"anyOf": listed} if listed else _OPEN
 

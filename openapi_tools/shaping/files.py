@@ -123,7 +123,6 @@ def _draft(store: FileStore) -> BinaryIO:
 
 
 def _discard(draft: BinaryIO) -> None:
-    """Close a draft, which removes it."""
     with suppress(OSError):
         draft.close()
 
@@ -159,12 +158,7 @@ class Files(NamedTuple):
         return Download(self, redactor, kind) if may_be else None
 
     def keep(self, content: bytes | Download, filename: str, media_type: str) -> dict[str, Any]:
-        """Keep an answer's content and return its `handle`; `file` is its path in a folder.
-
-        Raises:
-            OSError: It cannot be written.
-            CallError: It is too large, or a download cannot be written.
-        """
+        """Keep an answer's content and return its `handle`; `file` is its path in a folder."""
         store = self.store
         if isinstance(content, Download):
             handle, size = content.kept(filename, media_type), content.size
@@ -178,13 +172,9 @@ class Files(NamedTuple):
 
 
 class Download:
-    """The body of an answer on its way into a store.
+    """The body of an answer on its way into a store; bytes go to a draft of a file as they arrive.
 
-    Bytes go to a draft of a file while they arrive, without secrets. Text stays in memory, as do
-    short bodies. `limit` is the most that it takes, decoded; `size` is that of the file.
-
-    Raises:
-        CallError: Of each method: `too_large`, or `protocol` where a file cannot be written.
+    `limit` is the most that it takes; methods raise CallError, where a file cannot be written too.
     """
 
     def __init__(self, files: Files, redactor: Redactor, content_type: str) -> None:
@@ -300,10 +290,7 @@ def _unwritten(error: OSError) -> CallError:
 
 
 class StoredFile:
-    """A file to send, opened anew each time; raises OSError if it cannot be opened.
-
-    Its `media_type` is that of its name, and may be empty.
-    """
+    """A file to send, opened anew each time; raises OSError if it cannot be opened."""
 
     def __init__(self, name: str, opened: Callable[[], BinaryIO], media_type: str = "") -> None:
         self.name, self.media_type = name, media_type
@@ -330,11 +317,7 @@ class StoredFile:
 
 
 def file_of(source: str, value: str, settings: Settings) -> StoredFile:
-    """Return the file of a `handle`, or of a `path` in one of the settings' folders.
-
-    Raises:
-        InputError: There is none.
-    """
+    """Return the file of a `handle`, or of a `path` in one of the settings' folders; InputError."""
     if source == "path":
         return _below(value, settings)
     store, name = store_of(settings), re.sub(_MARK, "", value)

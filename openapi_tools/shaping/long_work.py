@@ -38,10 +38,7 @@ _ACCEPTED, _CREATED = 202, 201
 
 
 class Work(NamedTuple):
-    """Long work after an answer; false without any.
-
-    `url` is where to ask for its state or result; `outside` says why an address is not asked.
-    """
+    """Long work after an answer, asked for at `url`; `outside` says why an address is not asked."""
 
     state: str = ""
     url: str = ""

@@ -68,10 +68,7 @@ class Overlay:
 
 
 def read_overlay(node: dict[str, Any], name: str, queries: Queries) -> Overlay:
-    """Return an overlay from its plain data.
-
-    Raises: InvalidOverlay for a missing, unknown or wrong member, and for a wrong query.
-    """
+    """Return an overlay from its plain data; InvalidOverlay for a wrong member or query."""
     found = Overlay(name, _is_1_0(node, name), node.get("extends", ""), ())
     _check(found, node, _ROOT, ("overlay", "info", "actions"))
     _check(found, node["info"], _INFO, ("title", "version"), "info")
@@ -139,10 +136,7 @@ def _action(overlay: Overlay, node: dict[str, Any], number: int, queries: Querie
 def apply_overlays(
     root: Any, overlays: Sequence[Overlay], queries: Queries, *, max_depth: int
 ) -> tuple[Any, list[str]]:
-    """Return plain data with overlays applied in order, and warnings; shared values are separate.
-
-    Raises: InvalidOverlay where an action does not fit the document, or is too much work.
-    """
+    """Return plain data with overlays applied in order, and warnings; nothing is shared."""
     run = _Run(root, queries, max_depth)
     warnings: list[str] = []
     for overlay in overlays:
@@ -177,7 +171,6 @@ class _Run:
         return f"{self.overlay.name}#/actions/{self.action.number}: {text}."
 
     def step(self) -> Iterator[str]:
-        """Do the action, and yield warnings."""
         places = self.queries.select(self.action.target, self.root)
         for pattern in sorted(self.queries.bad_patterns):
             yield self._said(f"the pattern {pattern!r:.60} cannot be used, and matches nothing")
@@ -208,7 +201,6 @@ class _Run:
                     del node[key]
 
     def _merge(self, places: list[Place]) -> Iterator[str]:
-        """Merge a value into each selected one, and yield warnings."""
         value, is_1_0 = self._value(), self.overlay.is_1_0
         kinds = {_kind(self._at(place)) for place in places}
         self._check(kinds, value)
@@ -231,7 +223,6 @@ class _Run:
         return self._at(found[0])
 
     def _check(self, kinds: set[str], value: Any) -> None:
-        """Refuse a value of another kind than the selected ones."""
         names = " and ".join(f"{kind}s" for kind in sorted(kinds))
         if "primitive" in kinds and self.overlay.is_1_0:
             hint = "in Overlay 1.0 update the object around them; 1.1 can update them."
@@ -292,14 +283,12 @@ class _Run:
         return reduce(getitem, place, self.root)
 
     def _mine(self, place: Place) -> Any:
-        """Return the object or array at a place, which may then be changed."""
         self.root = node = self._copied(self.root)
         for key in place:
             node[key] = node = self._copied(node[key])
         return node
 
     def _copied(self, node: Any) -> Any:
-        """Return a copy of an object or array; itself if it is a copy already."""
         if id(node) in self.own:
             return node
         self.queries.spend(1 + len(node) // 16)

@@ -228,7 +228,6 @@ class PageReader:
         return changes if len(paths) == 1 or self._paging.argument in changes else None
 
     def _counted(self, headers: Mapping[str, str]) -> Step | None:
-        """Return the step after a number of items."""
         paging, items = self._paging, items_of(self._value, self._paging)
         if not items or paging.style not in ("page", "offset", "limit"):
             return None
@@ -288,12 +287,10 @@ class PageReader:
         return (given if given is not None else first if style == "page" else base), base
 
     def _number(self, name: str) -> int | None:
-        """Return the value of an argument, or its default, as a whole number."""
         default = self.properties.get(name, {}).get("default")
         return whole(self.arguments.get(name, default)) if name else None
 
     def _total(self, headers: Mapping[str, str]) -> tuple[int | None, int | None]:
-        """Return the number of all items and of all pages, where the answer has them."""
         told = {folded(n): v for n, v in headers.items() if header_label(n) == "Total"}
         told = {name.removeprefix("x"): value for name, value in told.items()} | self._members
         numbers = {name: n for name, v in told.items() if (n := whole(v)) is not None}

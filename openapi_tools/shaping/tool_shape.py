@@ -128,7 +128,6 @@ def shaped_schema(schema: Schema, shape: Shape) -> Schema:
 
 
 def _said(part: Any, name: str, shape: Shape) -> Any:
-    """Return an argument's schema with the user's description and default."""
     words = shape.arguments.get(name, Argument()).description
     more = {"description": words} if words else {}
     more |= {"default": shape.defaults[name]} if name in shape.defaults else {}

@@ -60,13 +60,9 @@ _COUNTED = re.compile(r"\{\d")
 
 
 class Checker:
-    """Checks arguments against an input schema.
+    """Checks arguments against an input schema (JSON Schema 2020-12, patterns of ECMA-262).
 
-    Spec: JSON Schema 2020-12; `format` is an annotation. Regular expressions are ECMA-262's as far
-    as an engine without backtracking reads them.
-
-    The schema may be as faulty as documents are: a keyword that cannot be checked is left out, and
-    `notes` says so.
+    A keyword that cannot be checked is left out, and `notes` says so; `format` is an annotation.
     """
 
     def __init__(self, schema: Node) -> None:
@@ -80,10 +76,7 @@ class Checker:
         self._errors: dict[tuple[str | None, int], float] = {}
 
     def fits(self, arguments: Any, *, is_small: bool = False) -> bool:
-        """Tell whether the arguments fit, as far as that can be told in time.
-
-        They are as `accept` returns them; those of `accept_small` are small.
-        """
+        """Tell whether arguments as `accept` returns them fit, if that can be told in time."""
         if is_small:
             if self._affords_small is None:
                 self._affords_small = self._whole.affords(_SMALL)
@@ -93,12 +86,9 @@ class Checker:
         return judge is None or judge.validator.is_valid(arguments)
 
     def check(self, arguments: dict[str, Any], *, example: bool = False) -> None:
-        """Raise an error that describes the faults of arguments; do nothing when they fit.
+        """Raise InputError for arguments that do not fit: place, value and allowed values.
 
-        Raises:
-            InputError: They do not fit; it gives place, value and allowed values, one line
-                for each of the first five faults, then an example call where that is asked for
-                and helps. Its pointer is the first of those places.
+        The first five faults have a line each; an example call follows where asked for and of help.
         """
         if not self.fits(arguments):
             flaws = list(islice(self._flaws(arguments), _LOOKED_AT))
@@ -106,7 +96,6 @@ class Checker:
             raise _explained(flaws, call if example else "")
 
     def _judge(self, size: Size) -> Judge | None:
-        """Return a judge that is done in time with a value of this size."""
         if self._whole.affords(size):
             return self._whole
         judge = self._cheaper()
@@ -129,7 +118,6 @@ class Checker:
             yield from self._flaws_of_large(name, arguments[name])
 
     def _large(self, arguments: dict[str, Any]) -> dict[str, None]:
-        """Return the names of arguments that may have too many errors."""
         left, large = float(_MOST_ERRORS), dict[str, None]()
         for name, value in arguments.items():
             errors = self._errors_in(name, size_of(value))
@@ -140,7 +128,6 @@ class Checker:
         return large
 
     def _errors_in(self, name: str, size: Size) -> float:
-        """Return how many errors an argument may have at most."""
         errors = before = 0.0
         for depth, values in enumerate(size.levels):
             by_value = self._errors_by_value(name, depth)
@@ -197,12 +184,7 @@ def _explained(flaws: list[Flaw], call: str) -> InputError:
 
 
 def prepare(schema: Node, *, cheap: bool = False) -> Judge:
-    """Return the part of a schema that can be checked, with its validator.
-
-    If it has to be cheap, keywords that may take long for a large value are left out, too.
-
-    Spec: JSON Schema 2020-12, Core and Validation; `format` is an annotation here.
-    """
+    """Return the part of a schema that can be checked, or be checked soon, with its validator."""
     for usable in (None, _is_usable):
         copy = _Copy(schema, usable, cheap)
         try:
@@ -298,7 +280,6 @@ class _Copy:
             yield value
 
     def _fault(self, keyword: str, value: Any) -> str:
-        """Return why a keyword is left out; empty when it is not."""
         shape = next((shape for words, shape in _SHAPES if keyword in words), None)
         if shape is not None and not (isinstance(value, shape) and value != []):
             return "holds no schema where there should be some"

@@ -52,13 +52,7 @@ _SMALLEST = 1e-9
 
 
 def compile_schema(schema: Schema, *, size_limit: int = LARGEST_PATTERN) -> Draft202012Validator:
-    """Return a validator whose regular expressions run in linear time.
-
-    The schema refers to places inside it only; `size_limit` is for a compiled pattern, in bytes.
-
-    Raises:
-        ValueError: A keyword has a value that cannot be compiled.
-    """
+    """Return a validator that runs in linear time; ValueError for a keyword's value."""
     from jsonschema_rs import Draft202012Validator, RegexOptions
 
     options = RegexOptions(size_limit=size_limit)
@@ -84,10 +78,7 @@ def pattern_size(pattern: str) -> int:
 
 
 class Size(NamedTuple):
-    """The size of a value: its values and names, their characters, its odd numbers.
-
-    `levels` has the number of values at each depth: the value itself, its members, and so on.
-    """
+    """The size of a value: values and names, characters, odd numbers, values at each depth."""
 
     values: int
     characters: int
@@ -133,10 +124,7 @@ def is_large(value: Any) -> bool:
 
 
 class Judge:
-    """The checked part of a schema, its validator and its price, and notes on what was left out.
-
-    The validator is None where even the rest could not be compiled.
-    """
+    """The checked part of a schema, its price, and notes; no validator if it cannot be compiled."""
 
     def __init__(
         self, schema: Node, validator: Draft202012Validator | None, notes: tuple[str, ...]
@@ -181,10 +169,9 @@ def looks(
     depth: int | None = None,
     together: Callable[[Iterable[float]], float] = sum,
 ) -> float:
-    """Return the cost of all schemas together that may look at one value or at what holds it.
+    """Return the cost of all schemas that may look at one value or at what holds it.
 
-    `own` is the cost of a schema alone, `together` adds up. Without the `depth` of the value a
-    schema that leads back to itself counts once; with it every turn counts.
+    Without the `depth` of the value a schema that leads back to itself counts once.
     """
     costs: dict[tuple[int, int | None], float] = {}
     inner: dict[tuple[int, int | None], list[list[tuple[int, int | None]]]] = {}
@@ -210,7 +197,6 @@ def looks(
 
 
 def _value_price(node: Node) -> float:
-    """Return the nanoseconds that a schema's own keywords may take for a value."""
     literals = [*node.get("enum", ()), *([node["const"]] if "const" in node else ())]
     price = _LOOK + bool(literals) * _PART
     if parts := [part for part in literals if isinstance(part, list | dict)]:
@@ -224,17 +210,12 @@ def _value_price(node: Node) -> float:
 
 
 def _character_price(node: Node) -> float:
-    """Return the nanoseconds that a schema's own patterns may take for a character."""
     patterns = [*node.get("patternProperties", ()), *filter(None, [node.get("pattern")])]
     return sum(_SLOWNESS.get(pattern_size(pattern), _SLOWEST) for pattern in patterns)
 
 
 def groups(node: Node, root: Node) -> list[tuple[bool, list[Node]]]:
-    """Return the schemas that a schema hands a value or its parts to, with what they get.
-
-    Those of one group never see the same value. Their first member tells whether they get a part
-    of the value, not the whole.
-    """
+    """Return the schemas that get a value or its parts; those of a group never see the same one."""
     found: list[tuple[bool, Iterable[Any]]] = []
     for keyword, value in node.items():
         if keyword in ("properties", "prefixItems"):

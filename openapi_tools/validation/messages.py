@@ -50,11 +50,7 @@ _FILE_HINT = '; give {"text": …} or {"base64": …}'
 
 
 class Flaw(NamedTuple):
-    """A fault of a value, found by a keyword's limit at a place: names and indexes.
-
-    The keyword is `additionalProperties` also for unevaluated members, `false` where nothing is
-    allowed; a remark tells for instance which alternative was looked at.
-    """
+    """A fault of a value at a place; the keyword is `false` where nothing is allowed."""
 
     place: tuple[str | int, ...]
     keyword: str
@@ -64,10 +60,7 @@ class Flaw(NamedTuple):
 
 
 def read_flaws(errors: Iterable[ValidationError], root: Node) -> Iterator[Flaw]:
-    """Yield the flaws in the errors of a validator of `root`, each once.
-
-    Where a type is wrong, other errors of the same value are left out.
-    """
+    """Yield the flaws in a validator's errors, each once; at a wrong type only that."""
     told = [(error, error.kind.name, tuple(error.instance_path)) for error in errors]
     wrong_type = {place for _, keyword, place in told if keyword == "type"}
     seen: list[Flaw] = []
@@ -134,7 +127,6 @@ def _names(schema: Node) -> list[str]:
 
 
 def _union_flaws(error: Any, branches: list[Schema], place: Place, root: Node) -> Iterator[Flaw]:
-    """Give the flaws by the alternative that comes closest."""
     context = error.kind.context
     fitting = [index for index, errors in enumerate(context) if not errors]
     if fitting:
@@ -221,7 +213,6 @@ def show(value: Any, room: int = _SHOWN) -> str:
 
 
 def _show_parts(value: list[Any] | dict[str, Any], room: int) -> str:
-    """Return as many parts as fit, with the number of those that did not."""
     opening, closing = "[]" if isinstance(value, list) else "{}"
     half = room // 2
     if half < _LEAST:

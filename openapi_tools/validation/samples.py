@@ -63,14 +63,7 @@ def sample(schema: Any, document: Mapping[str, Any]) -> Any:
 
 
 def example(schema: Mapping[str, Any], paths: list[Path] | None = None) -> str:
-    """Return arguments of a call as JSON, in 300 characters: the required ones, and `paths`.
-
-    Values are those that the schema shows; other texts are `…`, and so is what is too long.
-
-    Args:
-        schema: An input schema.
-        paths: Further arguments, or members of arguments: `("body", "title")`.
-    """
+    """Return arguments of a call as JSON, in 300 characters: the required ones, and `paths`."""
     sampler, made = _Sampler(schema, brief=True), dict[str, Any]()
     for path in [*((name,) for name in _listed(schema, "required")), *(paths or ())]:
         sampler.put(made, path)
@@ -99,10 +92,7 @@ def _json(value: Any) -> str:
 
 
 def taught(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], str]:
-    """Return the flaws of arguments, those in a wrong place told once, and an example call.
-
-    The example is empty where it would not help.
-    """
+    """Return the flaws of arguments, those in a wrong place told once, and an example call."""
     known = _mapped(schema, "properties")
     wraps = {flaw.place[0]: inner for flaw in flaws if (inner := _own_names(flaw, known))}
     unknown = [str(flaw.place[0]) for flaw in flaws if _is_unknown(flaw)]
@@ -176,10 +166,7 @@ def _belonging(names: list[str], schema: Mapping[str, Any]) -> list[tuple[list[s
 
 
 class _Sampler:
-    """Makes values from a number of schemas at most, as unions of unions can explode.
-
-    Brief ones have required members only, and `…` for texts; `fills` gives others a member, too.
-    """
+    """Makes values from a bounded number of schemas; brief ones have required members and `…`."""
 
     def __init__(self, document: Mapping[str, Any], *, brief: bool = False) -> None:
         self.document = document
@@ -322,7 +309,6 @@ def _listed(schema: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """Return the type asked for, guessed from the keywords when there is none."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((item for item in kind if item != "null"), "null")
@@ -346,7 +332,6 @@ def _apart(items: list[Any]) -> list[Any]:
 
 
 def _number(schema: Mapping[str, Any], *, whole: bool) -> float:
-    """Return a number inside the bounds: 1 where that fits."""
     least, most = _bounds(schema, whole=whole)
     step = _finite(schema.get("multipleOf"), 0)
     wanted = step if step > 0 else 1

@@ -41,16 +41,10 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 
 
 def accept(given: object, settings: Settings) -> dict[str, Any]:
-    """Return the arguments of a call as JSON-native data, without `_tool_call_id`.
+    """Return the arguments of a call as JSON-native data, copied, without `_tool_call_id`.
 
-    Args:
-        given: From the coordinator; it is not changed, and nothing of it is shared.
-        settings: `max_input_chars` bounds the size.
-
-    Raises:
-        InputError: It is not an object, or holds values that JSON or a request cannot: NaN, half a
-            surrogate pair, bytes, nesting deeper than 100, names that are not strings, more than
-            `max_input_chars` or 250,000 values.
+    InputError for values that JSON or a request cannot hold, and for more than `max_input_chars`,
+    250,000 values or 100 levels.
     """
     # By their types: `isinstance` asks the value too, which is code of its own.
     if type(given) is not dict and not issubclass(type(given), Mapping):
@@ -59,13 +53,7 @@ def accept(given: object, settings: Settings) -> dict[str, Any]:
 
 
 def accept_small(given: object, settings: Settings) -> dict[str, Any] | None:
-    """Return what `accept` returns; None where taking and checking may take some milliseconds.
-
-    None of the input's own code runs: anything but Python's own types counts as large.
-
-    Raises:
-        InputError: As `accept`.
-    """
+    """Return what `accept` returns; None for a large input, and for types other than JSON's."""
     if type(given) is not dict:
         return None
     room = min(settings.max_input_chars, SMALL_TEXT)
@@ -80,10 +68,7 @@ class _LargeError(Exception):
 
 
 def call_id_of(given: object) -> str:
-    """Return the id of the call that an input carries; empty when it has none.
-
-    A mapping other than a dict may raise any error.
-    """
+    """Return the id of the call that an input carries; empty when it has none."""
     call_id: Any = None
     mapping: Any = given
     if issubclass(type(given), dict):
@@ -103,11 +88,7 @@ def _named(value: object) -> str:
 
 
 class _Intake:
-    """Copies a value; raises at parts that no request can carry.
-
-    `room` counts the characters that it may still take as JSON: an estimate, cheap to keep. Where
-    it has to be small, `_LargeError` tells that it has more, or values of other types than JSON's.
-    """
+    """Copies a value; `room` counts its characters, a small one raises `_LargeError`."""
 
     __slots__ = ("_is_small", "_room", "_values")
 
@@ -197,7 +178,6 @@ class _Intake:
             yield pair
 
     def _count(self, values: int) -> None:
-        """Count values before they are looked at."""
         self._values -= values
         if self._values < 0:
             self._refuse(f": it has over {_MOST_VALUES:,} values; give less at once.")
@@ -248,7 +228,6 @@ def _check_text(text: str) -> None:
 
 
 def _legible(name: object) -> str:
-    """Return a name in a form that fits a message."""
     if not isinstance(name, str):
         return f"({type(name).__name__})"
     return excerpt(name, 100).encode(errors="backslashreplace").decode()
