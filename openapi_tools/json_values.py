@@ -240,6 +240,16 @@ def without(node: dict[str, Any], keywords: Collection[str]) -> dict[str, Any]:
     return {key: value for key, value in node.items() if key not in keywords}
 
 
+def loosened(node: dict[str, Any], gone: Collection[str]) -> dict[str, Any]:
+    """Return a schema that looser parts make looser: without some keywords, `oneOf` as `anyOf`."""
+    new = without(node, gone)
+    if "oneOf" not in new:
+        return new
+    branches = {"anyOf": new["oneOf"]}
+    more = {"allOf": [*new.get("allOf", ()), branches]} if "anyOf" in new else branches
+    return {**without(new, ["oneOf"]), **more}
+
+
 def definitions_in(node: Any) -> set[str]:
     """Return the names of definitions in a schema; those in values too, which does no harm."""
     found: set[str] = set()

@@ -14,7 +14,7 @@ from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, header_key, is_json, is_kept, is_sequential
 from openapi_tools.json_values import as_boolean, is_text, is_true
 from openapi_tools.loading import versions
-from openapi_tools.loading.keyword_values import MAX_LITERAL, flags_of, is_longer
+from openapi_tools.loading.keyword_values import MAX_LITERAL, is_longer
 from openapi_tools.loading.operations import (
     MAX_CHOICES,
     OF_BODY,
@@ -139,7 +139,7 @@ class Inputs:
             accept=self._accept(operation),
             tags=operation.tags,
             deprecated=operation.deprecated,
-            extensions=flags_of(operation.node),
+            extensions=operation.flags,
             response_headers=self._response_headers(operation),
         )
         schemas = {name: each.schema for each, name in zip(arguments + of_body, names, strict=True)}

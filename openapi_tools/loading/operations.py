@@ -42,6 +42,8 @@ ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[dict[str, Any], Resourc
 """Parameter Objects and their documents, by location and name on the wire."""
 
 _Made = TypeVar("_Made")
+_MOST_FLAGS = 32
+_LONGEST_FLAG = 64
 _OPERATOR = re.compile(r"\{[.;?]|\*\}")
 UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _NAME_TESTS: dict[Any, Callable[[str], bool]] = {
@@ -90,6 +92,13 @@ class OperationNode:
     def deprecated(self) -> bool:
         """Whether the document advises against it."""
         return is_true(self.node.get("deprecated"))
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The names of members that are `true` and begin with `x-`."""
+        names = [name for name in self.node if name.startswith("x-") and self.node[name] is True]
+        short = [name for name in names if len(name) <= _LONGEST_FLAG and name.isprintable()]
+        return tuple(sorted(short)[:_MOST_FLAGS])
 
 
 class Document:

@@ -6,11 +6,19 @@ arguments, then the deepest parts. "Anything" replaces these, so that it accepts
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import IN_PLACE, compact, most_in
-from openapi_tools.loading.keyword_values import HOLDING, LISTS, MAPS, ONE
+from openapi_tools.json_values import (
+    IN_PLACE,
+    compact,
+    everywhere,
+    loosened,
+    most_in,
+    rebuilt,
+    size_of,
+)
+from openapi_tools.loading.keyword_values import HOLDING, LISTS, MAPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,11 +27,11 @@ MAX_SCHEMA = 250_000  # characters of an input schema as JSON
 
 _NOTHING: frozenset[str] = frozenset()
 _WORDS = frozenset({"title", "description", "examples"})
-_NARROWING = frozenset(
+_CUT = frozenset(
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "propertyNames"}
-    | {"unevaluatedItems", "unevaluatedProperties", "dependentSchemas"}
+    | {"unevaluatedItems", "unevaluatedProperties", "dependentSchemas", "contentSchema"}
 )
-"""Keywords that could refuse more when a schema inside them accepts more."""
+"""Keywords that could refuse more when a schema inside them accepts more, and an annotation."""
 _DEPTHS = (12, 8, 5, 3, 2, 1)
 
 
@@ -185,7 +193,8 @@ def shrink(schema: dict[str, Any]) -> dict[str, Any]:
     """Return an input schema of at most `MAX_SCHEMA` characters; the same one where it fits."""
     if size_of(schema) <= MAX_SCHEMA:
         return schema
-    definitions = {name: _without_words(part) for name, part in schema.get("$defs", {}).items()}
+    plain = partial(loosened, gone=_WORDS | _CUT)
+    definitions = {name: everywhere(part, plain) for name, part in schema.get("$defs", {}).items()}
     own = {key: value for key, value in schema.items() if key != "$defs"}
     if size_of(own) > MAX_SCHEMA // 2:
         own["properties"] = {name: _pruned(part, 12) for name, part in own["properties"].items()}
@@ -196,11 +205,6 @@ def shrink(schema: dict[str, Any]) -> dict[str, Any]:
             return smaller
         own["properties"] = {name: _pruned(part, depth) for name, part in own["properties"].items()}
     return _names_only(own)
-
-
-def size_of(schema: Any) -> int:
-    """Return how many characters a schema has as JSON."""
-    return len(json.dumps(schema))
 
 
 def _names_only(own: dict[str, Any]) -> dict[str, Any]:
@@ -240,40 +244,19 @@ def _nearest(names: frozenset[str], definitions: dict[str, Any], room: int) -> d
     return kept
 
 
-def _without_words(schema: Any) -> Any:
-    return _mapped(schema, _without_words, drop=_WORDS)
-
-
 def _closed(schema: Any, kept: dict[str, Any]) -> Any:
-    """Return a schema whose references all lead to kept definitions."""
-    if isinstance(schema, dict) and "$ref" in schema and name_of(schema) not in kept:
-        schema = {key: value for key, value in schema.items() if key != "$ref"}
-    return _mapped(schema, lambda part: _closed(part, kept))
+    """Return a looser schema whose references all lead to kept definitions."""
+
+    def edit(node: dict[str, Any]) -> dict[str, Any]:
+        is_lost = "$ref" in node and name_of(node) not in kept
+        return loosened(node, {*_CUT, "$ref"} if is_lost else _CUT)
+
+    return everywhere(schema, edit)
 
 
-def _pruned(schema: Any, depth: int) -> Any:
-    if depth == 0:
-        return {}
-    return _mapped(schema, lambda part: _pruned(_mapped(part, lambda x: x, drop=_WORDS), depth - 1))
-
-
-def _mapped(schema: Any, change: Any, drop: frozenset[str] = frozenset()) -> Any:
-    """Return a schema whose subschemas are changed and some of whose keywords are dropped."""
-    if not isinstance(schema, dict):
-        return schema
-    out = {}
-    if "oneOf" in schema:  # two widened alternatives may both fit
-        widened = {key: value for key, value in schema.items() if key != "oneOf"}
-        schema = {"anyOf": schema["oneOf"], **widened}
-    for key, value in schema.items():
-        if key in drop or key in _NARROWING:
-            continue
-        if key in ONE:
-            out[key] = change(value)
-        elif key in MAPS:
-            out[key] = {name: change(part) for name, part in value.items()}
-        elif key in LISTS:
-            out[key] = [change(part) for part in value]
-        else:
-            out[key] = value
-    return out
+def _pruned(schema: Any, depth: int, gone: frozenset[str] = _CUT) -> Any:
+    """Return a looser schema without words below its own and without its deepest parts."""
+    if depth == 0 or not isinstance(schema, dict):
+        return schema if depth else {}
+    part = loosened(schema, gone)
+    return rebuilt(part, lambda inner, _: _pruned(inner, depth - 1, _WORDS | _CUT))

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import TYPES, as_boolean, is_true
 from openapi_tools.loading import keyword_values
-from openapi_tools.loading.all_of import WORDS, merge, merge_all
 from openapi_tools.loading.keyword_values import (
     ABSENT,
     HOLDING,
@@ -25,6 +24,9 @@ from openapi_tools.loading.keyword_values import (
     MAX_LABEL,
     ONE,
     READERS,
+    WORDS,
+    merge,
+    merge_all,
 )
 from openapi_tools.loading.references import References, Resource, Target, as_list
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import DEFINITIONS, UNIONS, definitions_in, holds, resolve
+from openapi_tools.json_values import DEFINITIONS, UNIONS, holds, reached, resolve
 from openapi_tools.providers import simple_forms
 from openapi_tools.validation.checker import Checker
 
@@ -241,7 +241,6 @@ class Fitting:
 
     def __init__(self, definitions: dict[str, Any]) -> None:
         self._definitions = definitions
-        self._leads_to: dict[str, set[str]] = {}
         self._judges: simple_forms.ById[Callable[[Any], bool]] = simple_forms.ById()
 
     def fits(self, form: Form, value: Any) -> bool:
@@ -255,19 +254,6 @@ class Fitting:
     def accepts(self, schema: Form, value: Any) -> bool:
         """Tell whether any schema accepts a value; yes, where finding out takes too long."""
         judge = self._judges.find(
-            schema, lambda schema: Checker({**schema, "$defs": self._reached(schema)}).fits
+            schema, lambda part: Checker({**part, "$defs": reached(part, self._definitions)}).fits
         )
         return judge(value)
-
-    def _reached(self, schema: Form) -> dict[str, Any]:
-        """Return the definitions that a schema leads to; a document has hundreds of others."""
-        reached: dict[str, Any] = {}
-        waiting = list(definitions_in(schema))
-        while waiting:
-            name = waiting.pop()
-            if name not in reached and name in self._definitions:
-                reached[name] = self._definitions[name]
-                if name not in self._leads_to:
-                    self._leads_to[name] = definitions_in(reached[name])
-                waiting += self._leads_to[name]
-        return reached

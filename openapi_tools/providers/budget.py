@@ -23,6 +23,7 @@ from openapi_tools.json_values import (
     UNIONS,
     definitions_in,
     everywhere,
+    loosened,
     reached,
     rebuilt,
     resolve,
@@ -75,7 +76,8 @@ def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
     found = _after(schema, room, steps)
     if size_of(found) <= room:
         return found
-    found = _after(everywhere(found, _loose), room, [partial(everywhere, edit=_values_in_words)])
+    found = everywhere(found, partial(loosened, gone=_NARROWING))
+    found = _after(found, room, [partial(everywhere, edit=_values_in_words)])
     for depth in range(_DEEPEST, 0, -1):
         if size_of(found) > room:
             found = _cut_below(found, depth, room)
@@ -163,16 +165,6 @@ _WORDS: list[Step] = [
     partial(_worded, most=most, below=below)
     for below, most in ((False, 300), (False, 120), (True, 300), (True, 120), (True, 0))
 ]
-
-
-def _loose(node: Schema) -> Schema:
-    """Return a schema in which a looser part makes the whole no stricter."""
-    new = without(node, _NARROWING)
-    if "oneOf" not in new:
-        return new
-    branches = {"anyOf": new["oneOf"]}
-    more = {"allOf": [*new.get("allOf", ()), branches]} if "anyOf" in new else branches
-    return {**without(new, ["oneOf"]), **more}
 
 
 def _values_in_words(node: Schema) -> Schema:

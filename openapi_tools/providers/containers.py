@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, same
+from openapi_tools.json_values import rebuilt, same
 from openapi_tools.providers.simple_forms import CannotExpress, refuse
 
 if TYPE_CHECKING:
@@ -227,14 +227,7 @@ def with_names(node: Any, takes: Takes, known: ById[Any]) -> Any:
 
 
 def _with_names(node: Form, takes: Takes, known: ById[Any]) -> Form:
-    new = dict(node)
-    for keyword, value in node.items():
-        if keyword in ONE_SCHEMA:
-            new[keyword] = with_names(value, takes, known)
-        elif keyword in SCHEMA_LISTS and isinstance(value, list):
-            new[keyword] = [with_names(part, takes, known) for part in value]
-        elif keyword in SCHEMA_MAPS and isinstance(value, dict):
-            new[keyword] = {name: with_names(part, takes, known) for name, part in value.items()}
+    new = dict(rebuilt(node, lambda part, _: with_names(part, takes, known)))
     declared = new.get("properties")
     names = renamed(declared, takes) if isinstance(declared, dict) else {}
     if names:

@@ -9,8 +9,7 @@ import pytest
 from documents import operation, tools, with_body, with_schema
 
 from openapi_tools import InputError, Settings
-from openapi_tools.json_values import compact, most_in
-from openapi_tools.loading.schema_components import size_of
+from openapi_tools.json_values import compact, most_in, size_of
 
 
 def told(schema, *, schemas=None, **members):
