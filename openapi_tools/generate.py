@@ -17,9 +17,15 @@ from openapi_tools.codegen.output_state import (
     read_output,
     with_manifest,
 )
-from openapi_tools.codegen.package_data import document_info, package_data, secret_warnings
+from openapi_tools.codegen.package_data import (
+    Unreadable,
+    document_info,
+    package_data,
+    read_records,
+    read_schemes,
+    secret_warnings,
+)
 from openapi_tools.codegen.package_plan import api_name, is_api_name
-from openapi_tools.codegen.read_back import Unreadable, read_records, read_schemes
 from openapi_tools.codegen.render import Templates, render_files
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare

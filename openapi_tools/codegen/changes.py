@@ -21,7 +21,7 @@ from openapi_tools.codegen.compatibility import (
     differences,
     json_of,
 )
-from openapi_tools.codegen.read_back import Unreadable, one_line
+from openapi_tools.codegen.package_data import Unreadable, one_line
 from openapi_tools.http_rules import is_safe
 
 if TYPE_CHECKING:

@@ -1,22 +1,39 @@
-"""The data a generated package is written from, and warnings about secrets in it."""
+"""The data a generated package is written from: collected of tools, or read back from its files.
+
+Files are not run. Only what the templates write is understood: literals, constants here or in a
+module beside that refer to no others, `json.loads("…")` and the classes of `openapi_tools.model`.
+People edit generated files, so anything else is an error that names the line.
+"""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from posixpath import dirname, join
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-from openapi_tools.errors import InvalidDocument
+from openapi_tools.codegen.literals import MODELS
+from openapi_tools.errors import InvalidDocument, OpenAPIToolsError
+from openapi_tools.json_values import as_text
+from openapi_tools.model import Operation, SecurityScheme
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
 
-    from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
+    from openapi_tools.model import Server, Skipped
     from openapi_tools.settings import Settings
     from openapi_tools.tools.toolset import Toolset
+
+    Files = Mapping[str, str | ast.Module]
 
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _SECRET_NAME = re.compile(r"(?i)passw|secret|token|api[_-]?key|credential|private[_-]?key")
@@ -27,6 +44,11 @@ _SECRET_VALUE = re.compile(
 _MACHINE_MADE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])\S{8,}")
 _HIDDEN = "//***@"
 _EXAMPLES = ("default", "const", "example", "examples", "enum")
+_MODEL_MODULES = frozenset({"openapi_tools", "openapi_tools.model", "openapi_tools.runtime"})
+_BASE = "OperationTool"
+_SCHEMES = "SECURITY_SCHEMES"
+_SCALARS = frozenset({str, int, float, bool, NoneType})
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +110,9 @@ def document_info(document: Any) -> tuple[str, str]:
     """Return title and version of a parsed document; empty where they are missing."""
     info = document.get("info") if isinstance(document, dict) else None
     known = info if isinstance(info, dict) else {}
-    title, version = known.get("title"), known.get("version")
-    return (
-        visible(title) if isinstance(title, str) else "",
-        str(version) if isinstance(version, str | int | float) else "",
-    )
+    version = known.get("version", "")
+    is_told = isinstance(version, str | int | float)
+    return visible(as_text(known.get("title"))), str(version) if is_told else ""
 
 
 def document_hash(document: Any) -> str:
@@ -119,7 +139,9 @@ def _secret_properties(schema: Any) -> Iterator[str]:
         if isinstance(node, dict):
             examples = [node.get(keyword) for keyword in _EXAMPLES]
             values = [value for e in examples for value in (e if isinstance(e, list) else [e])]
-            if any(isinstance(value, str) and _is_secret(name, value) for value in values):
+            texts = [value for value in values if isinstance(value, str)]
+            is_telling = _SECRET_NAME.search(name) and any(map(_MACHINE_MADE.fullmatch, texts))
+            if is_telling or any(map(_SECRET_VALUE.search, texts)):
                 yield name
             for key, value in node.items():
                 if key in ("properties", "$defs") and isinstance(value, dict):
@@ -130,6 +152,249 @@ def _secret_properties(schema: Any) -> Iterator[str]:
             waiting += [(name, value) for value in node]
 
 
-def _is_secret(name: str, value: str) -> bool:
-    is_telling = _SECRET_NAME.search(name) and _MACHINE_MADE.fullmatch(value)
-    return bool(_SECRET_VALUE.search(value) or is_telling)
+class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the package's others
+    """A file, or a tool in it, cannot be read without running it."""
+
+    def __init__(self, reason: str, *, path: str, line: int = 0, tool: str = "") -> None:
+        super().__init__(reason)
+        self.path, self.line, self.tool = path, line, tool
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{place}: {self.reason}"
+
+
+def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) -> dict[str, Record]:
+    """Return the tools of a package's `.py` files by name; `unreadable` collects faults."""
+    package = _Package(files)
+    records: dict[str, Record] = {}
+    for path, source in files.items():
+        if isinstance(source, str) and _BASE not in source:
+            continue
+        for found in package.tools(path):
+            if isinstance(found, Unreadable):
+                fault = found
+            elif records.setdefault(found.name, found) is found:
+                continue
+            else:
+                reason = "a second tool has this name; it was edited by hand."
+                fault = Unreadable(reason, path=path, tool=found.name)
+            if unreadable is None:
+                raise fault
+            unreadable.append(fault)
+    return records
+
+
+def read_schemes(files: Mapping[str, str]) -> dict[str, SecurityScheme]:
+    """Return the security schemes of one generated package; none where they cannot be read."""
+    found: dict[str, SecurityScheme] = {}
+    package = _Package(files)
+    for path in (path for path, source in files.items() if _SCHEMES in source):
+        with suppress(Unreadable, RecursionError):
+            module = package.module(path)
+            if isinstance(module.names.get(_SCHEMES), ast.expr) and not found:
+                found = module.constant(_SCHEMES, plain=False)
+    return found
+
+
+def parse(source: str, *, path: str) -> ast.Module:
+    """Return the syntax tree of a file."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as an invalid escape in an old file
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        line = (error.lineno or 0) if isinstance(error, SyntaxError) else 0
+        reason = f"this is not Python source that can be read ({one_line(said)})."
+        raise Unreadable(reason, path=path, line=line) from None
+
+
+def one_line(text: str) -> str:
+    """Return a text in printable ASCII on one line, cut short."""
+    return " ".join(text.encode("ascii", "backslashreplace").decode().split())[:_LONGEST]
+
+
+class _Package:
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self._modules: dict[str, _Module | Unreadable] = {}
+
+    def module(self, path: str) -> _Module:
+        if path not in self._modules:
+            source = self.files[path]
+            try:
+                tree = parse(source, path=path) if isinstance(source, str) else source
+                self._modules[path] = _Module(path, tree, self)
+            except Unreadable as error:
+                self._modules[path] = error
+        found = self._modules[path]
+        if isinstance(found, Unreadable):
+            raise Unreadable(found.reason, path=found.path, line=found.line)
+        return found
+
+    def tools(self, path: str) -> Iterator[Record | Unreadable]:
+        try:
+            module = self.module(path)
+        except Unreadable as error:
+            yield error
+            return
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and any(
+                isinstance(base, ast.Name) and base.id == _BASE for base in node.bases
+            ):
+                yield _tool(module, node)
+
+
+def _tool(module: _Module, node: ast.ClassDef) -> Record | Unreadable:
+    values = dict(pair for statement in node.body for pair in _assigned(statement))
+    name = ""
+
+    def attribute(key: str, kind: type) -> Any:
+        if key not in values:
+            raise module.fault(node, f"the class {node.name} has no {key}")
+        value = module.value(values[key], plain=key != "operation")
+        if isinstance(value, kind):
+            return value
+        reason = f"{key} of the class {node.name} is not of type {kind.__name__}"
+        raise module.fault(values[key], reason)
+
+    try:
+        name = attribute("name", str)
+        description, schema = attribute("description", str), attribute("input_schema", dict)
+        return Record(name, description, schema, attribute("operation", Operation))
+    except Unreadable as error:
+        error.tool = name
+        return error
+    except RecursionError:
+        reason = f"the class {node.name} is nested too deep to be read."
+        return Unreadable(reason, path=module.path, line=node.lineno, tool=name)
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    match statement:
+        case ast.Assign(targets=targets, value=value):
+            yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            yield name, value
+
+
+def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
+    match statement:
+        case ast.ImportFrom(level=0, module=home) if home in _MODEL_MODULES:
+            return MODELS.get(name)
+        case ast.ImportFrom(level=1, module=None):
+            return name
+        case ast.Import() if name == "json":
+            return json
+    return None
+
+
+class _Module:
+    """A parsed file; `names` maps names to their last values, None where no template writes one."""
+
+    def __init__(self, path: str, tree: ast.Module, package: _Package) -> None:
+        self.path, self.tree, self._package = path, tree, package
+        self.names: dict[str, Any] = {}
+        self._constants: dict[tuple[str, bool], Any] = {}
+        self._inside = False
+        for statement in tree.body:
+            match statement:
+                case ast.Assign() | ast.AnnAssign():
+                    self.names.update(_assigned(statement))
+                case ast.ImportFrom() | ast.Import():
+                    for alias in statement.names:
+                        name = alias.asname or alias.name.partition(".")[0]
+                        self.names[name] = _imported(statement, alias.name)
+                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self.names[statement.name] = None
+
+    def fault(self, node: ast.expr | ast.stmt, reason: str) -> Unreadable:
+        text = f"{one_line(reason)}; it was edited by hand."
+        return Unreadable(text, path=self.path, line=node.lineno)
+
+    def constant(self, name: str, *, plain: bool) -> Any:
+        key = (name, plain)
+        if key not in self._constants:
+            self._inside = True  # constants that refer to others could be exponentially large
+            try:
+                self._constants[key] = self.value(self.names[name], plain=plain)
+            finally:
+                self._inside = False
+        return self._constants[key]
+
+    def value(self, node: ast.expr, *, plain: bool) -> Any:
+        match node:
+            case ast.Constant(value=value) if type(value) in _SCALARS:
+                return value
+            case ast.Dict(keys=keys, values=values):
+                texts = [getattr(key, "value", None) for key in keys]
+                if not all(isinstance(text, str) for text in texts):
+                    raise self.fault(node, "a key is not a string")
+                return dict(zip(texts, [self.value(v, plain=plain) for v in values], strict=True))
+            case ast.List(elts=items):
+                return [self.value(item, plain=plain) for item in items]
+            case ast.Tuple(elts=items) if not plain:
+                return tuple([self.value(item, plain=plain) for item in items])
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return -number
+        return self._other(node, plain=plain)
+
+    def _other(self, node: ast.expr, *, plain: bool) -> Any:
+        match node:
+            case ast.Name(id=name) if not self._inside:
+                return self._constant(self, name, node, plain=plain)
+            case ast.Attribute(value=ast.Name(id=stem), attr=name) if not self._inside:
+                beside = join(dirname(self.path), f"{self.names.get(stem)}.py")
+                if beside not in self._package.files:
+                    raise self.fault(node, f"{stem} is not a module of the package")
+                return self._constant(self._package.module(beside), name, node, plain=plain)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="loads"),
+                args=[ast.Constant(value=str() as text)],
+                keywords=[],
+            ) if self.names.get(name) is json:
+                try:
+                    return json.loads(text)
+                except ValueError as error:
+                    raise self.fault(node, f"JSON text cannot be read ({error})") from None
+            case ast.Call(func=ast.Name(id=name)) if not plain:
+                if isinstance(kind := self.names.get(name), type):
+                    return self._model(node, kind)
+        raise self.fault(node, f"a value is not a literal ({type(node).__name__})")
+
+    def _constant(self, home: _Module, name: str, node: ast.expr, *, plain: bool) -> Any:
+        if not isinstance(home.names.get(name), ast.expr):
+            raise self.fault(node, f"{name} is not a constant of {home.path}")
+        return home.constant(name, plain=plain)
+
+    def _model(self, node: ast.Call, kind: type) -> Any:
+        positional = [self.value(item, plain=False) for item in node.args]
+        named = {str(part.arg): self.value(part.value, plain=False) for part in node.keywords}
+        try:
+            made = kind(*positional, **named)
+        except TypeError as error:
+            raise self.fault(node, str(error)) from None
+        for name, hint in _hints(kind).items():
+            if not _fits(getattr(made, name), hint):
+                reason = f"{name} of {kind.__name__} has a value of another type"
+                raise self.fault(node, reason)
+        return made
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, localns={"Mapping": Mapping})
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    inner = get_args(hint)
+    if hint is Any:
+        return True
+    if isinstance(hint, UnionType):
+        return any(_fits(value, choice) for choice in inner)
+    if get_origin(hint) is tuple:
+        return isinstance(value, tuple) and all(_fits(item, inner[0]) for item in value)
+    if get_origin(hint) is Mapping:
+        return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
+    return isinstance(value, hint)

@@ -32,8 +32,8 @@ from openapi_tools.codegen.literals import (
     lint_codes,
     literal,
 )
+from openapi_tools.codegen.package_data import Unreadable, parse, read_records
 from openapi_tools.codegen.package_plan import Plan, ToolPlan, plan_module, plan_package
-from openapi_tools.codegen.read_back import Unreadable, parse, read_records
 from openapi_tools.errors import TemplateError
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from openapi_tools.codegen.changes import Change, as_data, changes, in_words
-from openapi_tools.codegen.package_data import Record
-from openapi_tools.codegen.read_back import Unreadable
+from openapi_tools.codegen.package_data import Record, Unreadable
 from openapi_tools.model import Operation, Parameter, Property, RequestBody, Server, ServerVariable
 
 CLOSED = {"type": "object", "additionalProperties": False}

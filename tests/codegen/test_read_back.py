@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.read_back import Unreadable, read_records
+from openapi_tools.codegen.package_data import Unreadable, read_records
 
 GENERATED = Path(__file__).parents[2] / "generated" / "museum"
 
