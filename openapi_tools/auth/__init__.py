@@ -1,1 +1,253 @@
-"""Credentials, security schemes and OAuth 2."""
+"""A user's credentials, and the grant that they give to a call (OpenAPI 3.2.0, 4.27 and 4.30)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from openapi_tools.auth.schemes import Credential, Scheme, TokenContext, hold, lasting, needed
+from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
+from openapi_tools.model import Operation, SecurityScheme
+from openapi_tools.redaction import MASK, Redactor
+from openapi_tools.requests.request_parts import RequestAuth, joined, origin_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openapi_tools.auth.schemes import Ask
+
+logger = logging.getLogger("openapi_tools")
+
+_OWN = frozenset({"type", "in", "name", "scheme", "value"})
+_OWN_EXAMPLE = "{'in': 'header', 'name': 'X-Key', 'value': …}"
+_REMEMBERED = 256
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class OriginPolicy:
+    """The origins to which credentials may go, and the address of a call's server."""
+
+    server: str
+    origins: frozenset[str]
+    source: str = ""  # the origin of the document's URL
+    lenient: bool = False  # the call may go without credentials
+    client_brings: bool = False
+
+    @property
+    def inside(self) -> bool:
+        """Whether the server has one of the origins."""
+        origin = origin_of(self.server)
+        return bool(origin) and origin in self.origins
+
+    def refusal(self, what: str = "the operation") -> str:
+        """Return why credentials do not go to the server, and the setting that sends them."""
+        origin = origin_of(self.server)
+        given = f"credentials are for {' or '.join(sorted(self.origins))}"
+        if not self.origins:
+            given = "document names no server of its own that credentials are for"
+            if self.source:
+                given = f"document came from {self.source}, and credentials stay there"
+        named = tuple(sorted({*self.origins, origin}))
+        return (
+            f"{what} is served at {origin}, but the {given}. "
+            f"To send them there, give Settings(credential_origins={named})."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The credentials of a call, and a note why some are held back."""
+
+    auth: RequestAuth = field(default_factory=RequestAuth)
+    note: str = ""
+    renewable: bool = False  # fetched for each call, and again after a 401; others are reused
+
+
+NOTHING = Grant()  # the grant of a call that needs no credentials
+
+
+class Credentials:
+    """A user's credentials by scheme name; with `in`, `name`, `value` one declares its scheme."""
+
+    __slots__ = ("_ca_file", "_first", "_held", "_overlays", "_own", "_schemes", "redactor")
+
+    def __init__(
+        self,
+        given: Mapping[str, Any],
+        schemes: Mapping[str, SecurityScheme],
+        *,
+        redactor: Redactor | None = None,
+        ca_file: Path | None = None,
+    ) -> None:
+        self.redactor = Redactor() if redactor is None else redactor
+        self._held: dict[str, Credential] = {}
+        self._first: frozenset[str] = frozenset()
+        self._own: tuple[str, ...] = ()
+        self._overlays: dict[tuple[Any, ...], Credential] = {}
+        self._schemes = schemes
+        self._ca_file = ca_file
+        for name, value in given.items():
+            self._held[name] = self._hold(name, value, expand=True)
+
+    def __repr__(self) -> str:
+        return f"Credentials({', '.join(f'{name}={MASK}' for name in self._held)})"
+
+    def _hold(self, name: str, value: Any, *, expand: bool) -> Credential:
+        declared = self._schemes.get(name)
+        if brings_scheme(value):
+            if declared is None and name not in self._own:
+                self._own = (*self._own, name)
+            declared, value = _declared(name, value), value["value"]
+        if declared is None:
+            known = ", ".join(map(repr, self._schemes)) or "none at all"
+            reason = f"the document has no security scheme {name!r}; it has {known}."
+            raise CredentialsError(f"{reason} Another one is given as {_OWN_EXAMPLE}.", scheme=name)
+        scheme = Scheme(name, declared, self.redactor, self._ca_file)
+        return hold(scheme, value) if expand else self._remembered(scheme, value)
+
+    def _remembered(self, scheme: Scheme, value: Any) -> Credential:
+        """Return a credential for one call; tokens and certificates of an equal one are kept."""
+        value = lasting(scheme, value)
+        if not isinstance(value, Hashable) or isinstance(value, str | tuple):
+            return hold(scheme, value, expand=False)
+        key = (scheme.name, scheme.declared.type, type(value), value)
+        if key not in self._overlays:
+            while len(self._overlays) >= _REMEMBERED:
+                self._overlays.pop(next(iter(self._overlays)), None)
+            self._overlays[key] = hold(scheme, value, expand=False)
+        return self._overlays[key]
+
+    def overlaid(self, given: object, redactor: Redactor) -> Credentials:
+        """Return a copy in which the given credentials take precedence."""
+        if given is None:
+            return self
+        if not isinstance(given, Mapping):
+            reason = f"credentials are a mapping by scheme name, not {type(given).__name__}."
+            raise CredentialsError(reason)
+        both = Credentials({}, self._schemes, redactor=redactor, ca_file=self._ca_file)
+        both._own = self._own
+        both._overlays = self._overlays
+        added = {name: both._hold(name, value, expand=False) for name, value in given.items()}
+        both._held = self._held | added
+        both._first = frozenset(given)
+        return both
+
+    def lacks_word(self, name: str) -> bool:
+        """Tell whether a credential is a fixed header value without a space."""
+        held = self._held.get(name)
+        headers = held.fixed.headers if held is not None and held.fixed is not None else ()
+        return any(" " not in text for _, text in headers)
+
+    async def grant(
+        self,
+        operation: Operation,
+        policy: OriginPolicy,
+        context: TokenContext,
+        stale: Grant | None = None,
+    ) -> Grant:
+        """Return the grant of a call; `stale` is the one that was refused with 401."""
+        requirement = self._chosen(operation)
+        held = self._needed(requirement)
+        if (held or policy.client_brings) and not policy.inside:
+            wanted = {} not in operation.security if operation.security else bool(self._own)
+            if policy.lenient or not wanted:
+                return Grant(note=policy.refusal())
+            raise CallError("credentials", f"{policy.refusal()} It was not sent.")
+        if not held:
+            if requirement is None and not policy.lenient and not policy.client_brings:
+                raise CallError("credentials", f"{self.lacking(operation)} It was not sent.")
+            return NOTHING
+        parts = []
+        for name, credential in held.items():
+            if credential.fixed is not None:
+                parts.append(credential.fixed)
+            elif credential.ask is not None:
+                scopes = (requirement or {}).get(name, ())
+                own = replace(context, scopes=scopes, stale=stale.auth if stale else None)
+                parts.append(await _asked(name, credential.ask, own))
+        if sum(part.httpx_auth is not None or _authorizes(part) for part in parts) > 1:
+            listed = ", ".join(f"{name!r:.100}" for name in held)
+            reason = f"{listed} are required together, but all of them are sent as 'Authorization'."
+            raise CallError("credentials", f"{reason} No request can carry both.")
+        auth = joined(parts)
+        if auth.certificate is not None and not policy.server.lower().startswith("https:"):
+            reason = "a client certificate is shown over https only, and the server is http"
+            raise CallError("credentials", f"{reason}. It was not sent.")
+        return Grant(auth, renewable=any(each.fixed is None for each in held.values()))
+
+    def masked(self, operation: Operation, policy: OriginPolicy) -> Grant:
+        """Return the grant of a call, with `***` in place of every value."""
+        requirement = self._chosen(operation)
+        held = self._needed(requirement)
+        if (held or policy.client_brings) and not policy.inside:
+            return Grant(note=policy.refusal())
+        if requirement is None and not held:
+            return Grant(note=self.lacking(operation))
+        return Grant(joined(credential.masked for credential in held.values()))
+
+    def _needed(self, requirement: Iterable[str] | None) -> dict[str, Credential]:
+        return {name: self._held[name] for name in (*self._own, *(requirement or ()))}
+
+    def _chosen(self, operation: Operation) -> Mapping[str, tuple[str, ...]] | None:
+        """Return the first alternative that can be met, an empty one last; None without any."""
+        alternatives: Iterable[Mapping[str, tuple[str, ...]]] = operation.security
+        if not alternatives:
+            return {}
+        if self._first:  # those with a credential of this call come first
+            alternatives = sorted(alternatives, key=self._first.isdisjoint)
+        for requirement in alternatives:
+            if requirement and all(name in self._held for name in requirement):
+                return requirement
+        return {} if any(not requirement for requirement in operation.security) else None
+
+    def lacking(self, operation: Operation) -> str:
+        """Return which credentials are missing, and how they are given; empty when none is."""
+        lacking = ([name for name in r if name not in self._held] for r in operation.security)
+        ways = sorted(filter(None, lacking), key=len)[:_NAMED]
+        if not ways:
+            return ""
+        wanted = " or ".join(
+            " and ".join(needed(name, self._schemes.get(name)) for name in way[:_NAMED])
+            for way in ways
+        )
+        first = ways[0][0]
+        form = "…" if first in self._schemes else _OWN_EXAMPLE
+        return (
+            f"no credential is there for {wanted}. Pass it when loading the tools: "
+            f"credentials={{{first[:100]!r}: {form}}}."
+        )
+
+
+async def _asked(name: str, ask: Ask, context: TokenContext) -> RequestAuth:
+    try:
+        return await ask(context)
+    except OpenAPIToolsError:
+        raise
+    except Exception as error:
+        logger.exception("the credential for %r cannot be had", name)
+        reason = f"a function that gives credentials failed ({type(error).__name__})"
+        raise CallError("credentials", f"{reason}; see the log. It was not sent.") from None
+
+
+def _authorizes(part: RequestAuth) -> bool:
+    return any(name.lower() == "authorization" for name, _ in part.headers)
+
+
+def brings_scheme(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a credential declares its own scheme."""
+    return isinstance(value, Mapping) and "value" in value and _OWN.issuperset(value)
+
+
+def _declared(name: str, given: Mapping[str, Any]) -> SecurityScheme:
+    members = {key: given[key] for key in given if key != "value"}
+    if not all(isinstance(member, str) for member in members.values()):
+        reason = f"the scheme of {name!r} is given in texts, as {_OWN_EXAMPLE}."
+        raise CredentialsError(reason, scheme=name)
+    scheme = members.get("scheme", "").lower()
+    kind = members.get("type") or ("http" if scheme else "apiKey")
+    return SecurityScheme(
+        kind, name=members.get("name", ""), location=members.get("in", ""), scheme=scheme
+    )

@@ -23,7 +23,7 @@ from openapi_tools.transport.http_messages import CODINGS, Decoder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi_tools.auth.credentials import OriginPolicy
+    from openapi_tools.auth import OriginPolicy
     from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.model import SecurityScheme
 

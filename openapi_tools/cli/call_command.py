@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
-    from openapi_tools.transport.sender import Answer
+    from openapi_tools.transport import Answer
 
 _UNSET = "is not set; calls go without it."
 _NOWHERE = "http://mock.invalid"

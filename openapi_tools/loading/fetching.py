@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import httpx
 
 from openapi_tools._version import __version__
+from openapi_tools.auth import Credentials, OriginPolicy, brings_scheme
 from openapi_tools.auth.authorization_server import Channel
-from openapi_tools.auth.credentials import Credentials, OriginPolicy, brings_scheme
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, ErrorType, SettingsError, SourceError
 from openapi_tools.http_rules import InvalidUrlError, read_url
@@ -30,10 +30,10 @@ from openapi_tools.requests.builder import with_auth
 from openapi_tools.requests.request_parts import named_origins, origin_of, url_of
 from openapi_tools.responses.shown_text import looks_like_html
 from openapi_tools.tools.session import brings_identity, settings_with
+from openapi_tools.transport import Answer, Attempts, Sender, SendOptions
 from openapi_tools.transport.failures import named
 from openapi_tools.transport.http_messages import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
-from openapi_tools.transport.sender import Answer, Attempts, Sender, SendOptions
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

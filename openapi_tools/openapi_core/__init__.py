@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.openapi_core.exchange_check import Judge
-    from openapi_tools.transport.sender import Answer
+    from openapi_tools.transport import Answer
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from openapi_tools.responses.answer_shape import Shaper
     from openapi_tools.responses.body_content import Keep
     from openapi_tools.settings import Settings
-    from openapi_tools.transport.sender import Answer
+    from openapi_tools.transport import Answer
 
 _CONDITIONS = ("if-none-match", "if-modified-since")  # which a 304 answers (RFC 9110, 15.4.5)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openapi_tools.model import Operation
-    from openapi_tools.transport.sender import Answer
+    from openapi_tools.transport import Answer
 
 VALUES = 200_000  # default for the most values of one JSON text: some 25 MB of objects
 PARTLY = "the answer goes on; only its beginning was read"

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools import responses, shaping, tools
-from openapi_tools.auth.credentials import NOTHING, Credentials, Grant
+from openapi_tools.auth import NOTHING, Credentials, Grant
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, DeniedError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import is_safe
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.following import Following
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.transport.sender import Answer, Attempts, Sender
+    from openapi_tools.transport import Answer, Attempts, Sender
 
 _Found = TypeVar("_Found")
 

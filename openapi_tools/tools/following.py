@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.execution import PreparedCall
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.toolset import Toolset
-    from openapi_tools.transport.sender import Answer
+    from openapi_tools.transport import Answer
 
 logger = logging.getLogger("openapi_tools")
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.auth.credentials import Credentials, OriginPolicy
+from openapi_tools.auth import Credentials, OriginPolicy
 from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.forks import importing
 from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
-    from openapi_tools.transport.sender import Answer, Sender
+    from openapi_tools.transport import Answer, Sender
 
 _VARIABLE = re.compile(r"\{[^{}]*\}")
 _ARGUMENTS = ("select", "credentials", "settings", "client", "strict", "overlays", "config")
@@ -80,7 +80,7 @@ class Session:
     def sender(self) -> Sender:
         """The sender with the connections, made for the first call."""
         with importing:
-            from openapi_tools.transport.sender import Sender
+            from openapi_tools.transport import Sender
 
             if self._sender is None:
                 self._sender = Sender(self.settings, self.client, public=self.provenance.public)

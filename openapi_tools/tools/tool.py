@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _NEEDED = (
     "openapi_tools.tools.pipeline",
-    "openapi_tools.transport.sender",
+    "openapi_tools.transport",
     "encodings.idna",  # which sockets ask for with the first name of a host
     "importlib.readers",  # which certifi asks for
 )

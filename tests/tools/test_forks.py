@@ -79,7 +79,7 @@ def made_slow(what):
     if what == "imports":
         sys.meta_path.insert(0, Slow())
     elif what == "sender":
-        from openapi_tools.transport import sender as send
+        from openapi_tools import transport as send
         send.Sender.__init__ = waiting(send.Sender.__init__)
     else:
         from openapi_tools.loading.inputs import Inputs

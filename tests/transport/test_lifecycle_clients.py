@@ -17,9 +17,9 @@ from servers.faults import Faults, answer, replying, serve
 from servers.tls import TlsServer
 
 from openapi_tools import Settings, load_tools
+from openapi_tools.transport import Sender
 from openapi_tools.transport.connection_pool import make_client
 from openapi_tools.transport.network_policy import NetworkPolicy
-from openapi_tools.transport.sender import Sender
 from openapi_tools.transport.sockets import connect
 
 ANYWHERE = NetworkPolicy(private=True)

@@ -13,9 +13,8 @@ from servers.recorder import Recorder
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.errors import CallError
-from openapi_tools.transport import network_policy
+from openapi_tools.transport import Sender, network_policy
 from openapi_tools.transport.network_policy import NetworkPolicy, kind_of, policy_of
-from openapi_tools.transport.sender import Sender
 
 
 @pytest.fixture

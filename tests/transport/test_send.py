@@ -18,7 +18,7 @@ from servers.recorder import Recorder
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.errors import CallError, SettingsError
-from openapi_tools.transport.sender import Sender
+from openapi_tools.transport import Sender
 
 SECRET = "hunter2"
 OK = b"HTTP/1.1 200 OK\r\n"

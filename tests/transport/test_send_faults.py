@@ -12,7 +12,7 @@ from servers.faults import Faults, answer, hang, replying, stalling
 
 from openapi_tools import Settings
 from openapi_tools.errors import CallError
-from openapi_tools.transport.sender import Answer, Sender
+from openapi_tools.transport import Answer, Sender
 
 TIMEOUT = 0.4
 SLACK = 1.5  # for a busy machine; an error that waits for the server would take for ever
