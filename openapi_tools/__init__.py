@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Skipped
     from openapi_tools.observability import Event
     from openapi_tools.options import CodeLimits, Select
-    from openapi_tools.requests.request_parts import Preview
+    from openapi_tools.requests import Preview
     from openapi_tools.result import Context, ImageContent, TextContent, ToolCall, ToolResult
     from openapi_tools.settings import FileStore, Settings
     from openapi_tools.shaping.files import FolderStore
@@ -59,7 +59,7 @@ _HOMES = {
     "ImageContent": "result",
     "OAuth2": "auth.oauth2",
     "OperationTool": "tools.tool",
-    "Preview": "requests.request_parts",
+    "Preview": "requests",
     "Report": "generate",
     "Select": "options",
     "Settings": "settings",

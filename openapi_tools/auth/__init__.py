@@ -11,7 +11,7 @@ from openapi_tools.auth.schemes import Credential, Scheme, TokenContext, hold, l
 from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
 from openapi_tools.model import Operation, SecurityScheme
 from openapi_tools.redaction import MASK, Redactor
-from openapi_tools.requests.request_parts import RequestAuth, joined, origin_of
+from openapi_tools.requests import RequestAuth, joined, origin_of
 
 if TYPE_CHECKING:
     from pathlib import Path

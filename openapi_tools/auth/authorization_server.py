@@ -16,7 +16,7 @@ from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, CLIENT_CREDENTIALS, DE
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import read_url
 from openapi_tools.redaction import Secret, excerpt
-from openapi_tools.requests.request_parts import origin_of
+from openapi_tools.requests import origin_of
 from openapi_tools.transport.failures import TRANSPORT_FAULTS, failure
 from openapi_tools.transport.http_messages import CODINGS, Decoder
 

@@ -20,7 +20,7 @@ from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE, OAuth2
 from openapi_tools.auth.tokens import Grants, RefusedError, Stored, Token, form_of, seconds_of
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor, Secret, excerpt
-from openapi_tools.requests.request_parts import origin_of
+from openapi_tools.requests import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.errors import CredentialsError
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import MASK, Redactor, Secret
-from openapi_tools.requests.request_parts import RequestAuth
+from openapi_tools.requests import RequestAuth
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret, excerpt
-from openapi_tools.requests.request_parts import origin_of
+from openapi_tools.requests import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from openapi_tools.browse.request_code import code_of
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.providers.definitions import PROFILES, Definition, define
 from openapi_tools.providers.simple_forms import CannotExpress, Memory
-from openapi_tools.requests.request_parts import preview_of
+from openapi_tools.requests import preview_of
 from openapi_tools.search import costs
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.samples import sample

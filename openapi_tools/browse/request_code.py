@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.requests.request_parts import Preview
+    from openapi_tools.requests import Preview
 
 _OWN = frozenset({"host", "content-length", "connection", "accept-encoding", "user-agent"})
 """Headers that each client writes by itself."""

@@ -19,7 +19,7 @@ from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError
 from openapi_tools.json_values import text_of
 from openapi_tools.options import DefaultSettings
 from openapi_tools.redaction import redacted
-from openapi_tools.requests.request_parts import preview_of
+from openapi_tools.requests import preview_of
 from openapi_tools.result import Context, ToolResult
 
 if TYPE_CHECKING:

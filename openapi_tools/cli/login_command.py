@@ -19,7 +19,7 @@ from openapi_tools.cli import clean, command, remark, say
 from openapi_tools.cli.command_options import load, read_credentials, reading, source_of
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor
-from openapi_tools.requests.request_parts import origin_of, server_url
+from openapi_tools.requests import origin_of, server_url
 from openapi_tools.settings import Settings
 from openapi_tools.transport.connection_pool import ConnectionPool
 from openapi_tools.transport.network_policy import policy_of

@@ -26,8 +26,8 @@ from openapi_tools.loading.source import Source, too_large
 from openapi_tools.loading.versions import requirements, root_servers, security_schemes
 from openapi_tools.model import Operation
 from openapi_tools.options import credentials_of, kind_of
+from openapi_tools.requests import named_origins, origin_of, url_of
 from openapi_tools.requests.builder import with_auth
-from openapi_tools.requests.request_parts import named_origins, origin_of, url_of
 from openapi_tools.responses.shown_text import looks_like_html
 from openapi_tools.tools.session import brings_identity, settings_with
 from openapi_tools.transport import Answer, Attempts, Sender, SendOptions

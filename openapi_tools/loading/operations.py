@@ -24,8 +24,8 @@ from openapi_tools.loading.references import (
     is_url_reference,
 )
 from openapi_tools.loading.schemas import Schemas
+from openapi_tools.requests import VARIABLE
 from openapi_tools.requests.encoding import is_cookie_name, is_token
-from openapi_tools.requests.request_parts import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,1 +1,331 @@
-"""Build requests: URLs, parameter styles, bodies."""
+"""The parts of a request beside its arguments: the server's address and credentials; previews."""
+
+from __future__ import annotations
+
+import copy
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
+from openapi_tools.http_rules import has_dot_segment, header_key
+from openapi_tools.json_values import fitted
+from openapi_tools.redaction import Redactor
+from openapi_tools.requests.encoding import (
+    OWN_HEADERS,
+    PATH_LITERAL,
+    check_cookie_name,
+    check_cookie_value,
+    check_header,
+    is_token,
+    keep_triples,
+    percent_encode,
+    shown,
+)
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import httpx
+
+    from openapi_tools.model import Operation, Server, ServerVariable
+    from openapi_tools.settings import Settings
+
+    _Pairs = tuple[tuple[str, str], ...]
+
+VARIABLE = re.compile(r"\{([^{}]*)\}")
+_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^\x00-\x20\x7f/?#@:\[\]\\%<>^`{|}\"]+)"
+    r"(?::(?P<port>[0-9]{0,5}))?(?P<path>/[^\x00-\x1f\x7f?#\\]*)?",
+    re.IGNORECASE,
+)
+_IN_AUTHORITY = re.compile(r"[^\x00-\x20\x7f/?#@\\%]*")
+_IN_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_SCHEME = re.compile(rf"{_IN_SCHEME.pattern}:")
+_QUERY = re.compile("[?#]")
+_HIGHEST_PORT = 65535
+_HINT = "give the API's address with Settings(base_url=…)"
+
+
+def server_url(operation: Operation, settings: Settings) -> str:
+    """Return `base_url` or the first server without a slash at its end; CallError without one."""
+    if settings.base_url is not None:
+        return _checked(settings.base_url)
+    return url_of(operation.servers, settings)
+
+
+def url_of(servers: Sequence[Server], settings: Settings) -> str:
+    """Return the address of a document's first server, without a slash at its end."""
+    if not servers:
+        raise CallError("connection", f"the document names no server; {_HINT}.")
+    url = _filled(servers[0], settings.server_variables)
+    if not _SCHEME.match(url):
+        reason = f"its server {shown(url)} is relative and the document was not loaded from a URL"
+        raise CallError("connection", f"{reason}; {_HINT}.")
+    return _checked(url)
+
+
+def with_own_path(operation: Operation, settings: Settings) -> str:
+    """Return `base_url` with the path of the document's server appended; empty if it has that."""
+    if settings.base_url is None:
+        return ""
+    try:
+        own = [
+            urlsplit(_filled(server, settings.server_variables)).path.rstrip("/")
+            for server in operation.servers
+        ]
+    except (CallError, ValueError):
+        return ""
+    base = settings.base_url.rstrip("/")
+    return base + own[0] if own and not any(map(base.endswith, own)) else ""
+
+
+def _filled(server: Server, given: Mapping[str, str]) -> str:
+    """Fill in the variables; none may change the host."""
+    scheme, mark, rest = server.url.partition("://")
+    if not mark:
+        return _substituted(server.url, server.variables, given)
+    end = re.search(r"[/?#]", rest)
+    authority = rest[: end.start()] if end else rest
+    parts = ((scheme, _IN_SCHEME), (authority, _IN_AUTHORITY), (rest[len(authority) :], None))
+    filled = [_substituted(part, server.variables, given, allowed) for part, allowed in parts]
+    return f"{filled[0]}://{filled[1]}{filled[2]}"
+
+
+def _substituted(
+    template: str,
+    variables: Mapping[str, ServerVariable],
+    given: Mapping[str, str],
+    allowed: re.Pattern[str] | None = None,
+) -> str:
+    def value_of(match: re.Match[str]) -> str:
+        variable = variables.get(match[1])
+        value = given.get(match[1], variable.default if variable else None)
+        if value is None:
+            reason = "has no value; give Settings(server_variables=…)"
+        elif match[1] in given and variable and variable.enum and value not in variable.enum:
+            reason = f"is {value!r}, which is none of {', '.join(map(repr, variable.enum))}"
+        elif allowed and not allowed.fullmatch(value):
+            reason = f"would move the server elsewhere; {_HINT}"
+        else:
+            return value
+        raise CallError("connection", f"server variable {match[1]!r} {reason}.")
+
+    return VARIABLE.sub(value_of, template)
+
+
+@lru_cache(maxsize=1024)
+def _checked(url: str) -> str:
+    match = _URL.fullmatch(url)
+    path = keep_triples(match["path"] or "", PATH_LITERAL) if match else ""
+    if match is None or int(match["port"] or 0) > _HIGHEST_PORT or has_dot_segment(path):
+        # The part before an @ may be a password.
+        named = "" if "@" in url else f" {shown(url)}"
+        reason = f"the server address{named} is not a plain http or https address"
+        raise CallError("connection", f"{reason} of host, port and path; {_HINT}.")
+    authority = url[: match.start("path")] if match["path"] else url
+    return authority + path.rstrip("/")
+
+
+def named_origins(settings: Settings) -> frozenset[str]:
+    """Return the origins that the settings name for credentials."""
+    named = settings.credential_origins or ([settings.base_url] if settings.base_url else [])
+    return frozenset(map(origin_of, named))
+
+
+@lru_cache(maxsize=1024)
+def origin_of(url: str) -> str:
+    """Return the origin of an http(s) URL without its default port (RFC 6454); empty for others."""
+    # The whole address has to match: a cut could fall within the host or port.
+    match = _URL.fullmatch(_QUERY.split(url, maxsplit=1)[0])
+    if match is None or int(match["port"] or 0) > _HIGHEST_PORT:
+        return ""
+    scheme, host, port = match["scheme"].lower(), match["host"].lower(), match["port"]
+    own = {"http": "80", "https": "443"}[scheme]
+    return f"{scheme}://{host}" + (f":{int(port)}" if port and port.lstrip("0") != own else "")
+
+
+def asker_of(
+    tools: Iterable[Any], url: httpx.URL, server: str
+) -> tuple[str, dict[str, Any]] | None:
+    """Return the tool of a GET operation that asks for an address, and its arguments."""
+    base = server.partition("://")[2].partition("/")[2].rstrip("/")
+    path = url.raw_path.partition(b"?")[0].decode("ascii").removeprefix(f"/{base}" if base else "")
+    near = (t for t in tools if t.method == "GET" and t.path.count("/") == path.count("/"))
+    fitting = (tool for tool in near if _pattern(tool.path).fullmatch(path))
+    for tool in sorted(fitting, key=lambda tool: tool.path.count("{")):
+        arguments = _arguments_at(tool, path, url)
+        with suppress(OpenAPIToolsError):
+            if arguments is not None:
+                return tool.name, tool.check(arguments)
+    return None
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    return re.compile("([^/]+)".join(map(re.escape, re.split(r"{[^{}]*}", template))))
+
+
+def _arguments_at(tool: Any, path: str, url: httpx.URL) -> dict[str, Any] | None:
+    """Return the arguments with which a tool asks for an address; None where it cannot."""
+    match, properties = _pattern(tool.path).fullmatch(path), tool.input_schema["properties"]
+    names = [*VARIABLE.findall(tool.path)]
+    values = map(unquote, match.groups() if match else ())
+    query = parse_qs(url.query.decode("ascii"), keep_blank_values=True)
+    wanted = {("path", name): value for name, value in zip(names, values, strict=True)}
+    wanted |= {("query", n): v[0] if len(v) == 1 else "" for n, v in query.items()}
+    arguments: dict[str, Any] = {}
+    for parameter in tool.operation.parameters:
+        name, value = parameter.argument, wanted.pop((parameter.location, parameter.name), None)
+        if value is not None and name in properties:
+            arguments[name] = fitted(value, properties[name])
+        elif value is not None and str(tool.operation.fixed.get(name, value)) != value:
+            return None  # it would ask for another address
+    return None if wanted or None in arguments.values() else arguments
+
+
+_CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization"})
+_LONGEST = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class RequestAuth:
+    """The parts of a request that credentials add, unencoded; arguments cannot replace them."""
+
+    headers: _Pairs = field(default=(), repr=False)
+    query: _Pairs = field(default=(), repr=False)
+    cookies: _Pairs = field(default=(), repr=False)
+    httpx_auth: Any = field(default=None, repr=False)  # sees the request and its answer
+    certificate: ssl.SSLContext | None = field(default=None, repr=False)
+
+    def __bool__(self) -> bool:
+        pairs = self.headers or self.query or self.cookies
+        return bool(pairs) or self.httpx_auth is not None or self.certificate is not None
+
+
+def joined(parts: Iterable[RequestAuth]) -> RequestAuth:
+    """Return one value for all schemes of a requirement; at most one has `httpx_auth`."""
+    parts = [part for part in parts if part]
+    return RequestAuth(
+        headers=tuple(pair for part in parts for pair in part.headers),
+        query=tuple(pair for part in parts for pair in part.query),
+        cookies=tuple(pair for part in parts for pair in part.cookies),
+        httpx_auth=next((p.httpx_auth for p in parts if p.httpx_auth is not None), None),
+        certificate=next((p.certificate for p in parts if p.certificate is not None), None),
+    )
+
+
+def auth_headers(present: set[str], auth: RequestAuth) -> _Pairs:
+    """Return the credentials' headers; none may be among those present, given by `header_key`."""
+    for name, text in auth.headers:
+        if not is_token(name) or header_key(name) in OWN_HEADERS - _CREDENTIAL_HEADERS:
+            reason = f"no credential can be sent as the header {shown(name)}."
+            raise CallError("credentials", reason)
+        _check_credential(name, check_header, text)
+    check_unset(present, tuple((header_key(name), "") for name, _ in auth.headers))
+    return auth.headers
+
+
+def auth_query(auth: RequestAuth) -> list[str]:
+    """Return the credentials' pairs of the query, encoded."""
+    return [f"{percent_encode(name)}={percent_encode(text)}" for name, text in auth.query]
+
+
+def auth_cookies(cookies: list[str], auth: RequestAuth) -> list[str]:
+    """Return the credentials' cookies; none may be among those of the arguments."""
+    for name, text in auth.cookies:
+        _check_credential(name, check_cookie_name, name)
+        _check_credential(name, check_cookie_value, text)
+    sent = {p.partition("=")[0] for cookie in cookies for p in re.split("; |&", cookie)}
+    check_unset(sent, auth.cookies)
+    return [f"{name}={text}" for name, text in auth.cookies]
+
+
+def check_unset(sent: set[str], added: _Pairs) -> None:
+    """Raise InputError when an argument sets the name of a credential."""
+    for name, _ in added:
+        if name in sent:
+            raise InputError(f"{shown(name)} is set by the credentials; leave it out.")
+
+
+def _check_credential(name: str, check: Callable[[str], None], text: str) -> None:
+    """Turn a fault of a credential into an error that does not show it."""
+    try:
+        check(text)
+    except InputError:
+        reason = f"the credential for {shown(name)} has characters that cannot be sent there."
+        raise CallError("credentials", reason) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A request that is not sent, or not yet; `***` replaces secrets.
+
+    `str(preview)` is the request in the form of HTTP/1.1.
+
+    Attributes:
+        tool: Name of the tool.
+        arguments: The model's, as they fit the tool.
+        method: For instance `"DELETE"`.
+        url: Whole.
+        headers: Name and value pairs, in the order in which they are sent.
+        body: As text, cut after 20,000 characters; a size in words for binary data; None for none.
+        note: A remark, for instance that a credential is missing; may be empty.
+        call_id: Of the call; empty when it has none.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str | None = None
+    note: str = ""
+    call_id: str = field(default="", kw_only=True)
+
+    def __str__(self) -> str:
+        body = [] if self.body is None else ["", self.body]
+        headers = [f"{name}: {value}" for name, value in self.headers]
+        return "\n".join([f"{self.method} {self.url}", *headers, *body])
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the request as JSON-native data: method, url, headers, body, and a note."""
+        members: dict[str, Any] = {
+            "method": self.method,
+            "url": self.url,
+            "headers": [list(pair) for pair in self.headers],
+            "body": self.body,
+        }
+        return {**members, "note": self.note} if self.note else members
+
+
+def preview_of(
+    request: httpx.Request,
+    tool: str,
+    arguments: dict[str, Any],
+    *,
+    redactor: Redactor | None = None,
+) -> Preview:
+    """Return the preview of a request that was built with masked credentials."""
+    redactor = Redactor() if redactor is None else redactor
+    return Preview(
+        tool,
+        copy.deepcopy(redactor.data(arguments)),  # an approver may not change the call
+        request.method,
+        redactor.text(str(request.url).replace("%2A%2A%2A", "***")),
+        tuple((name, redactor.text(value)) for name, value in request.headers.multi_items()),
+        _body(request.content, redactor),
+    )
+
+
+def _body(content: bytes, redactor: Redactor) -> str | None:
+    if not content:
+        return None
+    try:
+        text = redactor.text(content.decode())
+    except UnicodeDecodeError:
+        return f"({len(content)} bytes that are not text)"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters in all)"

@@ -15,14 +15,13 @@ from urllib.parse import unquote_plus
 
 import httpx
 
-from openapi_tools import http_rules
+from openapi_tools import http_rules, requests
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.json_values import pointer_token
-from openapi_tools.requests import encoding, request_parts
+from openapi_tools.requests import VARIABLE, RequestAuth, encoding
 from openapi_tools.requests.body import Content, form_text, sources_of, write_content
 from openapi_tools.requests.encoding import shown
-from openapi_tools.requests.request_parts import VARIABLE, RequestAuth
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -60,7 +59,7 @@ class RequestPlan:
         self._operation = operation
         self._settings = settings
         try:
-            url = http_rules.read_url(request_parts.server_url(operation, settings))
+            url = http_rules.read_url(requests.server_url(operation, settings))
             # httpx drops a default port where the scheme is in lower case.
             url = http_rules.read_url(str(url))
         except http_rules.InvalidUrlError as error:
@@ -111,7 +110,7 @@ class RequestPlan:
         others = http_rules.without_pairs(url, [name for name, _ in auth.query]).query.decode(
             "ascii"
         )
-        query = "&".join(filter(None, [others, *request_parts.auth_query(auth)]))
+        query = "&".join(filter(None, [others, *requests.auth_query(auth)]))
         if http_rules.has_override(query):
             raise CallError("denied", "not requested, as '_method' may change the method.")
         headers = self._headers(_places(self._operation, arguments, self._settings), auth)
@@ -127,8 +126,8 @@ class RequestPlan:
         set_by_arguments = {http_rules.header_key(name) for name, _ in places.headers}
         if "user-agent" in set_by_arguments:
             lines.remove(_USER_AGENT)
-        texts = [*places.headers, *request_parts.auth_headers(set_by_arguments, auth)]
-        if cookies := [*places.cookies, *request_parts.auth_cookies(places.cookies, auth)]:
+        texts = [*places.headers, *requests.auth_headers(set_by_arguments, auth)]
+        if cookies := [*places.cookies, *requests.auth_cookies(places.cookies, auth)]:
             texts.insert(0, ("Cookie", "; ".join(cookies)))
         return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
 
@@ -184,14 +183,14 @@ def build_request(
 def with_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
     """Return a request without arguments with credentials added; its own headers stay."""
     headers = list(request.headers.raw)
-    for name, text in request_parts.auth_headers(set(), auth):
+    for name, text in requests.auth_headers(set(), auth):
         if name not in request.headers:
             headers.append((name.encode(), text.encode("latin-1")))
-    if cookies := request_parts.auth_cookies([], auth):
+    if cookies := requests.auth_cookies([], auth):
         headers.append((b"Cookie", "; ".join(cookies).encode("latin-1")))
     url = request.url
     if auth.query:
-        query = [url.query.decode("ascii"), *request_parts.auth_query(auth)]
+        query = [url.query.decode("ascii"), *requests.auth_query(auth)]
         url = url.copy_with(query="&".join(filter(None, query)).encode("ascii"))
     return httpx.Request(request.method, url, headers=headers)
 
@@ -336,8 +335,8 @@ def _query(
     pairs = [_joined(template, operation, places), *places.query]
     if auth.query:
         sent = {unquote_plus(p.partition("=")[0]) for pair in pairs for p in pair.split("&")}
-        request_parts.check_unset(sent, auth.query)
-        pairs += request_parts.auth_query(auth)
+        requests.check_unset(sent, auth.query)
+        pairs += requests.auth_query(auth)
     query = "&".join(filter(None, pairs))
     if http_rules.has_override(query) and not http_rules.can_override(operation):
         raise InputError("a query with '_method' may change the method; leave it out.")

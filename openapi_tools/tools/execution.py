@@ -18,8 +18,8 @@ from openapi_tools.http_rules import is_safe
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import member_of
 from openapi_tools.redaction import Redactor, excerpt, hide
+from openapi_tools.requests import Preview, preview_of, with_own_path
 from openapi_tools.requests.builder import RequestPlan, described
-from openapi_tools.requests.request_parts import Preview, preview_of, with_own_path
 from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import PLAIN, Context, PerCall, ToolResult
 from openapi_tools.tools.guardrails import asked

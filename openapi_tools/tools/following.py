@@ -17,7 +17,7 @@ from openapi_tools.http_rules import read_url, without_pairs
 from openapi_tools.json_values import compact
 from openapi_tools.observability import current
 from openapi_tools.options import kind_of
-from openapi_tools.requests.request_parts import asker_of
+from openapi_tools.requests import asker_of
 from openapi_tools.responses.server_json import words_of
 from openapi_tools.result import PerCall, ToolResult
 from openapi_tools.tools.pipeline import answer_call, operation_of

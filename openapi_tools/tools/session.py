@@ -15,7 +15,7 @@ from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
 from openapi_tools.observability import Observers
 from openapi_tools.options import DEFAULT_SETTINGS, close_names, credentials_of, kind_of, members_of
 from openapi_tools.redaction import Redactor, excerpt
-from openapi_tools.requests.request_parts import (
+from openapi_tools.requests import (
     named_origins,
     origin_of,
     server_url,
