@@ -26,6 +26,8 @@ OTHERS = {"README.md": "index.md", "specs/README.md": "specs.md"}
 """Pages that are not in this folder, and their names on the site."""
 COPIED = {".png", ".yml", ".json", ".toml", ".py"}
 WIDTH = 80
+SHOWN = {"OAuth2": [], "FolderStore": ["put", "open"], "Select": [], "Settings": []}
+"""Members for users, of classes with others that other modules of ours use."""
 
 
 def public_names(module):
@@ -65,10 +67,17 @@ def write_reference(folder):
     """Write the pages of the reference that are made of the code."""
     folder.mkdir()
     for page, title, names in documented():
-        parts = [f"# {title}\n", *(f"::: {name}\n" for name in names)]
+        parts = [f"# {title}\n", *map(_directive, names)]
         (folder / f"{page}.md").write_text("\n".join(parts), encoding="utf-8")
     parts = ["# Help of the commands\n", *map(help_of, ["", *cli.commands.commands])]
     (folder / "commands.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def _directive(name):
+    """Return the line by which mkdocstrings shows a name, with its members for users."""
+    shown = SHOWN.get(name.rpartition(".")[2])
+    options = "" if shown is None else f"    options:\n      members: {shown}\n"
+    return f"::: {name}\n{options}"
 
 
 def help_of(name):

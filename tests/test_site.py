@@ -61,6 +61,7 @@ def built():
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     assert "warning" not in said.lower()
+    assert "griffe:" not in said  # what it says of docstrings
     return {p.relative_to(SITE).as_posix(): p.read_text() for p in SITE.rglob("*.html")}
 
 

@@ -310,7 +310,7 @@ def mock_client(
         base_path: As of `mock_api`.
 
     Raises:
-        As `mock_api`.
+        OpenAPIToolsError: As `mock_api`.
     """
     judged = judge and problems is not None
     api = mock_api(document, judge=judged, refuse=False, state=False, base_path=base_path)
