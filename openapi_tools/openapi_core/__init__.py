@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from openapi_tools.extras import missing_extra
 from openapi_tools.json_values import follow
@@ -83,7 +83,8 @@ def find_route(
     path, _, query = target.partition("?")
     found = []
     for key, entry in follow(document, document.get("paths")).items():
-        item = follow(document, entry) if isinstance(key, str) and key.startswith("/") else {}
+        is_path = isinstance(key, str) and not key.startswith("x-")
+        item = follow(document, entry) if is_path else {}
         for name, operation in _operations(item, method):
             bases = [base_path] if base_path is not None else _bases(document, item, operation)
             variables = _match(key, path, query, bases)
@@ -130,7 +131,8 @@ def _bases(
 
 
 def _match(template: str, path: str, query: str, bases: list[str]) -> dict[str, str] | None:
-    shape, _, fixed = template.partition("#")[0].partition("?")
+    slash = "" if template.startswith("/") else "/"  # which loading adds, too
+    shape, _, fixed = (slash + template).partition("#")[0].partition("?")
     if fixed and not set(parse_qsl(fixed)) <= set(parse_qsl(query)):
         return None
     for base in bases:
@@ -141,6 +143,12 @@ def _match(template: str, path: str, query: str, bases: list[str]) -> dict[str, 
     return None
 
 
+def _literal(text: str) -> str:
+    """Return text of a path template as a pattern: plain, or percent-encoded."""
+    encoded = quote(text, safe="!$&'()*+,/:;=@~%")
+    return f"(?:{re.escape(text)}|{re.escape(encoded)})" if encoded != text else re.escape(text)
+
+
 @lru_cache(maxsize=8192)
 def _expression(base: str, shape: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     """Return a path template as a regular expression, and the names of its groups."""
@@ -148,5 +156,5 @@ def _expression(base: str, shape: str) -> tuple[re.Pattern[str], tuple[str, ...]
     # A relative server is relative to the document's own address, which is not known here.
     before = "" if not base or base.startswith(("/", "{")) else ".*/"
     head = before + re.sub(r"\\\{.*?\\\}", "[^?]*", re.escape(base.removeprefix("./")))
-    tail = re.sub(r"\\\{.*?\\\}", "([^/]*)", re.escape(shape))
+    tail = "([^/]*)".join(map(_literal, re.split(r"\{[^{}]*\}", shape)))
     return re.compile(head + tail), tuple(names)

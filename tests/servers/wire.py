@@ -36,7 +36,7 @@ class Wire:
         )
         assert not toolset.skipped
         (tool,) = toolset
-        names = _argument_names(tool.operation)
+        names = argument_names(tool.operation)
         return await tool.execute({names.get(name, name): v for name, v in arguments.items()})
 
     async def send(
@@ -59,7 +59,7 @@ class Wire:
         return result.error
 
 
-def _argument_names(operation):
+def argument_names(operation):
     names = {parameter.name: parameter.argument for parameter in operation.parameters}
     for encoding in operation.body.encodings if operation.body else ():
         names |= {f"{encoding.name}: {h.name}": h.argument for h in encoding.headers}
