@@ -25,6 +25,12 @@ _CREDENTIAL = re.compile(
     r"auth(?!or(?!i[sz]))|cookie|credential|csrf|jwt|key|pass|secret|session|signature|token|xsrf",
     re.IGNORECASE,
 )
+_SECRET = re.compile(
+    r"(?:token|secret|passw(?:or)?d|pwd|api[-_]?key|private[-_]?key|credentials?|authorization|jwt"
+    r"|signature)$",
+    re.IGNORECASE,
+)
+_PAGE = re.compile("(?:page|next|prev|continu|sync|cursor)", re.IGNORECASE)
 _KEPT = re.compile(
     r"(?:x-)?(?:allow|content-(?:disposition|language|length|range|type)|etag|last-modified|link"
     r"|(?:operation-)?location|azure-asyncoperation|pagination|retry-after)|(?:x-)?rate-?limit.*|.*(?:request-?id|correlation-id)"
@@ -210,6 +216,14 @@ def has_dot_segment(text: str) -> bool:
 def names_credential(name: str) -> bool:
     """Whether a header's name says that it holds a credential."""
     return _CREDENTIAL.search(name) is not None
+
+
+def names_secret(name: str) -> bool:
+    """Whether a member's or a query parameter's name says that it holds a credential.
+
+    Fewer names than of headers: data has keys and sessions, and paging has tokens.
+    """
+    return _SECRET.search(name) is not None and _PAGE.match(name) is None
 
 
 def is_kept(name: str) -> bool | None:

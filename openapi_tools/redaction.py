@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools import errors
 from openapi_tools.forks import ForkLock
-from openapi_tools.http_rules import names_credential
+from openapi_tools.http_rules import names_credential, names_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -143,6 +143,19 @@ def excerpt(text: str, most: int) -> str:
     """Return the beginning of a text from outside, without secrets; no other function cuts such."""
     text = redacted(text)
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def hidden(value: Any) -> Any:
+    """Return data for a file: without known secrets, and without members that names tell of."""
+    match value:
+        case str():
+            return redacted(value)
+        case dict():
+            secret = {k for k, v in value.items() if isinstance(v, str) and names_secret(str(k))}
+            return {k: MASK if k in secret else hidden(v) for k, v in value.items()}
+        case list() | tuple():
+            return [hidden(item) for item in value]
+    return value
 
 
 def hide(error: BaseException, redactor: Redactor) -> None:

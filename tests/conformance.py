@@ -2,21 +2,23 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from packages import imported
 from pet_shop import ALBUM, NOT_FOUND, PHOTO, PNG, found
 from servers.recorder import Answer
 
 from openapi_tools import (
     Context,
-    DeniedError,
     Select,
     SettingsError,
     ToolResult,
+    generate_package,
+    load_tools,
     require_approval,
 )
+from openapi_tools.testing import CoordinatorConformance
 
 NEXT = ("Link", "</pets?page=2>; rel=next")
 PAGE_TEXT, NOTE = '{"id":7,"name":"Änne"}', "Next page: /pets?page=2 (link)"
@@ -35,28 +37,17 @@ RULES = {
 }
 
 
-@dataclass
-class Seen:
-    """One answer as a model sees it; `failed` and `result` are None where nothing tells them."""
-
-    texts: list[str]
-    images: list[bytes] = field(default_factory=list)
-    failed: bool | None = None
-    result: ToolResult | None = None
-
-    @property
-    def text(self):
-        return "\n\n".join(self.texts)
-
-
-class Conformance:
+class Conformance(CoordinatorConformance):
     """Subclasses run an agent whose model makes calls turn by turn, and list tools by name."""
 
-    async def answers(self, toolset: Any, *turns: Any, **options: Any) -> list[Seen]:
-        raise NotImplementedError
-
-    def names(self, toolset: Any) -> list[str]:
-        raise NotImplementedError
+    @pytest.fixture(params=["loaded", "generated"])
+    def shop_tools(self, request, shop_api, tmp_path):
+        if request.param == "loaded":
+            yield load_tools(shop_api.openapi(), client=shop_api.client())
+            return
+        generate_package(shop_api.openapi(), tmp_path / "made", name="made")
+        with imported(tmp_path / "made", "made_tools") as package:
+            yield package.load(client=shop_api.client())
 
     async def test_a_model_reads_answers_errors_and_images(self, shop, recorder):
         recorder.answers += [found(3), NOT_FOUND, PHOTO]
@@ -92,19 +83,6 @@ class Conformance:
         assert page.text == f"{PAGE_TEXT}\n\n{NOTE}"
         assert (picture.images, picture.texts[-1]) == ([PNG], NOTE)
 
-    async def test_calls_of_one_turn_run_side_by_side_and_keep_their_places(self, shop):
-        together = asyncio.Barrier(3)
-
-        async def wait(call, _):
-            await asyncio.wait_for(together.wait(), 30)
-            return ToolResult.ok(call.arguments["petId"])
-
-        shop.add_input_guardrails([wait])
-
-        seen = await self.answers(shop, [("get_pet", {"petId": n}) for n in range(3)])
-
-        assert [one.text for one in seen] == ["0", "1", "2"]
-
     async def test_arguments_of_any_name_reach_the_tool(self, shop, recorder):
         names = ["config", "run_manager", "self", "ctx"], ["run", "invocation", "context", "kwargs"]
         odd = [("get_pet", {"petId": 3, **dict.fromkeys(some, 1)}) for some in names]
@@ -136,26 +114,6 @@ class Conformance:
 
         assert recorder.last.header("X-Key") == ("everybody" if way == "none" else "mine")
 
-    async def test_a_guardrail_refuses_in_its_own_words(self, shop, recorder):
-        def no_seven(call, context):
-            if call.arguments["petId"] == 7:
-                raise DeniedError("pet 7 belongs to somebody else.")
-
-        shop["get_pet"].add_input_guardrails([no_seven])
-
-        seen = await self.answers(shop, *([("get_pet", {"petId": n})] for n in (7, 8)))
-
-        assert [one.text for one in seen] == ["pet 7 belongs to somebody else.", "{}"]
-        assert [request.target for request in recorder.requests] == ["/pets/8"]
-
-    async def test_errors_do_not_stop_the_loop(self, shop, recorder):
-        recorder.answer = NOT_FOUND
-
-        seen = await self.answers(shop, *([("get_pet", {"petId": n})] for n in ["?", 9] * 4))
-
-        assert len(seen) == 8
-        assert len(recorder.requests) == 4
-
     async def test_cancelling_ends_a_call(self, shop):
         started, cancelled = asyncio.Event(), asyncio.Event()
 
@@ -175,11 +133,6 @@ class Conformance:
             await running
 
         await asyncio.wait_for(cancelled.wait(), 30)
-
-    def test_some_tools_do_as_well_as_a_toolset(self, shop):
-        assert self.names(shop) == NAMES
-        assert self.names([shop["sell_pet"]]) == ["sell_pet"]
-        assert self.names([]) == []
 
 
 class Asking(Conformance):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
+pytest_plugins = ["openapi_tools.testing.pytest_plugin"]
 TRANSPORTS = ("httpx", "fast")
 LEFT_OUT = pytest.StashKey[int]()
 

@@ -47,13 +47,18 @@ def make_checker(
 
     def check(request: httpx.Request, answer: Answer) -> list[str]:
         if not judges:
-            from openapi_tools.openapi_core.exchange_check import Judge
-
             base_path = None if base_url is None else urlsplit(base_url).path
-            judges.append(Judge(document() if callable(document) else document, base_path))
+            judges.append(make_judge(document() if callable(document) else document, base_path))
         return judges[0].answer(request, answer.status, answer.headers, answer.content)
 
     return check
+
+
+def make_judge(document: Mapping[str, Any], base_path: str | None) -> Judge:
+    """Return a judge of exchanges; this imports openapi-core, for 300 ms."""
+    from openapi_tools.openapi_core.exchange_check import Judge
+
+    return Judge(document, base_path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import logging
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from http.cookies import CookieError, SimpleCookie
 from types import SimpleNamespace
@@ -225,12 +226,9 @@ def _cookies(header: str) -> Iterator[tuple[str, str]]:
 
 def _unquoted(value: str) -> str:
     """Return a cookie's value without quotes around it (RFC 6265, section 4.1.1)."""
-    if not value.startswith('"'):
-        return value
-    try:
-        return SimpleCookie(f"a={value}")["a"].value
-    except (CookieError, KeyError):
-        return value
+    with suppress(CookieError, KeyError):
+        value = SimpleCookie(f"a={value}")["a"].value if value.startswith('"') else value
+    return value
 
 
 def _join_members(

@@ -8,12 +8,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from openapi_tools.testing.mock import MockApi, mock_api, mock_client
     from openapi_tools.testing.mock_answers import Fault
-    from openapi_tools.testing.recording import RecordedCall
+    from openapi_tools.testing.pytest_plugin import CoordinatorConformance, Seen, ToolConformance
+    from openapi_tools.testing.recording import Cassette, RecordedCall
     from openapi_tools.validation.samples import sample
 
-__all__ = ["Fault", "MockApi", "RecordedCall", "mock_api", "mock_client", "sample"]
+__all__ = [
+    "Cassette",
+    "CoordinatorConformance",
+    "Fault",
+    "MockApi",
+    "RecordedCall",
+    "Seen",
+    "ToolConformance",
+    "mock_api",
+    "mock_client",
+    "sample",
+]
 
-_HOMES = dict.fromkeys(__all__, "testing.mock") | {"sample": "validation.samples"}
+_HOMES = {
+    **dict.fromkeys(("Cassette", "RecordedCall"), "testing.recording"),
+    **dict.fromkeys(("CoordinatorConformance", "Seen", "ToolConformance"), "testing.pytest_plugin"),
+    **dict.fromkeys(("Fault", "MockApi", "mock_api", "mock_client"), "testing.mock"),
+    "sample": "validation.samples",
+}
 
 
 def __getattr__(name: str) -> object:

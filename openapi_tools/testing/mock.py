@@ -20,7 +20,8 @@ from openapi_tools.errors import OpenAPIToolsError, SettingsError
 from openapi_tools.extras import missing_extra, requiring
 from openapi_tools.json_values import follow
 from openapi_tools.loading.load import load_tools
-from openapi_tools.openapi_core import METHODS, Route, find_route
+from openapi_tools.openapi_core import METHODS, Route, find_route, make_judge
+from openapi_tools.redaction import hidden
 from openapi_tools.testing.mock_answers import (
     Document,
     Fault,
@@ -35,7 +36,8 @@ from openapi_tools.testing.recording import (
     RecordedCall,
     arguments_of,
     body_of,
-    hidden,
+    hidden_headers,
+    hidden_request,
 )
 from openapi_tools.tools.toolset import Toolset
 
@@ -78,6 +80,11 @@ class MockApi:
         self._given: Counter[str] = Counter()
         self._state = State(self.openapi) if self._options["state"] else None
 
+    @property
+    def faults(self) -> list[str]:
+        """The problems without those that openapi-core could not check."""
+        return [line for line in self.problems if not line.startswith(UNJUDGED)]
+
     def openapi(self) -> Document:
         """Return the document."""
         return self._read[0]
@@ -115,9 +122,7 @@ class MockApi:
 
     @cached_property
     def _judge(self) -> Judge:
-        from openapi_tools.openapi_core.exchange_check import Judge
-
-        return Judge(self.openapi(), self._options["base_path"])
+        return make_judge(self.openapi(), self._options["base_path"])
 
     @property
     def transport(self) -> httpx.AsyncBaseTransport:
@@ -208,7 +213,8 @@ class MockApi:
         return find_route(self.openapi(), method, target, base_path=self._options["base_path"])
 
     def _recorded(self, request: httpx.Request, route: Route | None) -> RecordedCall:
-        call = RecordedCall.of(request)
+        known = hidden_request(request)
+        call = RecordedCall(**known, headers=hidden_headers(request.headers))
         if route is not None:
             call.tool = f"{request.method} {route.path}"
             if (tool := self._tools.get(_place_of(request.method, route.path))) is not None:
@@ -242,7 +248,8 @@ class MockApi:
         chosen = await faulted(chosen, request)
         if chosen is None and self._state is not None:
             found = shown(document, route, accept)
-            return self._state.answer(request.method, route, body_of(request), found)
+            body = body_of(request.content, request.headers)
+            return self._state.answer(request.method, route, body, found)
         return chosen_answer(chosen, document, route, accept)
 
 

@@ -1,61 +1,48 @@
-"""Exchanges with an API, recorded to a file and replayed without a network."""
+"""Requests without credentials, and cassettes: exchanges that are recorded and replayed."""
 
 from __future__ import annotations
 
+import base64
+import difflib
 import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs
 
-from openapi_tools.http_rules import essence, is_form, is_json, names_credential
-from openapi_tools.redaction import MASK, redacted
+import httpx
+
+from openapi_tools.errors import CallError, SettingsError, SourceError
+from openapi_tools.http_rules import is_form, is_json, names_credential, names_secret
+from openapi_tools.redaction import MASK, hidden, redacted
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
-
-    import httpx
 
     from openapi_tools.openapi_core import Route
     from openapi_tools.tools.tool import OperationTool
 
-_SECRET = re.compile(
-    r"(?:access|refresh|id|auth|bearer|session|csrf|api)?[-_]?token|password|passwd|pwd"
-    r"|(?:.*[-_])?(?:secret|api[-_]?key|credentials?|jwt|private[-_]?key|signature)|authorization",
-    re.IGNORECASE,
-)
-"""Names of members and query parameters that hold credentials; paging has tokens of its own."""
+MODES = ("none", "once", "all")
+_OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "connection", "date")
 
 
-def hidden(value: Any) -> Any:
-    """Return data for a file or a record: credentials are masked, by name and where known."""
-    if isinstance(value, str):
-        return redacted(value)
-    if isinstance(value, dict):
-        return {
-            name: MASK if isinstance(member, str) and _is_secret(name) else hidden(member)
-            for name, member in value.items()
-        }
-    return [hidden(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _is_secret(name: object) -> bool:
-    return isinstance(name, str) and _SECRET.fullmatch(name) is not None
-
-
-def hidden_url(url: httpx.URL) -> str:
-    """Return a URL without the credentials in its query."""
-    for name in filter(_is_secret, url.params):
+def hidden_request(request: httpx.Request) -> dict[str, Any]:
+    """Return method, URL and body of a request that has been read, without credentials."""
+    url = request.url
+    for name in filter(names_secret, url.params):
         url = url.copy_set_param(name, MASK)
-    return redacted(str(url))
+    body = hidden(body_of(request.content, request.headers))
+    text = redacted(str(url).replace("%2A%2A%2A", MASK))
+    return {"method": request.method, "url": text, "body": body}
 
 
-def hidden_headers(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return headers without credentials."""
-    return [
-        (name.lower(), MASK if names_credential(name) else redacted(value)) for name, value in pairs
-    ]
+def hidden_headers(headers: httpx.Headers) -> dict[str, str]:
+    """Return headers by name in lower case, without credentials."""
+    found = headers.items()
+    return {k: MASK if names_credential(k) else redacted(value) for k, value in found}
 
 
 @dataclass(slots=True)
@@ -63,10 +50,9 @@ class RecordedCall:
     """A request that a mock received, without credentials.
 
     Attributes:
-        tool: The tool's name; the operation's method and path where the document makes no tool
-            of it, and empty where it has no such operation.
-        arguments: As they were given to the tool, so far as the request tells: texts, numbers and
-            booleans, arrays of these, and the body.
+        tool: The tool's name; method and path of an operation without one, else empty.
+        arguments: The tool's, as far as the request tells them: texts, numbers and booleans,
+            arrays of these, and the body.
         method: Upper case.
         url: With the query.
         headers: By name in lower case; credentials are `***`.
@@ -75,26 +61,19 @@ class RecordedCall:
         status: Of the answer; 0 for none.
     """
 
-    tool: str
-    arguments: dict[str, Any]
     method: str
     url: str
+    body: Any
     headers: dict[str, str]
-    body: Any = None
+    tool: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     status: int = 0
 
-    @classmethod
-    def of(cls, request: httpx.Request) -> RecordedCall:
-        """Return the record of a request whose body has been read."""
-        headers = dict(hidden_headers(request.headers.multi_items()))
-        url, body = hidden_url(request.url), hidden(body_of(request))
-        return cls("", {}, request.method, url, headers, body)
 
-
-def body_of(request: httpx.Request) -> Any:
-    """Return the body of a request that has been read, as data where it is JSON or a form."""
-    content, kind = request.content, request.headers.get("content-type", "")
+def body_of(content: bytes, headers: httpx.Headers) -> Any:
+    """Return a body as data where it is JSON or a form, else as text or bytes."""
+    kind = headers.get("content-type", "")
     if not content:
         return None
     try:
@@ -103,12 +82,13 @@ def body_of(request: httpx.Request) -> Any:
             return {name: v[0] if len(v) == 1 else v for name, v in parse_qs(text, True).items()}
         return json.loads(text) if is_json(kind) else text
     except ValueError:
-        return content if not essence(kind).startswith("text/") else content.decode("latin-1")
+        return content
 
 
 def arguments_of(tool: OperationTool, request: httpx.Request, route: Route) -> dict[str, Any]:
     """Return the arguments that a request was made of, so far as they can be read back."""
-    operation, schemas, body = tool.operation, tool.input_schema["properties"], body_of(request)
+    operation, schemas = tool.operation, tool.input_schema["properties"]
+    body = body_of(request.content, request.headers)
     path = {name.strip(".;?*"): text for name, text in route.variables.items()}
     made: dict[str, Any] = {}
     for parameter in operation.parameters:
@@ -140,3 +120,113 @@ def _read(texts: list[str], schema: Mapping[str, Any]) -> Any:
         with suppress(ValueError):
             return json.loads(texts[0])
     return texts[0]
+
+
+class Cassette(httpx.AsyncBaseTransport):
+    """A transport that records exchanges to a file, and replays them without a network.
+
+    The file is JSON and holds no credentials. Requests are the same if method, URL and body are;
+    each recorded answer is given once. Use it with `with`, which writes the file at the end.
+
+    Args:
+        path: The file; its folder is made.
+        mode: `none` replays; `all` records and replaces the file; `once` records where there is no
+            file, and else replays.
+        transport: Sends what is recorded; by default httpx's own.
+
+    Raises:
+        SettingsError: An unknown mode.
+        SourceError: There is nothing to replay; after `with`, requests that were not recorded.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        mode: str = "once",
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        if mode not in MODES:
+            raise SettingsError(f"mode: {mode!r:.40} is none of {', '.join(MODES)}.")
+        self._path, self._transport = Path(path), transport
+        self.records = mode == "all" or (mode == "once" and not self._path.exists())
+        self._left: list[Any] = []
+        self._unmatched: list[str] = []
+        if not self.records:
+            try:
+                self._left = json.loads(self._path.read_bytes())
+            except (OSError, ValueError) as error:
+                reason = f"cannot be replayed ({error}); record it with mode='once'."
+                raise SourceError(reason, source=str(path)) from None
+
+    def client(self, **options: Any) -> httpx.AsyncClient:
+        """Return a client for `load_tools`; a replay needs no credentials."""
+        given = options if self.records else {"auth": httpx.Auth(), **options}
+        return httpx.AsyncClient(transport=self, **given)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send and record a request, or answer it from the file."""
+        await request.aread()
+        asked = hidden_request(request)
+        if not self.records:
+            return _replayed(self._taken(asked))
+        if self._transport is None:
+            limits = httpx.Limits(max_keepalive_connections=0)  # documents have another event loop
+            self._transport = httpx.AsyncHTTPTransport(limits=limits)
+        response = await self._transport.handle_async_request(request)
+        content = await response.aread()
+        await response.aclose()
+        for name in _OF_CONNECTION:
+            response.headers.pop(name, None)
+        answer = {"status": response.status_code, "headers": hidden_headers(response.headers)}
+        self._left.append(
+            {"request": asked, "answer": answer | _written(content, response.headers)}
+        )
+        return httpx.Response(response.status_code, headers=response.headers, content=content)
+
+    def _taken(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Return the first answer to a request that is left."""
+        wanted, known = _line(asked), [_line(entry["request"]) for entry in self._left]
+        if wanted in known:
+            answer: dict[str, Any] = self._left.pop(known.index(wanted))["answer"]
+            return answer
+        close = difflib.get_close_matches(wanted, known, 1, 0)
+        nearest = f"the nearest one left is {close[0]:.500}" if close else "none is left"
+        reason = f"{self._path.name} has no answer for {wanted:.500}; {nearest}."
+        self._unmatched.append(reason)
+        raise CallError("connection", reason)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self.records:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(self._left, indent=2, ensure_ascii=False)
+            self._path.write_text(text + "\n", encoding="utf-8", errors="surrogatepass")
+        elif kind is None and self._unmatched:
+            raise SourceError(self._unmatched[0], source=str(self._path))
+
+
+def _line(request: dict[str, Any]) -> str:
+    """Return a request as text, without the credentials in its query: a replay has none."""
+    url = re.sub(r"(?<=[?&])[^&=]*=\*\*\*(?:&|$)", "", request["url"]).rstrip("?&")
+    body = "" if request["body"] is None else f" {request['body']!r}"
+    return f"{request['method']} {url}{body}"
+
+
+def _written(content: bytes, headers: httpx.Headers) -> dict[str, Any]:
+    """Return an answer's content as members of its record."""
+    value = hidden(body_of(content, headers))
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode()}
+    return {"text" if isinstance(value, str) else "json": value}
+
+
+def _replayed(answer: dict[str, Any]) -> httpx.Response:
+    content = answer.get("text", "").encode(errors="surrogatepass")
+    if "base64" in answer:
+        content = base64.b64decode(answer["base64"])
+    elif answer.get("json") is not None:
+        content = json.dumps(answer["json"]).encode()
+    return httpx.Response(answer["status"], headers=answer["headers"], content=content)

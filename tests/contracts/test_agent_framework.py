@@ -7,7 +7,7 @@ import json
 import logging
 
 import pytest
-from conformance import Asking, Seen
+from conformance import Asking
 from documents import operation, tools
 from pet_shop import NOT_FOUND, PHOTO, PNG
 
@@ -18,6 +18,7 @@ from openapi_tools import (
     require_approval,
 )
 from openapi_tools.contracts.agent_framework import to_function_tools
+from openapi_tools.testing import Seen
 
 pytest.importorskip("agent_framework", reason="agent-framework-core is not installed")
 

@@ -5,11 +5,12 @@ import base64
 import json
 
 import pytest
-from conformance import Conformance, Seen
+from conformance import Conformance
 from pet_shop import DOCUMENT, published
 
 from openapi_tools import Settings, ToolResult, load_tools
 from openapi_tools.contracts.llama_index import to_tools
+from openapi_tools.testing import Seen
 
 pytest.importorskip("llama_index.core", reason="llama-index-core is not installed")
 

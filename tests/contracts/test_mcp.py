@@ -7,13 +7,14 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from conformance import Conformance, Seen
+from conformance import Conformance
 from documents import document, operation
 from pet_shop import DOCUMENT as SHOP
 
 from openapi_tools import Settings, SettingsError, ToolResult, load_tools, require_approval
 from openapi_tools.contracts import mcp as module
 from openapi_tools.contracts.mcp import create_server
+from openapi_tools.testing import Seen
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 

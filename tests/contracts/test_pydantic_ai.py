@@ -4,11 +4,12 @@ import asyncio
 import copy
 
 import pytest
-from conformance import Asking, Seen
+from conformance import Asking
 from pet_shop import DOCUMENT, PHOTO, found, published
 
 from openapi_tools import Context, Select, Settings, load_tools, require_approval
 from openapi_tools.contracts.pydantic_ai import to_tools
+from openapi_tools.testing import Seen
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
 

@@ -1,0 +1,280 @@
+"""Fixtures and test classes for pytest.
+
+The entry point `pytest11` imports this module with every pytest: what takes time is imported by
+the fixtures and tests that use it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import openapi_tools
+from openapi_tools import testing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import httpx
+
+    from openapi_tools import ToolResult, Toolset
+    from openapi_tools.testing.mock import MockApi
+    from openapi_tools.testing.recording import Cassette, RecordedCall
+
+PROFILES = ("anthropic", "gemini", "mcp", "openai", "openai_strict")
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+_WRONG: tuple[Any, ...] = (None, [], "text", 5, {"no such argument": 1}, {"": {"": []}})
+_LAST = 8
+_PET_ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
+_SHOP = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shop", "version": "1"},
+    "paths": {
+        "/pets/{petId}": {
+            "parameters": [_PET_ID],
+            "get": {"operationId": "getPet", "responses": {"200": {"description": "A pet."}}},
+            "delete": {"operationId": "sellPet", "responses": {"204": {"description": "Sold."}}},
+        }
+    },
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--openapi-record`."""
+    parser.addoption(
+        "--openapi-record",
+        choices=("none", "once", "all"),
+        default="once",
+        help="openapi_cassette: replay only, record missing files (the default), or record all.",
+    )
+
+
+@pytest.fixture
+def openapi_mock() -> Iterator[Callable[..., MockApi]]:
+    """Return `mock_api`; the test fails at its end if a request broke the document."""
+    made: list[MockApi] = []
+
+    def make(document: Any, **options: Any) -> MockApi:
+        made.append(testing.mock_api(document, **options))
+        return made[-1]
+
+    yield make
+    _none([line for api in made for line in api.faults])
+
+
+@pytest.fixture
+def openapi_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette]:
+    """Return the cassette of a test: `cassettes/<module>/<test>.json` beside the module."""
+    name = re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")
+    path = Path(request.path.parent, "cassettes", request.path.stem, f"{name}.json")
+    with testing.Cassette(path, mode=request.config.getoption("--openapi-record")) as cassette:
+        yield cassette
+
+
+class ToolConformance:
+    """Tests of tools; a class that inherits them names their `document` or overrides `toolset`.
+
+    Every call goes to a `mock_api` of the document.
+
+    Attributes:
+        document: As `mock_api` takes it.
+        package: A generated package, the module, that has to have the same tools.
+        uncalled: Names of tools that are not called with sampled arguments.
+    """
+
+    document: Any = None
+    package: Any = None
+    uncalled: tuple[str, ...] = ()
+
+    def toolset(self, client: httpx.AsyncClient) -> Toolset:
+        """Return the tools, which have to use this client; by default those of the document."""
+        return openapi_tools.load_tools(self.document, client=client)
+
+    @pytest.fixture
+    def checked_api(self) -> MockApi:
+        """The mock of the document."""
+        return testing.mock_api(self.document, refuse=False, state=False)
+
+    @pytest.fixture
+    def checked_tools(self, checked_api: MockApi) -> Toolset:
+        """The tools."""
+        return self.toolset(checked_api.client())
+
+    def test_names_and_descriptions_fit_every_provider(self, checked_tools: Toolset) -> None:
+        """Names have at most 64 letters, digits, `_` and `-`; no description is empty."""
+        _none([tool.name for tool in checked_tools if not _NAME.fullmatch(tool.name)])
+        _none([tool.name for tool in checked_tools if not tool.description.strip()])
+
+    def test_schemas_are_json_schema(self, checked_tools: Toolset) -> None:
+        """Schemas are valid JSON Schema 2020-12, and describe closed objects."""
+        jsonschema_rs = pytest.importorskip("jsonschema_rs")
+        for tool in checked_tools:
+            jsonschema_rs.meta.validate(tool.input_schema)
+            assert (tool.input_schema["type"], tool.name) == ("object", tool.name)
+
+    def test_every_profile_has_definitions(self, checked_tools: Toolset) -> None:
+        """Definitions for each provider can be written as JSON; what is left out is in warnings."""
+        for profile in PROFILES:
+            made = checked_tools.definitions(profile)
+            assert json.dumps(made, allow_nan=False)
+            assert len(made) == len(checked_tools) or checked_tools.warnings
+
+    def test_calls_keep_to_the_document(self, checked_tools: Toolset, checked_api: MockApi) -> None:
+        """Each tool is called with sampled arguments; openapi-core accepts the request."""
+        wrong = {}
+        for tool in checked_tools:
+            if tool.name not in self.uncalled:
+                checked_api.clear()
+                arguments = testing.sample(tool.input_schema, tool.input_schema)
+                result = _run(tool.execute(arguments))
+                # Where alternatives exclude each other, a sample may fit two.
+                is_made = (result.error or {}).get("type") != "invalid_input"
+                if checked_api.faults or (result.is_error and is_made):
+                    wrong[tool.name] = checked_api.faults or [str(result)]
+        _none(wrong)
+
+    def test_wrong_input_gives_an_error_result(
+        self, checked_tools: Toolset, checked_api: MockApi
+    ) -> None:
+        """Wrong input is never sent and never raises."""
+        for tool in checked_tools:
+            for wrong in _WRONG:
+                result = _run(tool.execute(wrong))
+                assert (tool.name, result.is_error) == (tool.name, True)
+        _none(checked_api.calls)
+
+    def test_a_generated_package_has_the_same_tools(self, checked_tools: Toolset) -> None:
+        """Names, descriptions, schemas and operations of `package` are those of the tools."""
+        if self.package is None:
+            pytest.skip("no generated package is named")
+        made = {tool.name: tool for tool in self.package.load()}
+        assert list(made) == [tool.name for tool in checked_tools]
+        facts = ("description", "input_schema", "operation")
+        _none(
+            [
+                f"{tool.name}: {fact}"
+                for tool in checked_tools
+                for fact in facts
+                if getattr(tool, fact) != getattr(made[tool.name], fact)
+            ]
+        )
+
+
+@dataclass
+class Seen:
+    """One answer as a model sees it.
+
+    Attributes:
+        texts: The texts, in order.
+        images: The images, as bytes.
+        failed: Whether the coordinator marks it as an error; None where it has no mark.
+        result: The tool's own result; None where the coordinator drops it.
+    """
+
+    texts: list[str]
+    images: list[bytes] = field(default_factory=list)
+    failed: bool | None = None
+    result: ToolResult | None = None
+
+    @property
+    def text(self) -> str:
+        """All texts, with a blank line between them."""
+        return "\n\n".join(self.texts)
+
+
+class CoordinatorConformance:
+    """Tests of a coordinator; a class that inherits them says how its agent lists and calls."""
+
+    def names(self, toolset: Any) -> list[str]:
+        """Return the names of the tools as the agent lists them."""
+        raise NotImplementedError
+
+    async def answers(self, toolset: Any, *turns: Any, **options: Any) -> list[Seen]:
+        """Run an agent whose model makes calls turn by turn, and return what the model sees.
+
+        A turn is a list of calls, each a name and arguments.
+        """
+        raise NotImplementedError
+
+    @pytest.fixture
+    def shop_api(self) -> MockApi:
+        """An API with the tools `get_pet` and `sell_pet`."""
+        return testing.mock_api(_SHOP, answers={"get_pet": _pet})
+
+    @pytest.fixture
+    def shop_tools(self, shop_api: MockApi) -> Toolset:
+        """The tools of that API."""
+        return openapi_tools.load_tools(_SHOP, client=shop_api.client())
+
+    def test_tools_are_listed(self, shop_tools: Toolset) -> None:
+        """All tools, or those that are chosen."""
+        assert self.names(shop_tools) == ["get_pet", "sell_pet"]
+        assert self.names([shop_tools["sell_pet"]]) == ["sell_pet"]
+        assert self.names([]) == []
+
+    def test_a_model_reads_answers_and_errors(self, shop_tools: Toolset, shop_api: MockApi) -> None:
+        """The model reads the answer, what is wrong with its arguments, and the API's error."""
+        turn = [("get_pet", {"petId": number}) for number in ("three", 3, 9)]
+
+        seen = _run(self.answers(shop_tools, *([call] for call in turn)))
+
+        refused, rex, missing = seen
+        assert refused.texts == ["/petId: expected an integer, got 'three' (a string)."]
+        assert json.loads(rex.text) == {"id": 3, "name": "Rex"}
+        assert missing.text == "GET /pets/9 answered 404 Not Found: no pet 9."
+        assert [one.failed for one in seen] in ([True, False, True], [None] * 3)
+        assert [call.arguments["petId"] for call in shop_api.calls] == [3, 9]
+
+    def test_calls_of_one_turn_run_side_by_side(self, shop_tools: Toolset) -> None:
+        """They wait for each other, and their answers keep their places."""
+        asyncio = import_module("asyncio")
+
+        async def run() -> list[Seen]:
+            together = asyncio.Barrier(3)
+
+            async def wait(call: Any, _: Any) -> Any:
+                await asyncio.wait_for(together.wait(), 30)
+                return openapi_tools.ToolResult.ok(call.arguments["petId"])
+
+            shop_tools.add_input_guardrails([wait])
+            turn = [("get_pet", {"petId": number}) for number in range(3)]
+            return await self.answers(shop_tools, turn)
+
+        assert [one.text for one in _run(run())] == ["0", "1", "2"]
+
+    def test_errors_do_not_stop_the_loop(self, shop_tools: Toolset, shop_api: MockApi) -> None:
+        """An agent goes on after wrong arguments, refusals in words of a guardrail, and errors."""
+
+        def no_eight(call: Any, _: Any) -> None:
+            if call.arguments["petId"] == _LAST:
+                raise openapi_tools.DeniedError("pet 8 belongs to another shop.")
+
+        shop_tools.add_input_guardrails([no_eight])
+        turns = [[("get_pet", {"petId": number})] for number in ("?", 8, 9, 3)]
+
+        seen = _run(self.answers(shop_tools, *turns))
+
+        assert seen[1].text == "pet 8 belongs to another shop."
+        assert json.loads(seen[-1].text) == {"id": 3, "name": "Rex"}
+        assert [call.arguments["petId"] for call in shop_api.calls] == [9, 3]
+
+
+def _run(work: Any) -> Any:
+    """Run a coroutine; asyncio is imported here, for those who use none of this."""
+    return import_module("asyncio").run(work)
+
+
+def _pet(call: RecordedCall) -> Any:
+    number = call.arguments["petId"]
+    return (404, {"detail": "no pet 9"}) if number > _LAST else {"id": number, "name": "Rex"}
+
+
+def _none(found: Any) -> None:
+    """Fail with the list of what was found, unless that is empty."""
+    assert not found, found

@@ -1,0 +1,91 @@
+"""The fixtures for pytest, and the classes of tests to inherit."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from packages import imported
+
+from openapi_tools import load_tools
+from openapi_tools.providers.definitions import PROFILES
+from openapi_tools.testing import ToolConformance, pytest_plugin
+
+ROOT = Path(__file__).parents[2]
+PETSTORE = ROOT / "specs" / "petstore.yaml"
+PLUGIN = ("-p", "openapi_tools.testing.pytest_plugin", "-p", "no:cacheprovider")
+
+
+class TestPetstore(ToolConformance):
+    document = PETSTORE
+
+    @pytest.fixture(autouse=True)
+    def generated(self):
+        with imported(ROOT / "generated" / "petstore", "petstore_tools") as self.package:
+            yield
+
+
+class TestGeneratedMuseum(ToolConformance):
+    document = ROOT / "specs" / "museum.yaml"
+    package = None
+
+    def toolset(self, client):
+        with imported(ROOT / "generated" / "museum", "museum_tools") as package:
+            return package.load(client=client)
+
+
+async def test_the_mock_of_a_test_is_given_by_a_fixture(openapi_mock):
+    api = openapi_mock(PETSTORE)
+
+    assert (await load_tools(api, settings={"anonymous": True}).call("get_inventory", {})).success
+    assert api.assert_called("get_inventory")
+
+
+async def test_a_cassette_is_beside_its_test(openapi_cassette):
+    async with load_tools(PETSTORE, client=openapi_cassette.client()) as toolset:
+        result = await toolset.call("get_order_by_id", {"orderId": 10})
+
+    assert (result.output["id"], result.output["petId"]) == (10, 198772)
+
+
+TESTS = """
+import asyncio
+from openapi_tools.testing import ToolConformance
+
+def test_wrong(openapi_mock):
+    asyncio.run(openapi_mock("{spec}").client().get("/pet/x"))
+
+def test_tape(openapi_cassette):
+    pass
+
+class TestTools(ToolConformance):
+    document = "{spec}"
+
+    def toolset(self, client):
+        made = super().toolset(client)
+        made["get_inventory"].add_input_guardrails([lambda *_: False])
+        return made
+"""
+
+
+def test_what_is_wrong_fails_the_tests_of_a_project(tmp_path):
+    (tmp_path / "test_tools.py").write_text(TESTS.format(spec=PETSTORE))
+    command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, "--openapi-record=none", "-rA"]
+
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    said = ran.stdout
+    assert "path parameter 'petId': Failed to cast value to integer type: x" in said
+    assert "cassettes/test_tools/test_tape.json: cannot be replayed" in said
+    assert "{'get_inventory': [" in said
+    assert "1 failed, 5 passed, 1 skipped, 2 errors" in said
+
+
+def test_the_plugin_imports_little():
+    plugin = pytest_plugin.__name__
+    new = "{*sys.modules} - old"
+    code = f"import sys, pytest; old = {{*sys.modules}}; import {plugin}; print({new})"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert not [name for name in ("httpx", "pydantic", "asyncio") if f"'{name}'" in ran.stdout]
+    assert set(pytest_plugin.PROFILES) == set(PROFILES)

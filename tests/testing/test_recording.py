@@ -1,0 +1,152 @@
+"""Cassettes: exchanges that are recorded to a file and replayed without a network."""
+
+import json
+
+import documents
+import httpx
+import pytest
+
+from openapi_tools import load_tools
+from openapi_tools.errors import CallError, SettingsError, SourceError
+from openapi_tools.testing import Cassette, mock_api
+
+SECRET = "hunter-of-tapes-7731"
+KEY = {"type": "apiKey", "in": "query", "name": "appid"}
+PNG = bytes(range(256))
+PETS = documents.document(
+    {
+        "/pets": {
+            "get": {
+                "operationId": "listPets",
+                "parameters": [{"name": "page", "in": "query", "schema": {"type": "integer"}}],
+                "responses": {"200": {"description": "d"}},
+            },
+            "post": {
+                "operationId": "addPet",
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                "responses": {"200": {"description": "d"}},
+            },
+        }
+    },
+    servers=[{"url": "https://pets.example.com/v1"}],
+    components={"securitySchemes": {"key": KEY}},
+    security=[{"key": []}],
+)
+ANSWERS = {
+    "list_pets": [
+        (200, [{"id": 1, "name": "Änne"}], {"Set-Cookie": f"sid={SECRET}", "X-Left": "9"}),
+        (200, {"items": [], "next_page_token": "p2"}),
+        httpx.Response(200, text=f"plain {SECRET}"),
+        httpx.Response(200, content=PNG, headers={"content-type": "image/png"}),
+        (204, None),
+    ],
+    "add_pet": {"id": 2, "access_token": "fresh-token-4411", "session": {"clientSecret": "x"}},
+}
+
+
+async def use(tape, key=None):
+    """Make calls through a cassette, and return what they answer."""
+    credentials = {"key": key} if key else None
+    async with load_tools(PETS, client=tape.client(), credentials=credentials) as toolset:
+        listed = [await toolset.call("list_pets", {"page": 1}) for _ in range(5)]
+        added = await toolset.call("add_pet", {"body": {"name": "Tom", "password": "pw-of-tom"}})
+    return [result.output for result in (*listed, added)]
+
+
+async def test_a_file_replays_what_was_recorded_without_its_secrets(tmp_path):
+    path = tmp_path / "tapes" / "pets.json"
+    api = mock_api(PETS, answers=ANSWERS)
+
+    with Cassette(path, transport=api.transport) as tape:
+        recorded = await use(tape, SECRET)
+    text = path.read_text()
+    with Cassette(path) as tape:
+        replayed = await use(tape)
+
+    assert len(api.calls) == 6
+    assert replayed[:4] == recorded[:4]
+    assert replayed[5]["access_token"] == "***"
+    assert replayed[5]["session"]["clientSecret"] == "***"
+    assert not [s for s in (SECRET, "fresh-token-4411", "pw-of-tom") if s in text]
+    entries = json.loads(text)
+    assert entries[0] == {
+        "request": {
+            "method": "GET",
+            "url": "https://pets.example.com/v1/pets?page=1&appid=***",
+            "body": None,
+        },
+        "answer": {
+            "status": 200,
+            "headers": {"set-cookie": "***", "x-left": "9", "content-type": "application/json"},
+            "json": [{"id": 1, "name": "Änne"}],
+        },
+    }
+    assert entries[1]["answer"]["json"]["next_page_token"] == "p2"
+    assert path.read_text() == text
+
+
+async def test_an_unmatched_request_names_the_nearest_one(tmp_path):
+    api = mock_api(PETS, answers={"list_pets": []})
+    with Cassette(tmp_path / "t.json", transport=api.transport) as tape:
+        await tape.client().get("https://pets.example.com/v1/pets?page=1")
+
+    async def call():
+        with Cassette(tmp_path / "t.json") as tape:
+            toolset = load_tools(PETS, client=tape.client())
+            seen.append(await toolset.call("list_pets", {"page": 2}))
+
+    seen = []
+    with pytest.raises(SourceError, match=r"t\.json: t\.json has no answer for GET .*page=2"):
+        await call()
+    assert seen[0].error["type"] == "connection"
+    assert "the nearest one left is GET https://pets.example.com/v1/pets?page=1" in str(seen[0])
+
+    tape = Cassette(tmp_path / "t.json", mode="none")
+    await tape.client().get("https://pets.example.com/v1/pets?page=1")
+    with pytest.raises(CallError, match="none is left"):
+        await tape.client().get("https://pets.example.com/v1/pets?page=1")
+
+
+async def test_modes_say_when_to_record(tmp_path):
+    path = tmp_path / "t.json"
+    first, second = (mock_api(PETS, answers={"list_pets": (200, number)}) for number in (1, 2))
+
+    async def answer(mode, api):
+        with Cassette(path, mode=mode, transport=api.transport) as tape:
+            client = tape.client()
+            return (await client.get("https://pets.example.com/v1/pets?appid=1")).json()
+
+    assert await answer("once", first) == 1
+    assert await answer("once", second) == 1
+    assert await answer("none", second) == 1
+    assert await answer("all", second) == 2
+    assert await answer("none", first) == 2
+    assert len(second.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "error", "words"),
+    [
+        (None, "none", SourceError, "cannot be replayed.*record it with mode='once'"),
+        ("{", "once", SourceError, "cannot be replayed"),
+        (None, "some", SettingsError, "mode: 'some' is none of none, once, all"),
+    ],
+)
+def test_what_cannot_be_replayed_says_what_to_do(content, mode, error, words, tmp_path):
+    path = tmp_path / "t.json"
+    if content is not None:
+        path.write_text(content)
+
+    with pytest.raises(error, match=words):
+        Cassette(path, mode=mode)
+
+
+async def test_a_cassette_records_from_a_server(tmp_path):
+    api = mock_api(PETS, answers={"list_pets": (200, [1])})
+    with api.serve() as url, Cassette(tmp_path / "t.json") as tape:
+        settings = {"base_url": f"{url}/v1", "anonymous": True}
+        toolset = load_tools(PETS, client=tape.client(), settings=settings)
+        results = [await toolset.call("list_pets", {"page": n}) for n in range(3)]
+
+    assert [result.output for result in results] == [[1]] * 3
+    assert "uvicorn" in (tmp_path / "t.json").read_text()
