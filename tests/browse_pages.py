@@ -11,6 +11,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from documents import document, operation
+
+from openapi_tools import load_tools
+
+POOL = "\x01"
+HOSTILE = (
+    "</script><script>window.ran = 1</script>",
+    "<img src=x onerror='window.ran = 1'>",
+    "<!-- <script>",
+    "\u2028window.ran = 1\u2029",
+    "]]>&lt;b&gt;",
+    f"{POOL}0",
+    f"{POOL}{POOL}",
+    "__proto__",
+    "\x00\x1b[2J\ud800",
+)
 MUSEUM = str(Path(__file__).parent.parent / "specs" / "museum.yaml")
 
 
@@ -70,3 +86,31 @@ def browsing(*args, **environment):
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=30)
     assert (process.returncode, "Traceback" in told) == (0, False), told
+
+
+def hostile():
+    """Return the tools of a document with such texts wherever text can stand."""
+    text = " ".join(HOSTILE)
+    schema = {
+        "type": "object",
+        "title": text,
+        "description": text,
+        "properties": {bad: {"type": "string", "enum": [bad], "default": bad} for bad in HOSTILE},
+    }
+    paths = {
+        f"/{at}/{bad.encode('ascii', 'ignore').decode() if bad.isprintable() else ''}": {
+            "post": operation(
+                operationId=bad,
+                summary=bad,
+                description=text,
+                tags=[bad],
+                requestBody={"content": {"application/json": {"schema": schema}}},
+            )
+        }
+        for at, bad in enumerate(HOSTILE)
+    }
+    paths["/broken"] = {"get": operation(operationId=text, parameters=[{"in": text, "name": text}])}
+    info = {"title": text, "version": text}
+    return load_tools(
+        document(paths, servers=[{"url": "https://api.example.com"}]) | {"info": info}
+    )

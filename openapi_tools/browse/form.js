@@ -4,6 +4,7 @@
 
 const DEEPEST = 4;
 const LONG_TEXT = 80;
+const FEW = 8;
 let fieldNumber = 0;
 
 /** A field whose text is not a value: it says so itself, and the form cannot be sent. */
@@ -20,7 +21,8 @@ function objectControl(schema, root, initial, depth) {
   });
   const shown = fields.filter(({ name, filled }) => required.has(name) || filled);
   const others = fields.filter((field) => !shown.includes(field));
-  const more = others.length ? el("details", { class: "optional" },
+  const opens = !shown.length && others.length <= FEW;
+  const more = others.length ? el("details", { class: "optional", open: opens },
     el("summary", {}, `${counted(others.length, "optional argument")}`),
     others.map(({ element }) => element)) : null;
   return {
@@ -99,7 +101,31 @@ function controlFor(facts, root, given, depth, id, required) {
   if (kind === "array" && depth < DEEPEST && isObject(schema.items)) {
     return listControl(schema.items, root, given, depth, required);
   }
-  return jsonControl(given, id);
+  return isScalar(schema, root) ? mixedControl(given, id) : jsonControl(given, id);
+}
+
+/** Tell whether a schema takes texts, and other values that are neither objects nor arrays. */
+function isScalar(schema, root) {
+  const kinds = typeOf(schema, root).split(" or ");
+  return kinds.includes("string")
+    && kinds.every((kind) => ["string", "integer", "number", "boolean", "null"].includes(kind));
+}
+
+/** Return a control for a text or another value: JSON where it is any, else the text. */
+function mixedControl(given, id) {
+  const input = el("input", { id, type: "text", autocomplete: "off", spellcheck: "false" });
+  const isText = typeof given === "string" && orText(given) === given;
+  input.value = given === undefined ? "" : isText ? given : json(given);
+  return { input, element: input,
+    read: () => (input.value === "" ? undefined : orText(input.value)) };
+}
+
+function orText(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Return the only other form of a value that may be null, else the schema. */

@@ -103,7 +103,7 @@ function scoreOf(entry, word) {
 function makeRow(tool) {
   return el("li", {},
     el("a", { href: `#${tool.name}`, class: tool.deprecated ? "old" : null },
-      el("span", { class: "name" }, tool.name),
+      el("span", { class: "name" }, breakable(tool.name)),
       el("span", { class: "cost" }),
       el("span", { class: "line" }, methodChip(tool.method), " ",
         el("span", { class: "summary" }, tool.summary))));

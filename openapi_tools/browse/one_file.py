@@ -15,8 +15,6 @@ from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.search.costs import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from openapi_tools.tools.toolset import Toolset
 
 ASSETS = Path(__file__).parent
@@ -28,12 +26,12 @@ _MARK = "\x01"
 _LEAST = 60  # characters of a value that is worth a place in the pool
 
 
-def page(toolset: Toolset, differences: Sequence[Mapping[str, Any]] | None = None) -> str:
+def page(toolset: Toolset, changes: list[dict[str, Any]] | None = None) -> str:
     """Return the page as one HTML file, which asks nothing of any server.
 
     Tokens are estimated, so that it does not depend on what is installed.
     """
-    data = PageData(toolset, differences, ("estimated", estimate))
+    data = PageData(toolset, changes, ("estimated", estimate))
     pool, whole = pooled(
         {
             "index": data.index(),
@@ -95,8 +93,8 @@ def pooled(value: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _count(node: Any, counts: Counter[bytes], digests: dict[int, bytes]) -> None:
-    """Count the equal objects and arrays that are long enough; `digests` are by id."""
-    if not isinstance(node, dict | list):
+    """Count the equal objects, arrays and texts that are long enough; `digests` are by id."""
+    if not isinstance(node, dict | list | str):
         return
     if id(node) not in digests:
         text = json.dumps(node)
@@ -105,7 +103,8 @@ def _count(node: Any, counts: Counter[bytes], digests: dict[int, bytes]) -> None
         digests[id(node)] = hashlib.blake2b(text.encode(), digest_size=16).digest()
     counts[digests[id(node)]] += 1
     if counts[digests[id(node)]] == 1:
-        for part in node.values() if isinstance(node, dict) else node:
+        parts = node.values() if isinstance(node, dict) else node
+        for part in () if isinstance(node, str) else parts:
             _count(part, counts, digests)
 
 

@@ -2,6 +2,7 @@
 "use strict";
 
 const START = "#/";
+const MOST_LINKS = 4;
 const SAFETIES = ["read only", "changes", "destructive"];
 
 async function start() {
@@ -18,7 +19,7 @@ async function start() {
   const list = openList(index.tools, byId("list"), byId("count"));
   showHead(index);
   listenToSearch(list);
-  listenToProfile(store, index, list, show);
+  byId("profile").addEventListener("change", changeProfile);
   addEventListener("hashchange", () => show(true));
   document.addEventListener("keydown", moveByKey);
   byId("skip").addEventListener("click", (event) => {
@@ -26,14 +27,16 @@ async function start() {
     main.focus();
   });
 
+  let shown = null; // the tool that is shown
+
   async function show(focus) {
-    const name = decodeURIComponent(location.hash.slice(1));
+    const name = wantedName();
     const isTool = names.has(name);
     document.body.classList.toggle("has-tool", isTool);
-    document.title = isTool ? `${name} – ${index.title}` : index.title;
+    document.title = isTool ? `${name} - ${index.title}` : index.title;
     list.choose(name);
     if (isTool) await showTool(name);
-    else fill(main, overview(index, await store.costs(byId("profile").value), name));
+    else showOverview(name);
     if (focus) {
       main.focus();
       main.scrollTop = 0;
@@ -43,15 +46,41 @@ async function start() {
 
   async function showTool(name) {
     try {
-      const tool = await store.tool(name);
+      shown = await store.tool(name);
       const back = el("p", { class: "back" }, el("a", { href: START }, "All tools"));
-      fill(main, back, toolView(tool, byId("profile").value, store, index));
+      fill(main, back, toolView(shown, byId("profile").value, store, index));
     } catch (error) {
       fill(main, el("p", { class: "fault", role: "alert" }, error.message));
     }
   }
 
+  /** Show the page about the document, first without what the definitions cost. */
+  async function showOverview(name) {
+    shown = null;
+    fill(main, overview(index, null, name));
+    const costs = await store.costs(byId("profile").value);
+    if (!shown && wantedName() === name) fill(main, overview(index, costs, name));
+  }
+
+  /** Show another profile; what the form holds stays. */
+  async function changeProfile() {
+    const profile = byId("profile").value;
+    if (shown) byId("model").replaceWith(modelSection(shown, profile));
+    else showOverview(wantedName());
+    list.setCosts(await store.costs(profile));
+  }
+
   await show(false);
+  list.setCosts(await store.costs(byId("profile").value));
+}
+
+/** Return the name in the address; it may be of no tool. */
+function wantedName() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return location.hash.slice(1);
+  }
 }
 
 function showHead(index) {
@@ -65,25 +94,14 @@ function showHead(index) {
 
 function listenToSearch(list) {
   const update = () => list.show(byId("search").value, byId("tag").value, byId("safety").value);
-  byId("search-form").addEventListener("input", update);
+  byId("search").addEventListener("input", update);
+  for (const id of ["tag", "safety"]) byId(id).addEventListener("change", update);
   byId("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const first = byId("list").querySelector("a");
     if (first) first.click();
   });
   update();
-}
-
-function listenToProfile(store, index, list, show) {
-  const select = byId("profile");
-  const tell = async () => {
-    list.setCosts(await store.costs(select.value));
-  };
-  select.addEventListener("change", () => {
-    tell();
-    show(false);
-  });
-  tell();
 }
 
 /** Move by keys: `/` to the search, arrows through the list. */
@@ -111,16 +129,15 @@ function moveByKey(event) {
 /** Return the page about the document: what there is, what was skipped, what has changed. */
 function overview(index, costs, name) {
   const isUnknown = name && name !== "/";
-  const [bytes, tokens] = totalOf(costs);
   return [
     el("h2", {}, index.title),
     isUnknown ? el("p", { class: "fault", role: "alert" }, `No tool is called ${name}.`) : null,
     el("p", {}, `${counted(index.tools.length, "tool")}. Their definitions for `
-      + `${byId("profile").value} take ${number(bytes)} bytes, ${number(tokens)} tokens `
+      + `${byId("profile").value} take ${costs ? inBytes(totalOf(costs)) : "…"} `
       + `(${index.tokens}).`),
     index.mock ? el("p", {}, "Calls are answered from the document itself.") : null,
-    index.differences ? section("Changes", differencesView(index.differences)) : null,
-    section("Tags", tagsView(index, costs)),
+    index.changes ? section("Changes", changesView(index.changes)) : null,
+    index.tools.some((tool) => tool.tags.length) ? section("Tags", tagsView(index, costs)) : null,
     section("Skipped operations", skippedView(index.skipped)),
     index.warnings.length ? section("Remarks on the document",
       el("ul", {}, index.warnings.map((warning) => el("li", {}, warning)))) : null,
@@ -138,7 +155,7 @@ function tagsView(index, costs) {
     for (const tag of tool.tags.length ? tool.tags : [""]) {
       if (!rows.has(tag)) rows.set(tag, { tools: [], costs: [] });
       rows.get(tag).tools.push(tool);
-      rows.get(tag).costs.push(costs[at]);
+      rows.get(tag).costs.push(costs && costs[at]);
     }
   });
   const cells = (tag, { tools, costs: own }) => [
@@ -146,7 +163,7 @@ function tagsView(index, costs) {
       : "no tag",
     ...["", ...SAFETIES].map((safety) =>
       number(tools.filter((tool) => !safety || tool.safety === safety).length)),
-    number(totalOf(own)[1]),
+    costs ? number(totalOf(own)[1]) : "…",
   ];
   return table("Tools by tag", ["Tag", "Tools", ...SAFETIES, "Tokens"],
     [...rows].map(([tag, found]) => cells(tag, found)));
@@ -154,7 +171,7 @@ function tagsView(index, costs) {
 
 function filterByTag(tag) {
   byId("tag").value = tag;
-  byId("tag").dispatchEvent(new Event("input", { bubbles: true }));
+  byId("tag").dispatchEvent(new Event("change"));
   byId("search").focus();
 }
 
@@ -164,13 +181,21 @@ function skippedView(skipped) {
     [`${entry.method} ${entry.path}`, entry.reason, el("code", {}, entry.pointer)]));
 }
 
-function differencesView(differences) {
-  if (!differences.length) return el("p", {}, "Nothing changes for the tools.");
-  return table("Changes of the tools", ["Tool", "Change", "Breaking", "What"],
-    differences.map((entry) => [
-      entry.tool ? el("a", { href: `#${entry.tool}` }, entry.tool) : "all",
-      entry.kind, entry.breaking ? chip("breaking", "bad") : "no", entry.message,
+/** Return a table with one row for each cause; the tools that it changes are links. */
+function changesView(changes) {
+  if (!changes.length) return el("p", {}, "Nothing changes for the tools.");
+  return table("Changes of the tools", ["Breaking", "Change", "What", "Tools"],
+    changes.map((entry) => [
+      entry.breaking ? chip("breaking", "bad") : "no", entry.kind,
+      [el("div", {}, entry.message), entry.cause ? el("code", {}, entry.cause) : null],
+      linksOf(entry.tools),
     ]));
+}
+
+function linksOf(names) {
+  const links = names.flatMap((name) => [el("a", { href: `#${name}` }, name), " "]);
+  if (names.length <= MOST_LINKS) return links;
+  return el("details", {}, el("summary", {}, counted(names.length, "tool")), links);
 }
 
 start();

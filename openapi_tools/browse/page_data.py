@@ -31,13 +31,12 @@ class PageData:
 
     Attributes:
         toolset: The tools.
-        differences: From an older document: `tool`, `kind`, `breaking`, `cause` and `message` of
-            each; None without one.
+        changes: Since an older document, as `differences_of` returns them; None without one.
         counting: The name of a way to count tokens, and the function.
     """
 
     toolset: Toolset
-    differences: Sequence[Mapping[str, Any]] | None = None
+    changes: list[dict[str, Any]] | None = None
     counting: tuple[str, costs.Count] = field(default_factory=costs.counter)
 
     def __post_init__(self) -> None:
@@ -55,7 +54,7 @@ class PageData:
             "tools": [_row(tool) for tool in self.toolset],
             "skipped": [_plain(entry, _SKIPPED) for entry in self.toolset.skipped],
             "warnings": list(self.toolset.warnings),
-            "differences": self.differences and [dict(entry) for entry in self.differences],
+            "changes": self.changes,
             "profiles": list(PROFILES),
             "tokens": self.counting[0],
         }

@@ -64,13 +64,19 @@ class PageServer:
         toolset: The tools that the page shows and calls.
         hosts: The names of this server, with their port; the first is the usual one.
         problems: What a mock finds wrong with the requests; None where calls go to the API.
+        changes: Since an older document, as for `PageData`.
     """
 
     def __init__(
-        self, toolset: Toolset, hosts: Collection[str], *, problems: list[str] | None = None
+        self,
+        toolset: Toolset,
+        hosts: Collection[str],
+        *,
+        problems: list[str] | None = None,
+        changes: list[dict[str, Any]] | None = None,
     ) -> None:
         self.key = secrets.token_urlsafe(24)
-        self._data = PageData(toolset)
+        self._data = PageData(toolset, changes)
         self._problems = problems
         self._hosts = frozenset(hosts)
         self._files = {f"/{p.name}": p for p in ASSETS.iterdir() if p.suffix in _TYPES}

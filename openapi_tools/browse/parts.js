@@ -9,12 +9,12 @@ function el(tag, facts, ...children) {
     if (typeof value === "function") made.addEventListener(name, value);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return made;
 }
 
 function fill(element, ...children) {
-  element.replaceChildren(...children.flat().filter((child) => child !== null));
+  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null));
 }
 
 function byId(id) {
@@ -29,9 +29,18 @@ function counted(count, noun) {
   return `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+function inBytes([bytes, tokens]) {
+  return `${number(bytes)} bytes, ${number(tokens)} tokens`;
+}
+
 function section(title, ...children) {
   const id = `h-${title.toLowerCase().replace(/[^a-z]+/g, "-")}`;
   return el("section", { "aria-labelledby": id }, el("h3", { id }, title), ...children);
+}
+
+/** Return a name that may be broken after its underscores. */
+function breakable(name) {
+  return name.split(/(?<=_)/).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
 }
 
 function chip(text, kind) {

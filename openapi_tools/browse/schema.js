@@ -87,7 +87,7 @@ function treeNode({ name, part, required, isMember }, root, place, above) {
   const head = [
     el("code", { class: isMember ? "member" : "branch" }, name), " ",
     el("span", { class: "type" }, typeOf(part, root)),
-    required ? chip("required", "strong") : null,
+    " ", required ? chip("required", "strong") : null,
     again ? chip("recursive") : null,
     facts.deprecated === true ? chip("deprecated", "warn") : null,
     place ? el("span", { class: "place" }, place) : null,

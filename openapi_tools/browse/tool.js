@@ -5,7 +5,7 @@ const PREVIEW_AFTER = 150; // milliseconds without a keystroke
 
 function toolView(tool, profile, store, facts) {
   return [
-    el("h2", {}, el("code", {}, tool.name)),
+    el("h2", {}, el("code", {}, breakable(tool.name))),
     el("p", { class: "chips" }, methodChip(tool.method), el("code", { class: "path" }, tool.path),
       chip(tool.safety, { "read only": "good", destructive: "bad" }[tool.safety] || "warn"),
       tool.idempotent ? chip("idempotent") : null,
@@ -33,7 +33,7 @@ function trySection(tool, store, facts) {
     const values = form.read();
     if (values) preview.show(values);
   });
-  element.addEventListener("input", update);
+  for (const kind of ["input", "change"]) element.addEventListener(kind, update);
   element.addEventListener("click", (event) => { if (event.target.type === "button") update(); });
   element.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -177,17 +177,20 @@ function indented(text) {
 /** Return the tool as the model of a profile gets it. */
 function modelSection(tool, profile) {
   const definition = tool.definitions[profile];
-  const title = "As the model sees it";
-  if (definition.reason) {
-    return section(title, el("p", { class: "fault" },
-      `${profile} gets no definition of this tool: ${definition.reason}`));
-  }
+  const made = section("As the model sees it", definition.reason
+    ? el("p", { class: "fault" },
+      `${profile} gets no definition of this tool: ${definition.reason}`)
+    : definitionView(tool, profile, definition));
+  made.id = "model";
+  return made;
+}
+
+function definitionView(tool, profile, definition) {
   const inner = definition.value.function || definition.value;
   const key = Object.keys(inner).find((name) => isObject(inner[name]) && inner[name].type);
   const schema = inner[key] || {};
-  return section(title,
-    el("p", {}, chip(profile), ` ${number(definition.bytes)} bytes, `
-      + `${number(definition.tokens)} tokens`),
+  return [
+    el("p", {}, chip(profile), ` ${inBytes([definition.bytes, definition.tokens])}`),
     inner.description === tool.description ? null
       : el("p", { class: "words" }, inner.description),
     definition.notes.map((note) => el("p", { class: "hint" }, note)),
@@ -196,16 +199,17 @@ function modelSection(tool, profile) {
       codeBlock("The definition", json(definition.value, 2))),
     json(schema) === json(tool.input_schema) ? null
       : el("details", {}, el("summary", {}, "The whole input schema"),
-        schemaTree(tool.input_schema, tool.input_schema, placesOf(tool))));
+        schemaTree(tool.input_schema, tool.input_schema, placesOf(tool))),
+  ];
 }
 
 /** Return how each argument travels, in words. */
 function placesOf(tool) {
   const found = new Map();
   for (const place of tool.places) {
-    const where = place.in !== "body" ? `${place.in} ${place.name}`
-      : place.name ? `member ${place.name} of the body` : "the body";
-    const words = `${where} (${place.how})`;
+    const what = place.in === "body" && place.name ? "body member" : place.in;
+    const name = place.name && place.name !== place.argument ? ` ${place.name}` : "";
+    const words = `${what}${name} (${place.how})`;
     const known = found.get(place.argument);
     if (!known) found.set(place.argument, words);
     else if (known !== words) found.set(place.argument, `${known}; ${words}`);

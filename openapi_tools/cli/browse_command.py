@@ -25,6 +25,7 @@ _HOST = "127.0.0.1"
     help="Listen on this port of 127.0.0.1; a free one by default.",
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option("--against", metavar="OLD", help="Show what changes since this older document.")
 @click.option(
     *("--html", "html"), type=click.Path(path_type=Path), metavar="FILE",
     help="Write the page to a file that needs no server, and end.",
@@ -39,6 +40,7 @@ def browse(
     *,
     port: int,
     opens: bool,
+    against: str | None,
     html: Path | None,
     mock: bool,
     **filters: tuple[str, ...],
@@ -58,19 +60,19 @@ def browse(
     toolset = shared.load(shared.source_of(spec), **given)
     loaded.append(toolset)
     toolset = shared.selected(toolset, **filters)
+    changes: list[dict[str, Any]] | None = None
+    if against is not None:
+        older = shared.load(shared.source_of(against), **given).select(shared.selection(**filters))
+        changes = import_module("openapi_tools.differences").differences_of(older, toolset)
     if html is not None:
-        write_page(toolset, html)
+        write_page(toolset, html, changes)
         return
-    _serve(toolset, port, problems, opens=opens)
-
-
-def _serve(toolset: Toolset, port: int, problems: list[str] | None, *, opens: bool) -> None:
-    from openapi_tools.browse.page_server import PageServer
-
-    web_server = import_module("openapi_tools.serving.web_server")  # --html needs no extra
+    # Here, as --help and --html need no extra.
+    web_server = import_module("openapi_tools.serving.web_server")
+    page_server = import_module("openapi_tools.browse.page_server")
     with web_server.listening(_HOST, port) as place:
         hosts = [f"{name}:{place.getsockname()[1]}" for name in web_server.LOOPBACK]
-        app = PageServer(toolset, hosts, problems=problems)
+        app = page_server.PageServer(toolset, hosts, problems=problems, changes=changes)
         address = f"http://{hosts[0]}/?key={app.key}"
         say(address)
         remark(f"{len(toolset)} tools; Ctrl-C ends the server.")
@@ -79,14 +81,21 @@ def _serve(toolset: Toolset, port: int, problems: list[str] | None, *, opens: bo
         web_server.run_app(app, place, toolset)
 
 
-def write_page(toolset: Toolset, file: Path, *, check: bool = False) -> bool:
+def write_page(
+    toolset: Toolset,
+    file: Path,
+    changes: list[dict[str, Any]] | None = None,
+    *,
+    check: bool = False,
+) -> bool:
     """Write the page as one file unless it is only checked, and tell whether that changes it.
 
     Raises:
         click.ClickException: The file cannot be read or written.
     """
     with busy("Writing the page"):
-        content: bytes = import_module("openapi_tools.browse.one_file").page(toolset).encode()
+        one_file = import_module("openapi_tools.browse.one_file")
+        content: bytes = one_file.page(toolset, changes).encode()
     try:
         stale = not file.is_file() or file.read_bytes() != content
         if stale and not check:

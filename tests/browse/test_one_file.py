@@ -9,9 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from browse_pages import MUSEUM
+from browse_pages import HOSTILE, MUSEUM, POOL, hostile
 from click.testing import CliRunner
-from documents import document, operation
 
 from openapi_tools import load_tools
 from openapi_tools.browse.one_file import page
@@ -20,18 +19,6 @@ from openapi_tools.cli import commands
 from openapi_tools.search.costs import estimate
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
-POOL = "\x01"
-HOSTILE = (
-    "</script><script>window.ran = 1</script>",
-    "<img src=x onerror='window.ran = 1'>",
-    "<!-- <script>",
-    "\u2028window.ran = 1\u2029",
-    "]]>&lt;b&gt;",
-    f"{POOL}0",
-    f"{POOL}{POOL}",
-    "__proto__",
-    "\x00\x1b[2J\ud800",
-)
 
 
 def run(*args, code=0):
@@ -53,34 +40,6 @@ def revived(html):
         return {k: whole(v) for k, v in node.items()} if isinstance(node, dict) else node
 
     return whole(data)
-
-
-def hostile():
-    """Return the tools of a document with such texts wherever text can stand."""
-    text = " ".join(HOSTILE)
-    schema = {
-        "type": "object",
-        "title": text,
-        "description": text,
-        "properties": {bad: {"type": "string", "enum": [bad], "default": bad} for bad in HOSTILE},
-    }
-    paths = {
-        f"/{at}/{bad.encode('ascii', 'ignore').decode() if bad.isprintable() else ''}": {
-            "post": operation(
-                operationId=bad,
-                summary=bad,
-                description=text,
-                tags=[bad],
-                requestBody={"content": {"application/json": {"schema": schema}}},
-            )
-        }
-        for at, bad in enumerate(HOSTILE)
-    }
-    paths["/broken"] = {"get": operation(operationId=text, parameters=[{"in": text, "name": text}])}
-    info = {"title": text, "version": text}
-    return load_tools(
-        document(paths, servers=[{"url": "https://api.example.com"}]) | {"info": info}
-    )
 
 
 def test_the_file_has_the_same_bytes_each_time_and_in_other_processes(tmp_path):

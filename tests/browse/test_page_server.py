@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+from pathlib import Path
 
 import pytest
 from browse_pages import MUSEUM, browsing
@@ -12,6 +13,7 @@ from servers.recorder import Answer, Recorder
 
 from openapi_tools.cli import commands
 
+MUSEUM_TEXT = Path(MUSEUM).read_text(encoding="utf-8")
 SECRET = "s3cr3t-0f-the-page-9f31"
 TICKET = {"ticketType": "general", "ticketDate": "2023-09-07"}
 DATA = ("/api/index", "/api/costs?profile=openai", "/api/tool?name=get_museum_hours")
@@ -249,3 +251,13 @@ def test_a_chosen_port_is_used_and_one_in_use_is_told():
     assert result.exit_code == 1
     assert f"127.0.0.1:{port} cannot be listened on" in result.stderr
     assert host == f"127.0.0.1:{port}"
+
+
+def test_what_changes_since_an_older_document_is_shown(tmp_path):
+    old = tmp_path / "old.yaml"
+    old.write_text(MUSEUM_TEXT.replace("operationId: getMuseumHours", "operationId: getHours"))
+    with browsing(MUSEUM, "--against", old) as page:
+        changes = page.data("GET", "/api/index")["changes"]
+
+    assert [(change["kind"], change["breaking"]) for change in changes] == [("renamed", True)]
+    assert changes[0]["tools"] == ["get_museum_hours"]

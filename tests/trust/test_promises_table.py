@@ -34,6 +34,8 @@ BEYOND = (
     "a job to resume that was made up",
 )
 """Promises that the list of threats does not ask for."""
+NEWER = ("The page",)
+"""Tables about parts that the list of threats does not know."""
 
 _TEST = re.compile(r"`(tests/[\w/.]+\.py)::(test_\w+)`(?: \(((?:`[^`]+`(?:, )?)+)\))?")
 _CELL = re.compile(r"(?<!\\)\|")
@@ -110,8 +112,9 @@ def test_no_threat_is_left_out():
     if not THREATS.is_file():
         pytest.skip(f"{THREATS} is absent: the list of threats is not at hand")
     threats = tables(THREATS.read_text(encoding="utf-8"), "##")
-    beyond = [sum(row[0] in BEYOND for row in rows) for rows in OURS.values()]
+    ours = [rows for heading, rows in OURS.items() if heading not in NEWER]
+    beyond = [sum(row[0] in BEYOND for row in rows) for rows in ours]
 
     expected = [len(rows) + more for rows, more in zip(threats.values(), beyond, strict=True)]
-    assert [len(rows) for rows in OURS.values()] == expected
+    assert [len(rows) for rows in ours] == expected
     assert sum(beyond) == len(BEYOND)
