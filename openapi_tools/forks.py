@@ -19,8 +19,7 @@ from weakref import WeakValueDictionary
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_PATIENCE = 5.0
-"""Seconds for all locks: the thread of one may itself wait for the thread that forks."""
+_PATIENCE = 5.0  # seconds for all locks: one may be held by a thread that waits for the fork
 _numbers = itertools.count()
 _known: WeakValueDictionary[int, ForkLock] = WeakValueDictionary()
 _held: dict[int, set[ForkLock]] = {}  # the locks taken for a fork, by the id of the forking thread

@@ -12,15 +12,8 @@ from os.path import commonprefix
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi_tools.codegen.compatibility import (
-    ALSO,
-    MISSING,
-    MOST_DIFFERENCES,
-    NO_LONGER,
-    Difference,
-    differences,
-    json_of,
-)
+from openapi_tools.codegen import compatibility
+from openapi_tools.codegen.compatibility import MISSING, Difference
 from openapi_tools.codegen.package_data import Unreadable, one_line
 from openapi_tools.http_rules import is_safe
 
@@ -152,7 +145,7 @@ def detail(found: Difference) -> str:
 
 
 def _text(what: str, before: Any, after: Any) -> str:
-    if what in (NO_LONGER, ALSO):
+    if what in (compatibility.NO_LONGER, compatibility.ALSO):
         values = after if before is MISSING else before
         more = f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
         return f"{what} {', '.join(map(shown, values[:_LISTED]))}{more}"
@@ -196,7 +189,9 @@ def _address(record: Record) -> tuple[str, str]:
 
 
 def _identity(record: Record) -> tuple[str, str | None]:
-    return record.operation.operation_id, json_of(record.input_schema, sort_keys=False)
+    return record.operation.operation_id, compatibility.json_of(
+        record.input_schema, sort_keys=False
+    )
 
 
 def compared(old: Record, new: Record) -> dict[Kind, list[Difference]]:
@@ -214,16 +209,18 @@ def _change(kind: Kind, name: str, found: list[Difference]) -> Change:
     ordered = sorted(found, key=lambda part: not part.breaking)
     lines = [detail(part) for part in ordered[:_MOST_LINES]]
     if more := len(found) - len(lines):
-        lines.append(f"and {more} more" if len(found) < MOST_DIFFERENCES else "and many more")
+        lines.append(
+            f"and {more} more" if len(found) < compatibility.MOST_DIFFERENCES else "and many more"
+        )
     return Change(kind, name, breaking=ordered[0].breaking, details=tuple(lines))
 
 
 def _schema_differences(old: dict[str, Any], new: dict[str, Any]) -> list[Difference]:
-    before, after = (json_of(schema, sort_keys=False) for schema in (old, new))
+    before, after = (compatibility.json_of(schema, sort_keys=False) for schema in (old, new))
     if before is not None and before == after:
         return []
     what = "only names of definitions or an order changed"
-    return differences(old, new) or [Difference("", what, breaking=False)]
+    return compatibility.differences(old, new) or [Difference("", what, breaking=False)]
 
 
 def _operation_differences(old: Operation, new: Operation) -> Iterator[Difference]:

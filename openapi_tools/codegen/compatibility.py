@@ -348,9 +348,8 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
 _KNOWN = {*_SHAPES, *_RULES, "$defs", "definitions"}
 _WHOLE = {"patternProperties", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
 """Keywords that change what their neighbours mean: schemas with them must be equal."""
-_NARROWING = {
+_NARROWING = {  # keywords that only refuse: a schema without them permits more
     *("$ref", "allOf", "anyOf", "contains", "dependentRequired", "dependentSchemas", "if"),
     *("not", "oneOf", "propertyNames"),
 }
-"""Keywords that only refuse: a schema without them permits more."""
 _OPEN = {*_NARROWING, "additionalProperties"}

@@ -19,12 +19,11 @@ from openapi_tools.errors import OpenAPIToolsError
 
 WIDTH = 100  # columns of a line, as in this repository's pyproject.toml
 PARAGRAPHS = re.compile(r"[^\n]*\n|[^\n]+")
-MODELS: dict[str, type] = {
+MODELS: dict[str, type] = {  # classes whose values are written as calls, by name
     name: kind
     for name, kind in vars(model).items()
     if isinstance(kind, type) and is_dataclass(kind)
 }
-"""The classes whose values are written as calls, by name."""
 
 _JSON_LEVELS = 400  # deeper JSON text cannot be read with every recursion limit
 _STEP = 4

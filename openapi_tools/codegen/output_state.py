@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("package", "module")
 EXATHENA = "exathena"  # the layout in the manifest of an ExAthena project
-STAGING = ".openapi-tools-staging-"
-"""Start of every staging folder's name, after a dot and its target's name if it has one."""
+STAGING = ".openapi-tools-staging-"  # start of a staging folder's name, behind its target's
 
 # No part starts with a dot: that excludes `..`, and folders of other programs such as `.git`.
 _PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")

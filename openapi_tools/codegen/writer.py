@@ -19,18 +19,8 @@ from pathlib import Path
 from stat import S_IMODE, S_ISDIR, S_ISLNK
 from typing import TYPE_CHECKING
 
-from openapi_tools.codegen.output_state import (
-    STAGING,
-    Placed,
-    Target,
-    folders,
-    is_disposable,
-    is_plain_path,
-    leftovers,
-    listed,
-    look,
-    mode_of,
-)
+from openapi_tools.codegen import output_state
+from openapi_tools.codegen.output_state import STAGING, Placed, Target, folders
 from openapi_tools.errors import OutputError
 
 try:
@@ -58,7 +48,7 @@ _ADVICE = {
 def compare(output: Path, files: Mapping[str, str], *, manifest: str) -> Placed:
     """Return what `place` would do with force, and write nothing."""
     with _system_errors(output):
-        return look(_target(output, files, manifest))
+        return output_state.look(_target(output, files, manifest))
 
 
 def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool = False) -> Placed:
@@ -71,7 +61,7 @@ def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool 
         above, beside = target.root.parent, f".{target.root.name[:40]}{STAGING}"
         with _parents(above), locked(above) as alone:
             _clear(above, beside, alone=alone)
-            found = look(target)
+            found = output_state.look(target)
             _check_permitted(target, found, force=force)
             changed = found.written or found.removed
             if changed and not (found.whole and _replaced_folder(target, found, beside)):
@@ -97,7 +87,7 @@ def _system_errors(output: Path) -> Iterator[None]:
 def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
     spelled: dict[str, str] = {}
     for path in (manifest, *files):
-        if path not in files or not is_plain_path(path):
+        if path not in files or not output_state.is_plain_path(path):
             raise OutputError(f"{path!r} is not a name for a generated file.")
         for part in (*folders(path), path):
             if spelled.setdefault(part.casefold(), part) != part:
@@ -109,7 +99,7 @@ def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
     try:
         named = output.name not in ("", "..")
         root = output.parent.resolve() / output.name if named else output.resolve()
-        mode = mode_of(root)
+        mode = output_state.mode_of(root)
     except (ValueError, RuntimeError) as error:
         raise OutputError(f"no usable path: {error}; choose another.", path=repr(output)) from error
     if mode is not None and S_ISLNK(mode):
@@ -123,20 +113,21 @@ def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
 def _check_permitted(target: Target, found: Placed, *, force: bool) -> None:
     edited = [path for path in found.edited if path in found.written]
     if edited and not force:
-        reason = f"{listed(edited)}: edited by hand; run again with --force to overwrite that."
+        names = output_state.listed(edited)
+        reason = f"{names}: edited by hand; run again with --force to overwrite that."
         raise OutputError(reason, path=str(target.root))
     # Replacing a file needs no permission to write it, and root needs none at all: the mode tells
     # what was locked on purpose.
     for path in (*found.written, *found.removed):
         for part in ("", *folders(path), path):
-            mode = mode_of(target.root / part)
+            mode = output_state.mode_of(target.root / part)
             if mode is not None and not mode & 0o222:
                 reason = "is read-only; allow writing there and run again. Nothing was changed."
                 raise OutputError(reason, path=str(target.root / part))
 
 
 def _check_unchanged(target: Target, found: Placed) -> None:
-    if look(target) != found:
+    if output_state.look(target) != found:
         reason = "files there changed at this moment; run again. Nothing was changed."
         raise OutputError(reason, path=str(target.root))
 
@@ -163,7 +154,7 @@ def _replace_folder(target: Target, found: Placed, new: Path) -> None:
         link(root / path, make_folders(new, path))
     _check_unchanged(target, found)
     for folder in {"", *(folder for path in target.contents for folder in folders(path))}:
-        if (mode := mode_of(root / folder)) is not None:
+        if (mode := output_state.mode_of(root / folder)) is not None:
             (new / folder).chmod(S_IMODE(mode))
     if root.exists() and any(root.iterdir()):
         exchange(new, root)
@@ -197,7 +188,7 @@ def _replace_files(target: Target, found: Placed) -> None:
 def _remove_empty(folder: Path) -> None:
     with suppress(OSError):
         inside = list(folder.iterdir())
-        if all(map(is_disposable, inside)):
+        if all(map(output_state.is_disposable, inside)):
             for cache in inside:
                 shutil.rmtree(cache)
             folder.rmdir()
@@ -261,7 +252,7 @@ def _staging(folder: Path, prefix: str) -> Iterator[Path]:
 
 def _clear(folder: Path, prefix: str, *, alone: bool) -> None:
     """Delete staging folders: all if no other generator can be running, else only old ones."""
-    for stage in leftovers(folder, prefix):
+    for stage in output_state.leftovers(folder, prefix):
         with suppress(OSError):
             if alone or time.time() - stage.stat().st_mtime > _ABANDONED:
                 shutil.rmtree(stage)

@@ -20,17 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from platformdirs import user_cache_path
 
 from openapi_tools.errors import SourceError
-from openapi_tools.loading.cache_file import (
-    CacheFile,
-    IndexFile,
-    Label,
-    UnusableFileError,
-    is_ours,
-    is_trusted,
-    put,
-    sides,
-    write_document,
-)
+from openapi_tools.loading import cache_file
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import NO_OVERLAYS, address_of, read_file, read_source
@@ -44,8 +34,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.settings import Settings
 
-LIMIT_BYTES = 512 * 1024 * 1024
-"""The folder is kept below it: the least recently used files go first."""
+LIMIT_BYTES = 512 * 1024 * 1024  # the folder is kept below it: the least used files go first
 MIN_BYTES = 64 * 1024  # smaller local documents are not cached: parsing them is as fast as a lookup
 
 _FRESH = 100_000_000  # nanoseconds: a file changed more recently may change again with equal times
@@ -78,7 +67,7 @@ class Slot(NamedTuple):
     """The name of the file in which a document is to be cached, and its label without tools."""
 
     name: str
-    label: Label
+    label: cache_file.Label
 
 
 class Hit(NamedTuple):
@@ -86,7 +75,7 @@ class Hit(NamedTuple):
 
     entry: Resource
     facts: Facts
-    beside: IndexFile
+    beside: cache_file.IndexFile
     remarks: tuple[str, ...] = ()
 
 
@@ -135,7 +124,9 @@ def _find_file(path: Path, settings: Settings, overlays: Overlays) -> Hit | Miss
     fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
     if _stamp(path, settings) != stamp or time.time_ns() - changed < fresh:
         return Miss(found)
-    return Miss(found, Slot(name, Label(uri, stamp, length=stamp[0], kept=int(time.time()))))
+    return Miss(
+        found, Slot(name, cache_file.Label(uri, stamp, length=stamp[0], kept=int(time.time())))
+    )
 
 
 def _stamp(path: Path, settings: Settings) -> list[int] | None:
@@ -160,7 +151,9 @@ def _find_text(source: Any, settings: Settings, overlays: Overlays) -> Hit | Mis
     name, copy = _look_up("text", digest, settings, overlays)
     if copy is not None and copy.label.digest == digest:
         return _hit(copy, settings, Resource(None))
-    return Miss(found, Slot(name, Label(digest=digest, length=length, kept=int(time.time()))))
+    return Miss(
+        found, Slot(name, cache_file.Label(digest=digest, length=length, kept=int(time.time())))
+    )
 
 
 def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays) -> Hit | Miss:
@@ -168,7 +161,7 @@ def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays
         overlays.check()
         return Miss(fetcher.entry())
     name, copy = _look_up("url", url, settings, overlays)
-    label = copy.label if copy is not None else Label()
+    label = copy.label if copy is not None else cache_file.Label()
     try:
         found = fetcher.entry(etag=label.etag, modified=label.modified)
         if found.data is None and _place(found) != label.place:
@@ -189,7 +182,7 @@ def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays
         fetcher.digest = label.digest
         public = found.public or label.public
         return _hit(copy, settings, Resource(None, found.uri, found.name, public=public))
-    label = Label(
+    label = cache_file.Label(
         found.name,
         digest=digest,
         length=len(found.data or b""),
@@ -210,7 +203,7 @@ def _place(found: Source) -> str:
 
 def _look_up(
     kind: str, key: str, settings: Settings, overlays: Overlays
-) -> tuple[str, CacheFile | None]:
+) -> tuple[str, cache_file.CacheFile | None]:
     """Return the name of a document's file, which reveals nothing of it, and the file if usable."""
     chosen = (settings.prefix, str(settings.short_names), str(settings.description_chars))
     parts = (kind, key, *chosen, ",".join(settings.describe), overlays.digest)
@@ -222,20 +215,20 @@ def _look_up(
     return name, copy
 
 
-def _open(name: str, settings: Settings, *, whole: bool = False) -> CacheFile | None:
+def _open(name: str, settings: Settings, *, whole: bool = False) -> cache_file.CacheFile | None:
     """Return a file of the cache that can be used; `whole` as in `CacheFile`."""
     path = _trusted_file(name)
     if path is None:
         return None
     try:
-        file = CacheFile(path, whole=whole)
-    except UnusableFileError:
+        file = cache_file.CacheFile(path, whole=whole)
+    except cache_file.UnusableFileError:
         return None
     return file if file.label.length <= settings.max_document_bytes else None
 
 
 def _hit(
-    file: CacheFile,
+    file: cache_file.CacheFile,
     settings: Settings,
     entry: Resource,
     again: Callable[[], Any] = lambda: None,
@@ -249,7 +242,7 @@ def _hit(
 
     entry.root = file.root(entry.name, reread)
     path = folder() / file.name
-    index = IndexFile.of(path, file.label, settings)
+    index = cache_file.IndexFile.of(path, file.label, settings)
     with suppress(OSError):
         if time.time() - path.stat().st_mtime > _DAY:  # to spare a write at each load
             os.utime(path)
@@ -261,7 +254,9 @@ def keep(slot: Slot, document: Document, facts: Facts) -> None:
     label = slot.label._replace(tools=len(facts.tools))
     if document.references.alone and not _is_longer(document.entry, 4 * label.length + _ROOM):
         try:
-            _write(slot.name, lambda path: write_document(path, label, facts, document.root))
+            _write(
+                slot.name, lambda path: cache_file.write_document(path, label, facts, document.root)
+            )
             _remove_sides(folder() / slot.name)  # of the copy before
         except OSError as error:
             _log.debug("not written: %s", error.strerror or type(error).__name__)
@@ -273,9 +268,13 @@ def keep(slot: Slot, document: Document, facts: Facts) -> None:
     _remove(slot.name)
 
 
-def index_of(slot: Slot | None, settings: Settings) -> IndexFile | None:
+def index_of(slot: Slot | None, settings: Settings) -> cache_file.IndexFile | None:
     """Return the place of the search index of a document that is to be cached."""
-    return None if slot is None else IndexFile.of(folder() / slot.name, slot.label, settings)
+    return (
+        None
+        if slot is None
+        else cache_file.IndexFile.of(folder() / slot.name, slot.label, settings)
+    )
 
 
 def _is_longer(entry: Resource, limit: int) -> bool:
@@ -306,17 +305,17 @@ def folder() -> Path:
 def _trusted_file(name: str) -> Path | None:
     """Return a file's path; None unless it and its folder are the user's alone."""
     path = folder().absolute() / name
-    return path if is_trusted(path) else None
+    return path if cache_file.is_trusted(path) else None
 
 
 def _write(name: str, fill: Callable[[Path], Any]) -> None:
     """Fill a file beside the named one, and rename it."""
     where = folder()
     where.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not is_ours(where.stat()):
+    if not cache_file.is_ours(where.stat()):
         _log.debug("not written: others can write into the cache's folder")
         return
-    put(where / name, fill)
+    cache_file.put(where / name, fill)
     found = entries()
     size = sum(entry.size for entry in found)
     for entry in reversed(found):
@@ -335,7 +334,7 @@ def _remove(name: str) -> bool:
 
 
 def _remove_sides(path: Path) -> None:
-    for side in sides(path):
+    for side in cache_file.sides(path):
         side.unlink(missing_ok=True)
 
 
@@ -355,13 +354,13 @@ def entries() -> list[Entry]:
     return sorted(found.values(), key=lambda entry: -entry.used)
 
 
-def listed() -> Iterator[tuple[Entry, Label | None]]:
+def listed() -> Iterator[tuple[Entry, cache_file.Label | None]]:
     """Yield the files of the cache with their labels; None for an unusable file."""
     for entry in entries():
         path = _trusted_file(entry.name) if entry.is_whole else None
         try:
-            yield entry, None if path is None else CacheFile(path).label
-        except UnusableFileError:
+            yield entry, None if path is None else cache_file.CacheFile(path).label
+        except cache_file.UnusableFileError:
             yield entry, None
 
 

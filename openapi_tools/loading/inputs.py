@@ -10,33 +10,18 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools import visible_text
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, header_key, is_json, is_kept, is_sequential
 from openapi_tools.json_values import as_boolean, is_text, is_true
-from openapi_tools.loading import versions
+from openapi_tools.loading import operations, versions
 from openapi_tools.loading.keyword_values import MAX_LITERAL, is_longer
-from openapi_tools.loading.operations import (
-    MAX_CHOICES,
-    OF_BODY,
-    UNSENDABLE,
-    is_left_out,
-    path_variables,
-    plain_path,
-)
 from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.versions import requirements, servers
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
-from openapi_tools.visible_text import (
-    argument_names,
-    cut,
-    is_other,
-    plain_text,
-    visible,
-    visible_in,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -100,7 +85,7 @@ class Inputs:
         return schema
 
     def _made_schema(self, arguments: list[_Argument]) -> dict[str, Any]:
-        names = argument_names([argument[:2] for argument in arguments])
+        names = visible_text.argument_names([argument[:2] for argument in arguments])
         pairs = list(zip(names, arguments, strict=True))
         properties = {
             name: argument.schema if name == argument.wire else self._named(argument, name)
@@ -115,22 +100,26 @@ class Inputs:
     def _named(self, argument: _Argument, name: str) -> dict[str, Any]:
         """Return an argument's schema, with the API's own name if the argument's lost it."""
         schema, wire = argument.schema, argument.wire
-        if not is_other(name, wire):
+        if not visible_text.is_other(name, wire):
             return schema
-        shown = f"`{wire}`" if wire.isprintable() and visible(wire) == wire else ascii(wire)
+        shown = (
+            f"`{wire}`"
+            if wire.isprintable() and visible_text.visible(wire) == wire
+            else ascii(wire)
+        )
         words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
-        return {**schema, "description": cut(words, self._settings.description_chars)}
+        return {**schema, "description": visible_text.cut(words, self._settings.description_chars)}
 
     def operation(self, operation: OperationNode, kinds: tuple[str, ...]) -> Operation:
         """Return how an operation is called; arguments and errors are as of `input_schema`."""
         document = self._document
         content = self._content(operation, kinds)
         arguments, of_body = self._arguments(operation), _body_arguments(content)
-        names = argument_names([argument[:2] for argument in arguments + of_body])
+        names = visible_text.argument_names([argument[:2] for argument in arguments + of_body])
         count = len(arguments)
         made = Operation(
             method=operation.method,
-            path=plain_path(operation.path, [argument.wire for argument in arguments]),
+            path=operations.plain_path(operation.path, [argument.wire for argument in arguments]),
             operation_id=operation.operation_id,
             parameters=tuple(map(self._parameter, arguments, names)),
             body=_body(content, of_body, names[count:]) if content else None,
@@ -194,7 +183,7 @@ class Inputs:
     def _arguments(self, operation: OperationNode) -> list[_Argument]:
         """Return the arguments of parameters that have a place in the request."""
         arguments, known = self._offered(self._document.parameters(operation))
-        variables = path_variables(operation.path, known)
+        variables = operations.path_variables(operation.path, known)
         if variables.keys() == known.keys():
             return arguments
         missing = [name for name in variables if name not in known]
@@ -226,7 +215,11 @@ class Inputs:
 
     def _is_offered(self, location: str, name: str, node: dict[str, Any]) -> bool:
         key = _key(location, name)
-        if location in OF_BODY or is_left_out(node) or (location, key) in self._credentials:
+        if (
+            location in operations.OF_BODY
+            or operations.is_left_out(node)
+            or (location, key) in self._credentials
+        ):
             return False
         return location != "header" or key not in OWN_HEADERS
 
@@ -236,11 +229,13 @@ class Inputs:
         out = dict(self._schema(node, resource))
         described = node.get("description")
         if isinstance(described, str) and described:
-            out["description"] = plain_text(described, self._settings.description_chars)
+            out["description"] = visible_text.plain_text(
+                described, self._settings.description_chars
+            )
         if is_true(node.get("deprecated")):
             out["deprecated"] = True
         if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):
-            out["examples"] = [visible_in(node["example"])]
+            out["examples"] = [visible_text.visible_in(node["example"])]
         required = location == "path" or is_true(node.get("required"))
         return _Argument(location, name, out, required, node)
 
@@ -280,11 +275,16 @@ class Inputs:
         if self._document.dialect.swagger:
             kinds = self._produced(operation)
         else:
-            kinds = [kind for kind, *_ in islice(self._answer_types(operation), MAX_CHOICES)]
+            kinds = [
+                kind for kind, *_ in islice(self._answer_types(operation), operations.MAX_CHOICES)
+            ]
         clean = [
             kind
-            for kind in dict.fromkeys(kinds[:MAX_CHOICES])
-            if "/" in kind and kind.isascii() and "," not in kind and not UNSENDABLE.search(kind)
+            for kind in dict.fromkeys(kinds[: operations.MAX_CHOICES])
+            if "/" in kind
+            and kind.isascii()
+            and "," not in kind
+            and not operations.UNSENDABLE.search(kind)
         ]
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 
@@ -308,7 +308,7 @@ class Inputs:
         nodes = (as_dict(answer.get("headers")) for _, answer, _ in self._answers(operation))
         names = (name.lower() for node in nodes for name in node)
         kept = (name for name in names if is_token(name) and is_kept(name) is None)
-        return tuple(islice(dict.fromkeys(kept), MAX_CHOICES))
+        return tuple(islice(dict.fromkeys(kept), operations.MAX_CHOICES))
 
     def _answers(self, operation: OperationNode) -> Iterator[tuple[str, dict[str, Any], Resource]]:
         for status, node in as_dict(operation.node.get("responses")).items():

@@ -15,17 +15,14 @@ from openapi_tools.visible_text import visible, visible_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-MAX_LITERAL: Final = 8_192
-"""Characters; a longer default, example or pattern is left out of a schema."""
+MAX_LITERAL: Final = 8_192  # characters; a longer default, example or pattern is left out
 MAX_LABEL: Final = 1_024  # characters of a title, a format or a media type
-MAX_ENUM: Final = 32_768
-"""Characters; a longer enum is left to the server, and the description says so."""
+MAX_ENUM: Final = 32_768  # characters; a longer enum is left to the server, and described so
 
 ONE: Final = json_values.ONE_SCHEMA | {"contentSchema"}
 LISTS: Final = json_values.SCHEMA_LISTS
 MAPS: Final = json_values.SCHEMA_MAPS - {"$defs", "definitions"}
-HOLDING: Final = ONE | LISTS | MAPS
-"""The keywords of a Schema Object that hold schemas: one, a list or a map of them."""
+HOLDING: Final = ONE | LISTS | MAPS  # keywords of a Schema Object that hold schemas
 
 ABSENT: Final = object()  # placeholder for an invalid keyword value
 
@@ -258,8 +255,7 @@ def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
 WORDS: Final = frozenset({"title", "description", "examples", "default", "deprecated", "writeOnly"})
 """Keywords that say something about a value without limiting it."""
 
-MAX_COPIES: Final = 200_000
-"""Members copied while branches are merged, as each copies those before it; then branches stay."""
+MAX_COPIES: Final = 200_000  # members copied while branches are merged; then they stay
 
 _LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})

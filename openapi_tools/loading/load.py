@@ -11,14 +11,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from openapi_tools import errors
-from openapi_tools.loading.loaded_tool import (
-    Facts,
-    LoadedTool,
-    Operations,
-    Shared,
-    find_operations,
-    shaped_tools,
-)
+from openapi_tools.loading import loaded_tool
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
 from openapi_tools.loading.plain_data import plain, without_lazy
@@ -42,8 +35,7 @@ if TYPE_CHECKING:
 
 
 Overlay = str | os.PathLike[str] | bytes | Mapping[str, Any]
-Application = Callable[[Any, Any, Any], Awaitable[None]]
-"""An ASGI application: an async callable of scope, receive and send."""
+Application = Callable[[Any, Any, Any], Awaitable[None]]  # ASGI, called with scope, receive, send
 
 
 def load_tools(
@@ -145,7 +137,7 @@ def with_config(
 ) -> Toolset:
     """Return a document's tools as a configuration selects and shapes them, with its warnings."""
     file.check_schemes(toolset.security_schemes)
-    tools = shaped_tools(toolset, file, selects=selects)
+    tools = loaded_tool.shaped_tools(toolset, file, selects=selects)
     return toolset.with_tools(tools, file.remarks(credentials_of(credentials)))
 
 
@@ -204,7 +196,7 @@ def _through_cache(
             return tools_of(personal[0], remarks=personal[1], **more)
         remarks = (*found.remarks, *found.facts.remarks, *_told(fetcher))
         facts = found.facts
-        known = Operations(
+        known = loaded_tool.Operations(
             facts.tools, None, facts.skipped, lambda: facts.warnings, lambda: facts.counts
         )
         return tools_of(document, remarks=remarks, operations=known, index=found.beside, **more)
@@ -224,13 +216,17 @@ def _parsed_and_kept(
     document, remarks = _parsed(found.source, settings, fetcher, overlays)
     if personal := _personal(document, fetcher, overlays):
         return tools_of(personal[0], remarks=personal[1], **more)
-    operations = find_operations(document, strict=False)
+    operations = loaded_tool.find_operations(document, strict=False)
     everything, index = (*remarks, *_told(fetcher)), index_of(found.slot, settings)
     toolset = tools_of(document, remarks=everything, operations=operations, index=index, **more)
     if found.slot is not None:
-        tools = [tool.facts for tool in toolset if isinstance(tool, LoadedTool)]
+        tools = [tool.facts for tool in toolset if isinstance(tool, loaded_tool.LoadedTool)]
         told, counts = operations.warnings(), operations.counts()
-        keep(found.slot, document, Facts(tools, operations.skipped, told, list(remarks), counts))
+        keep(
+            found.slot,
+            document,
+            loaded_tool.Facts(tools, operations.skipped, told, list(remarks), counts),
+        )
     return toolset
 
 
@@ -321,11 +317,11 @@ def tools_of(
     client: Client | None = None,
     strict: bool = False,
     remarks: Iterable[str] = (),
-    operations: Operations | None = None,
+    operations: loaded_tool.Operations | None = None,
     index: Any = None,
 ) -> Toolset:
     """Return the tools of a document; errors are as of `load_tools`."""
-    found = operations or find_operations(document, strict=strict)
+    found = operations or loaded_tool.find_operations(document, strict=strict)
     settings, schemes = document.settings, security_schemes(document)
     origin = origin_of(document.entry.uri)
     session = open_session(
@@ -351,13 +347,13 @@ def tools_of(
         document=lambda: without_lazy(document.root),
         index=index,
     )
-    shared = Shared(document, schemes, session)
+    shared = loaded_tool.Shared(document, schemes, session)
     nodes = found.nodes or repeat(None)
-    return Toolset(map(LoadedTool, found.tools, repeat(shared), nodes), session, about)
+    return Toolset(map(loaded_tool.LoadedTool, found.tools, repeat(shared), nodes), session, about)
 
 
 def _others(
-    document: Document, found: Operations, session: Session, *, has_credentials: bool
+    document: Document, found: loaded_tool.Operations, session: Session, *, has_credentials: bool
 ) -> Iterator[str]:
     if isinstance(kinds := document.settings.media_types, dict):
         names = [tool.name for tool in found.tools]

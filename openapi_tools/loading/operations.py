@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.settings import Settings
 
-MAX_CHOICES: Final = 100
-"""Servers, security requirements or media types of an operation; further ones are left out."""
-OF_BODY: Final = frozenset({"body", "formData"})
-"""Locations of Swagger 2.0 whose parameters make the body."""
+MAX_CHOICES: Final = 100  # servers, security requirements or media types that are looked at
+OF_BODY: Final = frozenset({"body", "formData"})  # locations of Swagger 2.0 that make the body
 
 ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[dict[str, Any], Resource]]"
 """Parameter Objects and their documents, by location and name on the wire."""

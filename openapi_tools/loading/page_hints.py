@@ -33,8 +33,7 @@ _CURSORS = frozenset(
 _WEAK_CURSORS = frozenset(
     {"after", "afterid", "next", "continue", "start", "from", "page", "pageid"}
 )
-_IDS = frozenset({"startingafter", "after", "afterid"})
-"""Arguments that may take the id of the last item."""
+_IDS = frozenset({"startingafter", "after", "afterid"})  # they may take the id of the last item
 _SIZES = frozenset(
     {"limit", "perpage", "pagesize", "pagelimit", "maxresults", "maxitems", "maxkeys", "top"}
     | {"maxrecords", "itemsperpage", "resultsperpage", "maxpagesize"}

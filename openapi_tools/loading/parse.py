@@ -21,8 +21,7 @@ from openapi_tools.loading import plain_data
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-DUPLICATES_BYTES = 1_000_000
-"""Up to this size repeated keys are looked for unless the caller says otherwise."""
+DUPLICATES_BYTES = 1_000_000  # up to this size repeated keys are looked for by default
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -46,8 +45,7 @@ _PAGE = (
     "looks like an HTML page; give the address of the document itself, or, if this is "
     "a login, credentials for it."
 )
-_DENSE_BYTES = 16 * 1024 * 1024
-"""Bytes; no smaller text, not even one of empty arrays only, exhausts the memory."""
+_DENSE_BYTES = 16 * 1024 * 1024  # no smaller text, of empty arrays say, exhausts the memory
 
 _NO_VALUES = bytes(code for code in range(256) if code not in b",[{")
 """Deleting these bytes leaves an upper bound on the number of values."""

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 Restore: TypeAlias = "Callable[[events.ScalarEvent], str]"
 """Restores, in a scalar, the characters that were replaced for libyaml."""
 
-_SEPARATORS = "\x85\u2028\u2029"
-"""Line breaks in YAML 1.1, as libyaml reads it; ordinary characters in 1.2."""
+_SEPARATORS = "\x85\u2028\u2029"  # line breaks in YAML 1.1, as libyaml reads it; not in 1.2
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PRIVATE_USE = range(0xE000, 0xF900)
@@ -52,8 +51,7 @@ _WORDS: dict[str, Any] = {
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_NOTATIONS = {"0o": (8, 1), "0x": (16, 1.21)}
-"""Base, and decimal digits that a digit is worth at most."""
+_NOTATIONS = {"0o": (8, 1), "0x": (16, 1.21)}  # base; most decimal digits of a digit
 
 _NO_TEXT = "a key is a list or a mapping; keys are text."
 

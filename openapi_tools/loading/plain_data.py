@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import pointer
 
-MAX_DEPTH = 201
-"""Arrays and objects inside one another: what the JSON parser allows; YAML gets the same."""
+MAX_DEPTH = 201  # levels of arrays and objects: what the JSON parser allows
 
-MAX_NODES = 5_000_000
-"""Values in a document, aliases written out; GitHub's 13 MB hold about 0.6 million."""
+MAX_NODES = 5_000_000  # values, aliases written out; GitHub's 13 MB hold 0.6 million
 
 MAX_DIGITS = 4300  # digits of an integer; Python refuses to write more of them as text
 
@@ -33,8 +31,7 @@ NOT_FINITE = "a number that JSON does not have (NaN, infinity, out of range); ma
 _CONTAINERS = frozenset({dict, list})
 _NUMBERS = frozenset({int, float})
 _KINDS = _CONTAINERS | _NUMBERS | {str, bool, type(None)}
-_CHUNK = 256
-"""Containers whose members are looked at together: what they hold stays in a processor's cache."""
+_CHUNK = 256  # containers looked at together: they fit a processor's cache
 
 
 def is_plain(root: Any) -> bool:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.settings import Settings
 
-MAX_TEXTS = 64_000_000
-"""Bytes of a document's parts that are compared; aliases can make more than memory holds."""
+MAX_TEXTS = 64_000_000  # bytes of parts that are compared; aliases can make many more
 MAX_CHAIN = 64  # longest chain of references without content
 
 

@@ -16,18 +16,6 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import TYPES, as_boolean, is_true
 from openapi_tools.loading import keyword_values
-from openapi_tools.loading.keyword_values import (
-    ABSENT,
-    HOLDING,
-    LISTS,
-    MAPS,
-    MAX_LABEL,
-    ONE,
-    READERS,
-    WORDS,
-    merge,
-    merge_all,
-)
 from openapi_tools.loading.references import References, Resource, Target, as_list
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
@@ -40,14 +28,12 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 200  # schemas inside one another; deeper ones cannot be walked or shown
 MAX_INLINED = 32  # components merged into one another through `allOf`; further ones stay references
-MAX_INLINED_SCHEMAS = 500
-"""A component of more schemas is not merged, so that components that double do not explode."""
+MAX_INLINED_SCHEMAS = 500  # larger components are not merged, lest those that double explode
 
-MAX_REMEMBERED = 200_000
-"""Definitions in all closures that are kept for other tools; hostile documents have far more."""
+MAX_REMEMBERED = 200_000  # definitions in closures kept for other tools
 
 _MAX_BRANCHES = 1000  # schemas in one another's `allOf` that are looked into
-_SAYING_NOTHING = WORDS | {"example", "readOnly", "$ref"}
+_SAYING_NOTHING = keyword_values.WORDS | {"example", "readOnly", "$ref"}
 """Keywords that a component which is a reference may have beside it, and still mean the same."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords that stay unconverted if their value has this class."""
@@ -121,7 +107,11 @@ class Schemas:
                 break
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             target = self.definition(name_of(schema)).schema
-            merged = merge(beside, target) if beside.keys() - WORDS else {**target, **beside}
+            merged = (
+                keyword_values.merge(beside, target)
+                if beside.keys() - keyword_values.WORDS
+                else {**target, **beside}
+            )
             if merged is None:
                 break
             schema = merged
@@ -174,7 +164,7 @@ class Schemas:
                 self._ref_siblings
                 and any(
                     key not in _SAYING_NOTHING
-                    and (key in READERS or key in HOLDING)
+                    and (key in keyword_values.READERS or key in keyword_values.HOLDING)
                     and keyword_values.is_readable(key, value)
                     for key, value in node.items()
                 )
@@ -196,10 +186,10 @@ class Schemas:
         for key, value in node.items():
             if _USUAL.get(key) is value.__class__:
                 out[key] = value
-            elif (read := READERS.get(key)) is not None:
-                if (kept := read(value)) is not ABSENT:
+            elif (read := keyword_values.READERS.get(key)) is not None:
+                if (kept := read(value)) is not keyword_values.ABSENT:
                     out[key] = kept
-            elif key in HOLDING:
+            elif key in keyword_values.HOLDING:
                 self._hold(out, key, value, resource, depth + 1)
         if "description" in out:
             out["description"] = self._text(out["description"])
@@ -211,14 +201,14 @@ class Schemas:
     def _hold(
         self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
     ) -> None:
-        if key in MAPS:
+        if key in keyword_values.MAPS:
             if isinstance(value, dict):
                 out[key] = self._map(key, value, resource, depth)
-        elif isinstance(value, list) and (key in LISTS or key == "items"):
+        elif isinstance(value, list) and (key in keyword_values.LISTS or key == "items"):
             if value:  # as `items` it is the tuple of older drafts
                 name = "prefixItems" if key == "items" else key
                 out[name] = [self.convert(part, resource, depth) for part in value]
-        elif key in ONE:
+        elif key in keyword_values.ONE:
             constant = as_boolean(value)
             if constant is not None:
                 out[key] = constant
@@ -230,7 +220,9 @@ class Schemas:
     ) -> dict[str, Any]:
         """Convert a map of schemas; members that are hidden are left out."""
         names = "".join(values)
-        named = len(names) <= MAX_LABEL and names.isprintable()  # all of them at once
+        named = (
+            len(names) <= keyword_values.MAX_LABEL and names.isprintable()
+        )  # all of them at once
         hides, mark = key == "properties", self._hidden
         out = {}
         for name, value in values.items():
@@ -258,7 +250,7 @@ class Schemas:
         if "discriminator" in node:
             keyword_values.explain_discriminator(out, visible_in(node["discriminator"]))
         if "allOf" in out:
-            out = merge_all(out, self._inlined)
+            out = keyword_values.merge_all(out, self._inlined)
             self._marked.not_required_of_any(out, node, resource)
         return keyword_values.nullable(out) if keyword_values.is_nullable(node) else out
 
@@ -276,7 +268,7 @@ class Schemas:
             return {key: value for key, value in schema.items() if key not in _UNIONS}
         if "$ref" in schema:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
-            return merge(beside, self._inlined({"$ref": schema["$ref"]})) or branch
+            return keyword_values.merge(beside, self._inlined({"$ref": schema["$ref"]})) or branch
         return schema
 
     def _is_base(self, target: Target) -> bool:

@@ -139,7 +139,7 @@ def _schemas(key: str, value: Any) -> Collection[Any]:
     return value.values() if key in keyword_values.MAPS else (value,)
 
 
-_HOLDS = {
+_HOLDS = {  # members of a request's objects that hold others, and the kinds of these
     "body": {"content": "media type"},
     "parameter": {"schema": "schema", "content": "media type"},
     "media type": {
@@ -149,7 +149,6 @@ _HOLDS = {
     "encoding": {"headers": "parameter"},
     "schema": dict.fromkeys(keyword_values.HOLDING, "schema"),
 }
-"""The members of a request's objects that hold further objects, and the kinds of those."""
 _READ = keyword_values.HOLDING | keyword_values.READERS.keys() | keyword_values.NULLABLE | {"$ref"}
 _BY_NAME = keyword_values.MAPS | {"content", "encoding", "headers"}
 _OF_PARAMETERS = frozenset({"required", "description"})

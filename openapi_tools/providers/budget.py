@@ -53,8 +53,7 @@ _NARROWING = frozenset(
 )
 """Keywords that may refuse more values when a schema in or beside them accepts more."""
 _INNER = (HOLDING | {"$ref"}) - {"$defs"}
-_BELOW = HOLDING - IN_PLACE - {"$defs", "definitions"}
-"""Keywords that hold the schemas of members and items."""
+_BELOW = HOLDING - IN_PLACE - {"$defs", "definitions"}  # of members and items
 _OF_ROOT = ("type", "properties", "required", "additionalProperties", "description", "$defs")
 _SIMPLE = ("type", "description", "enum", "format", "default")
 _SMALL = 600

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 KEY, VALUE = "key", "value"
 """The members of a pair: a map becomes an array of such objects where its keys cannot be told."""
 ENTRIES = "entries"  # the only member of an object that may be any JSON object; it holds its pairs
-ANYTHING = "_anything"
-"""The definition of any JSON value; no component's name in `$defs` starts like that."""
+ANYTHING = "_anything"  # the definition of any JSON value; no component's name starts so
 
 _MOST_VARIANTS = 16
 _VALUE = {"type": ["string", "number", "boolean", "object", "array"]}

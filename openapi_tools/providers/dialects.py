@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
     from openapi_tools.providers.simple_forms import ById, Form
 
-MOST_COUNTED = 10_000
-"""Characters; regular expressions that count further are refused by many engines."""
+MOST_COUNTED = 10_000  # characters; many engines refuse patterns that count further
 
-HARD = frozenset(
+HARD = frozenset(  # that a schema may lose to be said in more providers' schemas
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "dependentSchemas"}
     | {"dependentRequired", "minProperties", "multipleOf", "patternProperties", "prefixItems"}
     | {"propertyNames", "unevaluatedItems", "unevaluatedProperties", "uniqueItems"}
 )
-"""Keywords that a schema may lose to be said in more providers' schemas."""
 
 _STRICT_FORMATS = {
     "string": {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"}

@@ -13,19 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import holds, unequal
+from openapi_tools.providers import containers
 from openapi_tools.providers.alternatives import Fitting, Forms
-from openapi_tools.providers.containers import (
-    ENTRIES,
-    KEY,
-    VALUE,
-    Members,
-    are_pairs,
-    extras_name,
-    is_portable,
-    labels,
-    members_of,
-    portable_forms,
-)
+from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, Members
 from openapi_tools.providers.simple_forms import ById, CannotExpress, is_anything, kind
 
 if TYPE_CHECKING:
@@ -119,7 +109,7 @@ class Restorer:
     def _by_form(self, form: Form, value: Any) -> Any:
         if "enum" in form:
             named = isinstance(value, str) and not holds(form["enum"], value)
-            return labels(form["enum"]).get(value, value) if named else value
+            return containers.labels(form["enum"]).get(value, value) if named else value
         if is_anything(form):
             return _without_entries(value) if self._whole else value
         if self._whole and isinstance(value, str):
@@ -141,7 +131,9 @@ class Restorer:
         others = members.others
         if self._whole and ENTRIES not in members.declared:
             value = _of_entries(value)
-        if are_pairs(value) and (self._whole or (others is not None and not members.declared)):
+        if containers.are_pairs(value) and (
+            self._whole or (others is not None and not members.declared)
+        ):
             names: Any = True if others is None or members.declared else others.key
             value = {self._undone(names, pair[KEY]): pair[VALUE] for pair in value}
         if not isinstance(value, dict):
@@ -170,7 +162,7 @@ class Restorer:
 
     def _members_of(self, form: Form) -> Members:
         try:
-            return members_of(form, self._fits)
+            return containers.members_of(form, self._fits)
         except CannotExpress:
             declared = form.get("properties", {})
             return Members(declared, frozenset(form.get("required", ())), None, 0, None)
@@ -179,7 +171,7 @@ class Restorer:
         """Return an object whose members have the names that the API gives them."""
         names = _spelled(members.declared, value)
         named = {names.get(name, name): member for name, member in value.items()}
-        extras = extras_name(members.declared)
+        extras = containers.extras_name(members.declared)
         others = members.others
         if extras not in named or not (self._whole or (others is not None and members.declared)):
             return named
@@ -188,7 +180,7 @@ class Restorer:
             open_name = others is not None and not self._whole and self._takes(others.key, extras)
             if not (open_name and others is not None and self._takes(others.value, None)):
                 del named[extras]
-        elif are_pairs(named[extras]):
+        elif containers.are_pairs(named[extras]):
             more = {pair[KEY]: pair[VALUE] for pair in named.pop(extras)}
             named = {name: more[name] for name in more if self._is_new(members, name, more)} | named
         return named
@@ -209,8 +201,8 @@ def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:
     """Map the portable names of a value's members to the API's names."""
     found: dict[str, str] = {}
     for name in declared:
-        if name not in value and not is_portable(name):
-            forms = (form for form in portable_forms(name) if form in value)
+        if name not in value and not containers.is_portable(name):
+            forms = (form for form in containers.portable_forms(name) if form in value)
             found |= {form: name for form in forms if form not in declared}
     return found
 
@@ -226,6 +218,10 @@ def _without_entries(value: Any) -> Any:
 
 
 def _of_entries(value: Any) -> Any:
-    if isinstance(value, dict) and value.keys() == {ENTRIES} and are_pairs(value[ENTRIES]):
+    if (
+        isinstance(value, dict)
+        and value.keys() == {ENTRIES}
+        and containers.are_pairs(value[ENTRIES])
+    ):
         return {pair[KEY]: pair[VALUE] for pair in value[ENTRIES]}
     return value

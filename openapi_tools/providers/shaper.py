@@ -13,19 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import DEFINITIONS, UNIONS, pointer_token, unequal
+from openapi_tools.providers import containers
 from openapi_tools.providers.alternatives import Fitting, Forms
-from openapi_tools.providers.containers import (
-    ANYTHING,
-    KEY,
-    VALUE,
-    array_of,
-    called,
-    extras_name,
-    items_of,
-    members_of,
-    renamed,
-    with_one_more,
-)
+from openapi_tools.providers.containers import ANYTHING, KEY, VALUE
 from openapi_tools.providers.dialects import HARD, loosened
 from openapi_tools.providers.simple_forms import WORDS, CannotExpress, is_anything, kind, refuse
 
@@ -268,8 +258,8 @@ class Shaper:
         refuse(form, "not", "if")
         match one:
             case "array":
-                items, least, most = items_of(form)
-                return array_of(self._shape(items, f"{place}/items").whole, least, most)
+                items, least, most = containers.items_of(form)
+                return containers.array_of(self._shape(items, f"{place}/items").whole, least, most)
             case "boolean":
                 return {"type": "boolean"}
             case "string":
@@ -298,16 +288,16 @@ class Shaper:
         return self._annotated(schema, forms[0]) if len(forms) == 1 else schema
 
     def _object(self, form: Form, place: str, *, whole: bool = False) -> Form:
-        members = members_of(form, self._fits)
+        members = containers.members_of(form, self._fits)
         if members.others is not None and not members.declared and not whole:
             if members.least > 1:
                 raise CannotExpress("the number of its members cannot be said")
             return self._pairs(members.others, place, members.least, members.most)
         if self._dialect.null_for_absent and members.least > len(members.required) and not whole:
-            forms = with_one_more(form, members, self._fitting.accepts)
+            forms = containers.with_one_more(form, members, self._fitting.accepts)
             parts = self._made([partial(self._object, one, place) for one in forms], place)
             return {"anyOf": parts}
-        names = renamed(members.declared, self._dialect.takes_name)
+        names = containers.renamed(members.declared, self._dialect.takes_name)
         shaped: dict[str, Form] = {}
         for name, node in members.declared.items():
             at = f"{place}/properties{pointer_token(name)}"
@@ -321,7 +311,9 @@ class Shaper:
                     raise
                 found = self._in_words(node, error)
             schema = found.whole if name in members.required else found.optional
-            shaped[names.get(name, name)] = called(schema, name) if name in names else schema
+            shaped[names.get(name, name)] = (
+                containers.called(schema, name) if name in names else schema
+            )
         required = [names.get(name, name) for name in members.declared if name in members.required]
         return self._bounded(members, shaped, required, place)
 
@@ -335,7 +327,7 @@ class Shaper:
         if members.others is not None and not counts and (room is None or room > 0):
             pairs = self._pairs(members.others, place, 0, room)
             others = self._shaped({**pairs, "description": "Members with other names."})
-            shaped[extras_name(members.declared)] = others.optional
+            shaped[containers.extras_name(members.declared)] = others.optional
         if room is not None and room < 0:
             counts["maxProperties"] = members.most
         return self._dialect.object(shaped, required, counts)
@@ -344,7 +336,7 @@ class Shaper:
         """Return an array of entries, for members whose names are not known."""
         at = f"{place}/additionalProperties"
         pair = {KEY: self._shape(others.key, at).whole, VALUE: self._shape(others.value, at).whole}
-        return array_of(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
+        return containers.array_of(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
 
     def _annotated(self, schema: Form, form: Form) -> Form:
         words = self._dialect.words(schema, form)

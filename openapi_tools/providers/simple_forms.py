@@ -11,17 +11,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from openapi_tools import json_values
 from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.json_values import (
-    ASSERTIONS,
-    ONE_SCHEMA,
-    SCHEMA_LISTS,
-    SCHEMA_MAPS,
-    UNIONS,
-    holds,
-    rebuilt,
-    same,
-)
 from openapi_tools.shaping.wording import UNREAD, WORDINGS, Wording, brief, repeats
 
 if TYPE_CHECKING:
@@ -33,13 +24,18 @@ if TYPE_CHECKING:
 
 _Found = TypeVar("_Found")
 
-WORDS = frozenset(
+WORDS = frozenset(  # keywords that refuse nothing
     {"title", "description", "default", "examples", "example", "deprecated", "readOnly"}
     | {"writeOnly", "format", "contentEncoding", "contentMediaType", "contentSchema", "$comment"}
 )
-"""Keywords that refuse nothing."""
-IN_PLACE = frozenset({"$ref", "allOf", *UNIONS})
-_SAYING = (ASSERTIONS | ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS | {"$ref"}) - {"$defs"}
+IN_PLACE = frozenset({"$ref", "allOf", *json_values.UNIONS})
+_SAYING = (
+    json_values.ASSERTIONS
+    | json_values.ONE_SCHEMA
+    | json_values.SCHEMA_LISTS
+    | json_values.SCHEMA_MAPS
+    | {"$ref"}
+) - {"$defs"}
 _MET_ONE_BY_ONE = _SAYING - {"properties", "additionalProperties"}
 _OF_EVERY_TYPE = ("not", "if", "then", "else")
 _IMPLIED: Mapping[str, str] = {
@@ -113,7 +109,7 @@ class Reworded:
         return known[1]
 
     def _reworded(self, node: Form, name: str) -> Form:
-        new: Form = rebuilt(node, self.of)
+        new: Form = json_values.rebuilt(node, self.of)
         text, title = new.get("description"), new.get("title")
         said = self._said(text, name) if isinstance(text, str) else text
         surplus = [key for key in UNREAD if key in new]
@@ -224,7 +220,7 @@ def _of_null(node: Form) -> Form:
 def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
     values: list[Any] = node["enum"] if "enum" in node else [node["const"]]
     if "const" in node:
-        values = [value for value in values if same(value, node["const"])]
+        values = [value for value in values if json_values.same(value, node["const"])]
     if kinds is not None:
         values = [value for value in values if any(is_a(value, name) for name in kinds)]
     others = [value for value in values if value is not None]
@@ -256,7 +252,7 @@ def meet(one: Form, other: Form) -> Form | None:
 
 
 def _meet_values(keyword: str, one: Any, other: Any) -> Any:
-    if same(one, other):
+    if json_values.same(one, other):
         return one
     if keyword in _MEETING:
         return _MEETING[keyword](one, other)
@@ -309,7 +305,7 @@ def _meet_multiples(one: float, other: float) -> float:
 
 _MEETING: Mapping[str, Callable[[Any, Any], Any]] = {
     "type": lambda one, other: "integer" if {one, other} == {"integer", "number"} else None,
-    "enum": lambda one, other: [value for value in one if holds(other, value)] or None,
+    "enum": lambda one, other: [value for value in one if json_values.holds(other, value)] or None,
     "required": lambda one, other: list(dict.fromkeys([*one, *other])),
     "multipleOf": _meet_multiples,
     "uniqueItems": lambda _one, _other: True,

@@ -30,13 +30,12 @@ _DEEPEST = 4  # arrays in one another
 _CLAUSE = 90
 _NAME = re.compile(r"[A-Za-z_$@][\w$@.-]{0,39}", re.ASCII)
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_OPENING = re.compile(
+_OPENING = re.compile(  # a status in words, before those that say more
     r"^(?:(?:response|bad request|forbidden|not found|conflict|gone|precondition failed|"
     r"unprocessable (?:entity|content)|validation failed|invalid request)"
     r"(?:\s*[.,:;-]+\s*|\s+(?=(?:if|when|because)\b)|$))+",
     re.IGNORECASE,
 )
-"""A status in words, before those that say more."""
 _TELLING = frozenset({"GET", "POST", "QUERY"})
 """Methods that read or create; others seldom answer with something to work with."""
 _OTHERS = frozenset({"401", "407", "429"})  # statuses of 4xx that say nothing about one operation
@@ -57,8 +56,7 @@ _EMPTY_WORDS = """
     unacceptable unauthorized unexpected unknown unprocessable unsupported updated user using
     valid validation value values was well were when which while with without wrong you your
 """
-_EMPTY = frozenset(_EMPTY_WORDS.split())
-"""Words that leave a sentence about an answer empty if it has no others."""
+_EMPTY = frozenset(_EMPTY_WORDS.split())  # that say nothing by themselves
 _ENVELOPE = frozenset({"apiVersion", "code", "data", "error", "errors", "infos", "items", "kind"})
 _ENVELOPE |= {"message", "metadata", "ok", "result", "status", "success", "warnings"}
 """Members that say nothing about what comes back."""

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from openapi_tools.redaction import Redactor
     from openapi_tools.settings import FileStore, Settings
 
-_STEP = 256 * 1024
-"""Bytes that are read, masked and written at once; smaller answers stay in memory."""
+_STEP = 256 * 1024  # bytes masked and written at once; smaller answers stay in memory
 _OVERLAP = 4096
 _SPREAD = 16  # bytes that a byte of a secret may take in a file, for secrets across two steps
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")

@@ -20,17 +20,15 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """The start of a sentence that sends the reader to a page, which a model cannot open."""
-_ACCESS = re.compile(
+_ACCESS = re.compile(  # about who may call an operation: no argument changes that
     r"(?=.*\b(?:oauth|(?:access )?tokens?|scopes?|permissions?|authenticated|authorized|owners?)\b)"
     r"(?=.*\b(?:access|admin\w*|owners?|permissions?|scopes?|users?)\b)"
     r"(?=.*\b(?:grant\w*|must|needs?|required|requires?)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A sentence about who may call an operation: no argument changes that."""
 _PAGES = ("see", "more", "read", "refer", "visit", "check")
 _CALLERS = ("oauth", "token", "scope", "permission", "authenticated", "authorized", "owner")
-_MORE = (*_CALLERS, *_PAGES, "[!")
-"""Signs, in lower case, of sentences that may go; looking for them is fast."""
+_MORE = (*_CALLERS, *_PAGES, "[!")  # lower-case signs of sentences that may go; fast to find
 _LINES = re.compile(r"(?:\n(?:Returns|Fails): .*)+\Z")
 _ALERT = re.compile(r"\s*>?\s*\[!\w+\]\s*")
 _TELLING = re.compile(
@@ -47,12 +45,11 @@ _WORD = re.compile(r"[^\W_]+")
 _SMALL = frozenset(
     {"a", "an", "by", "for", "in", "is", "its", "of", "on", "that", "the", "this", "to", "with"}
 )
-_IMPLIED = {
+_IMPLIED = {  # words that say nothing more where a member's name has another one
     "id": {"unique", "identifier", "identifies", "id"},
     "number": {"identifies"},
     "ids": {"identifiers"},
 }
-"""Words that say nothing more where a member's name has another one."""
 UNREAD = ("examples", "example", "$comment")  # keywords that models do without
 _REPEATED = 80  # characters of a description that may be a repetition of a name
 

@@ -44,19 +44,16 @@ _SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
     (json_values.SCHEMA_MAPS, dict),
     (json_values.ONE_SCHEMA, dict | bool),
 )
-_COSTLY = frozenset(
+_COSTLY = frozenset(  # keywords that may take long for a large value
     {"anyOf", "contains", "dependentRequired", "dependentSchemas", "if", "multipleOf", "not"}
     | {"oneOf", "pattern", "patternProperties", "unevaluatedItems", "unevaluatedProperties"}
     | {"uniqueItems"}
 )
-"""Keywords that may take long for a large value."""
 _DEEPEST = 200  # nesting of JSON values inside a schema; jsonschema-rs gives up at 250
 _MOST_SCHEMAS = 20_000  # the most schemas inside a schema; shared ones count once for each use
 _POINTER = 200
-_PATTERNS = 4_000_000
-"""Bytes of all compiled patterns of a schema; compiling that many takes some 40 ms."""
-_COUNTED = re.compile(r"\{\d")
-"""A part of a pattern that the engine refuses for its size, after a long time."""
+_PATTERNS = 4_000_000  # bytes of all compiled patterns of a schema; that takes some 40 ms
+_COUNTED = re.compile(r"\{\d")  # in patterns that the engine may refuse for size, but late
 
 
 class Checker:

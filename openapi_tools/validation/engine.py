@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     Schema = Node | bool
 
 LARGEST_PATTERN = 1_000_000  # bytes of a compiled pattern; `^.{1,300}$` takes about half of it
-UNUSABLE = (ValueError, TypeError, OverflowError, RecursionError)
-"""Errors of a schema that cannot be compiled."""
+UNUSABLE = (ValueError, TypeError, OverflowError, RecursionError)  # a schema is not compiled
 SMALL_VALUES = 2_000
 SMALL_TEXT = 20_000  # values and characters of an input that is checked in a few milliseconds
 
@@ -43,8 +42,7 @@ _NAME = 40.0
 _MATCH = 55.0
 _DIVISION = 10_000.0
 _ODD = 300.0  # the extra cost of a number that no machine word holds
-_MOST_ODD = 100
-"""Such numbers in an array of different items: the validator gives them all the same hash."""
+_MOST_ODD = 100  # in an array of different items: all of them have the same hash
 _MOST_FRAMES = 10_000.0  # schemas that call each other; the validator's stack ends at some 80,000
 _MOST_STEPS = 50_000
 _LARGEST = 2.0**53

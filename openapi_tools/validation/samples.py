@@ -23,8 +23,7 @@ _OPTIONAL_UNTIL = 2
 _MOST_ITEMS = 16
 _LONGEST = 4096
 _EXAMPLE = 300
-_ROOMS = (_EXAMPLE, 90, 30)
-"""Characters of each argument in an example: less where the whole is too long."""
+_ROOMS = (_EXAMPLE, 90, 30)  # characters of each argument, less where the whole is too long
 _NESTED = _MOST_PLACES = 3
 _MOST_HOMES = 200
 _MOST_MOVED = _MOST_TOLD = 5
