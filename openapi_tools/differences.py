@@ -14,9 +14,8 @@ from openapi_tools.codegen.changes import compared, detail, renames, scheme_diff
 from openapi_tools.codegen.compatibility import Difference
 from openapi_tools.codegen.package_data import Record
 from openapi_tools.errors import OpenAPIToolsError, SourceError
-from openapi_tools.json_values import follow, keys_of, pointer, resolve, same
+from openapi_tools.json_values import as_dict, follow, keys_of, pointer, resolve, same
 from openapi_tools.loading.load import load_tools
-from openapi_tools.loading.references import as_dict
 from openapi_tools.model import Operation, SecurityScheme
 
 if TYPE_CHECKING:

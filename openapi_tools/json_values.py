@@ -8,6 +8,7 @@ from operator import is_
 from typing import Any
 from urllib.parse import unquote
 
+Node = dict[str, Any]  # an object of a document, or a schema
 _ASCII = bytes(range(128))
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -55,6 +56,16 @@ def is_text(value: Any) -> bool:
 def as_text(value: Any) -> str:
     """Return a member that has to be a text; empty when it is anything else."""
     return value if isinstance(value, str) else ""
+
+
+def as_dict(value: Any) -> Node:
+    """Return a member that has to be an object; an empty one when it is anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a member that has to be an array; an empty one when it is anything else."""
+    return value if isinstance(value, list) else []
 
 
 def pointer_token(key: object) -> str:

@@ -20,7 +20,7 @@ from pydantic_core import from_json, to_json
 from openapi_tools._version import __version__
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import find, pointer_token
+from openapi_tools.json_values import Node, find, pointer_token
 from openapi_tools.loading.loaded_tool import Facts, ToolFacts
 from openapi_tools.loading.plain_data import LazyDict
 from openapi_tools.model import Skipped
@@ -195,7 +195,7 @@ def _sum(place: str, data: bytes) -> int:
     return crc32(data, crc32(place.encode()))
 
 
-def write_document(path: Path, label: Label, facts: Facts, root: dict[str, Any]) -> None:
+def write_document(path: Path, label: Label, facts: Facts, root: Node) -> None:
     """Write a document, its label and facts into an empty file; ValueError for other than JSON."""
     version = {"version": __version__, "format": _FORMAT}
     keys: dict[str, list[str]] = {}
@@ -252,7 +252,7 @@ def _rows(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, bytes, int]]:
         yield place, data, _sum(place, data)
 
 
-def _parts(root: dict[str, Any], keys: dict[str, list[str]]) -> Iterator[tuple[str, Any]]:
+def _parts(root: Node, keys: dict[str, list[str]]) -> Iterator[tuple[str, Any]]:
     """Yield the parts of a document by pointer, and record the keys of the split objects."""
     waiting = [("", root, _SPLIT)]
     while waiting:

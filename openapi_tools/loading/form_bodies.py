@@ -11,8 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import as_boolean, is_true
-from openapi_tools.loading.references import Resource, as_dict, as_list
+from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, is_true
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.body import file_schema
 from openapi_tools.visible_text import plain_text
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi_tools.loading.operations import Document
+    from openapi_tools.loading.references import Resource
     from openapi_tools.settings import Settings
 
 
@@ -40,7 +40,7 @@ class PartHeader(NamedTuple):
 
     part: str
     parameter: Parameter
-    schema: dict[str, Any]
+    schema: Node
     required: bool = False
 
 
@@ -59,9 +59,7 @@ class Forms:
         self._document = document
         self._settings = settings
 
-    def read(
-        self, kind: str, schema: dict[str, Any], declared: dict[str, Any], resource: Resource
-    ) -> Form:
+    def read(self, kind: str, schema: Node, declared: Node, resource: Resource) -> Form:
         """Return how a form or multipart body with a converted schema is written."""
         multipart = http_rules.is_multipart(kind)
         whole = self._document.schemas.content(schema)
@@ -83,8 +81,8 @@ class Forms:
 
     def _members(
         self,
-        schema: dict[str, Any],
-        nodes: dict[str, Any],
+        schema: Node,
+        nodes: Node,
         resource: Resource,
         *,
         multipart: bool,
@@ -138,9 +136,7 @@ class Forms:
         default = _is_default(encoding) and not headers
         return Form(schema, () if default else (encoding,), headers)
 
-    def _positions(
-        self, whole: dict[str, Any], declared: dict[str, Any], resource: Resource
-    ) -> Form:
+    def _positions(self, whole: Node, declared: Node, resource: Resource) -> Form:
         nodes = list(as_list(declared.get("prefixEncoding")))
         listed = whole.get("prefixItems", [])
         count = max(len(nodes), len(listed))
@@ -164,7 +160,7 @@ class Forms:
             tuple(header for form in parts for header in form.headers),
         )
 
-    def _encoding(self, name: str, node: dict[str, Any], multipart: bool) -> Encoding:
+    def _encoding(self, name: str, node: Node, multipart: bool) -> Encoding:
         dialect = self._document.dialect
         inner = tuple(node.get("x-inner", ())) if dialect.swagger else ()
         styled = not _STYLED.isdisjoint(node)
@@ -212,11 +208,11 @@ def _is_default(encoding: Encoding) -> bool:
 class _Part(NamedTuple):
     """A part that is a file or holds some; `content_type` as the document names it, else empty."""
 
-    schema: dict[str, Any]
+    schema: Node
     content_type: str
 
 
-def is_file(schema: dict[str, Any], *, untyped: bool) -> bool:
+def is_file(schema: Node, *, untyped: bool) -> bool:
     """Tell whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
     types = schema.get("type")
     textual = types in ("string", ["string", "null"])
@@ -228,7 +224,7 @@ def is_file(schema: dict[str, Any], *, untyped: bool) -> bool:
     return untyped and not schema.keys() - _UNTYPED
 
 
-def described_file(settings: Settings, described: dict[str, Any], words: str) -> dict[str, Any]:
+def described_file(settings: Settings, described: Node, words: str) -> Node:
     """Return the schema of a file argument with the document's own description, else `words`."""
     out = file_schema(settings)
     out |= {key: described[key] for key in _KEPT if key in described}
@@ -240,7 +236,7 @@ def _part_schema(
     settings: Settings,
     declared: Any,
     *,
-    content: Callable[[dict[str, Any]], dict[str, Any]],
+    content: Callable[[Node], Node],
     untyped: bool,
     depth: int = 4,
 ) -> _Part | None:

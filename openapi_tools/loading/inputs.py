@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools import visible_text
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, header_key, is_json, is_kept, is_sequential
-from openapi_tools.json_values import as_boolean, is_text, is_true
+from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, is_text, is_true
 from openapi_tools.loading import operations, versions
 from openapi_tools.loading.keyword_values import MAX_LITERAL, is_longer
-from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.versions import requirements, servers
@@ -45,9 +44,9 @@ class _Argument(NamedTuple):
 
     location: str
     wire: str
-    schema: dict[str, Any]
+    schema: Node
     required: bool
-    node: dict[str, Any] | None = None
+    node: Node | None = None
 
 
 class Inputs:
@@ -59,7 +58,7 @@ class Inputs:
         self._document = document
         self._settings = settings
         self._contents: dict[tuple[int, bytes, tuple[str, ...]], Content] = {}
-        self._schemas: dict[tuple[int, ...], tuple[dict[str, Any], list[_Argument]]] = {}
+        self._schemas: dict[tuple[int, ...], tuple[Node, list[_Argument]]] = {}
         self._lists: dict[int, tuple[list[_Argument], dict[str, None]]] = {}
         self._known: dict[tuple[int, bytes], _Argument | None] = {}
         self._credentials = {
@@ -72,7 +71,7 @@ class Inputs:
     def _bodies(self) -> Bodies:
         return Bodies(self._document, self._settings)
 
-    def input_schema(self, operation: OperationNode, kinds: tuple[str, ...]) -> dict[str, Any]:
+    def input_schema(self, operation: OperationNode, kinds: tuple[str, ...]) -> Node:
         """Return the schema of an input; `kinds` are the media types that the user asks for."""
         content, arguments = self._content(operation, kinds), self._arguments(operation)
         key = (id(content), *map(id, arguments))
@@ -84,20 +83,20 @@ class Inputs:
             schema[part] = schema[part].copy()
         return schema
 
-    def _made_schema(self, arguments: list[_Argument]) -> dict[str, Any]:
+    def _made_schema(self, arguments: list[_Argument]) -> Node:
         names = visible_text.argument_names([argument[:2] for argument in arguments])
         pairs = list(zip(names, arguments, strict=True))
         properties = {
             name: argument.schema if name == argument.wire else self._named(argument, name)
             for name, argument in pairs
         }
-        schema: dict[str, Any] = {"type": "object", "properties": properties}
+        schema: Node = {"type": "object", "properties": properties}
         if required := [name for name, argument in pairs if argument.required]:
             schema["required"] = required
         schema["additionalProperties"] = False
         return complete(schema, self._document.schemas.closure)
 
-    def _named(self, argument: _Argument, name: str) -> dict[str, Any]:
+    def _named(self, argument: _Argument, name: str) -> Node:
         """Return an argument's schema, with the API's own name if the argument's lost it."""
         schema, wire = argument.schema, argument.wire
         if not visible_text.is_other(name, wire):
@@ -135,9 +134,7 @@ class Inputs:
         paging = self._paging(operation, made, schemas)
         return made if paging is None else replace(made, paging=paging)
 
-    def _paging(
-        self, node: OperationNode, operation: Operation, schemas: dict[str, Any]
-    ) -> Paging | None:
+    def _paging(self, node: OperationNode, operation: Operation, schemas: Node) -> Paging | None:
         if operation.method not in ("GET", "POST", "QUERY"):
             return None
         from openapi_tools.loading.page_hints import documented, recognise
@@ -150,7 +147,7 @@ class Inputs:
         except DocumentError:  # an answer that cannot be read does not spoil the request
             return None
 
-    def answer_schema(self, operation: OperationNode) -> dict[str, Any] | None:
+    def answer_schema(self, operation: OperationNode) -> Node | None:
         """Return the schema of JSON answers of success; None where one of them can be anything."""
         schemas, found = self._document.answer_schemas, []
         try:
@@ -203,7 +200,7 @@ class Inputs:
         return self._lists[key]
 
     def _argument(
-        self, location: str, name: str, node: dict[str, Any], resource: Resource
+        self, location: str, name: str, node: Node, resource: Resource
     ) -> _Argument | None:
         """Return the argument of a parameter; equal Parameter Objects share one."""
         key = (id(resource), resource.text(node))
@@ -213,7 +210,7 @@ class Inputs:
             self._known[key] = made
         return self._known[key]
 
-    def _is_offered(self, location: str, name: str, node: dict[str, Any]) -> bool:
+    def _is_offered(self, location: str, name: str, node: Node) -> bool:
         key = _key(location, name)
         if (
             location in operations.OF_BODY
@@ -223,9 +220,7 @@ class Inputs:
             return False
         return location != "header" or key not in OWN_HEADERS
 
-    def _made(
-        self, location: str, name: str, node: dict[str, Any], resource: Resource
-    ) -> _Argument:
+    def _made(self, location: str, name: str, node: Node, resource: Resource) -> _Argument:
         out = dict(self._schema(node, resource))
         described = node.get("description")
         if isinstance(described, str) and described:
@@ -239,7 +234,7 @@ class Inputs:
         required = location == "path" or is_true(node.get("required"))
         return _Argument(location, name, out, required, node)
 
-    def _schema(self, node: dict[str, Any], resource: Resource) -> dict[str, Any]:
+    def _schema(self, node: Node, resource: Resource) -> Node:
         node = self._modern(node)
         schema = node.get("schema")
         if kind := _media_type(node):
@@ -247,7 +242,7 @@ class Inputs:
             schema, resource = as_dict(target.node).get("schema"), target.resource
         return self._document.schemas.convert(schema, resource)
 
-    def _modern(self, node: dict[str, Any]) -> dict[str, Any]:
+    def _modern(self, node: Node) -> Node:
         swagger = self._document.dialect.swagger and "schema" not in node
         return versions.parameter(node) if swagger else node
 
@@ -310,7 +305,7 @@ class Inputs:
         kept = (name for name in names if is_token(name) and is_kept(name) is None)
         return tuple(islice(dict.fromkeys(kept), operations.MAX_CHOICES))
 
-    def _answers(self, operation: OperationNode) -> Iterator[tuple[str, dict[str, Any], Resource]]:
+    def _answers(self, operation: OperationNode) -> Iterator[tuple[str, Node, Resource]]:
         for status, node in as_dict(operation.node.get("responses")).items():
             try:
                 answer, resource, _ = self._document.references.follow(node, operation.resource)
@@ -324,7 +319,7 @@ def _key(location: str, name: str) -> str:
     return header_key(name) if location == "header" else name
 
 
-def _media_type(node: dict[str, Any]) -> str:
+def _media_type(node: Node) -> str:
     return next(iter(as_dict(node.get("content"))), "")
 
 

@@ -15,6 +15,8 @@ from openapi_tools.visible_text import visible, visible_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from openapi_tools.json_values import Node
+
 MAX_LITERAL: Final = 8_192  # characters; a longer default, example or pattern is left out
 MAX_LABEL: Final = 1_024  # characters of a title, a format or a media type
 MAX_ENUM: Final = 32_768  # characters; a longer enum is left to the server, and described so
@@ -153,7 +155,7 @@ _NULL_WORDS: Final = ("title", "description", "default")
 _BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
 
 
-def modernise(out: dict[str, Any]) -> None:
+def modernise(out: Node) -> None:
     """Translate older versions' keywords to 2020-12, in place."""
     _exclusive(out, "minimum", "exclusiveMinimum")
     _exclusive(out, "maximum", "exclusiveMaximum")
@@ -179,11 +181,11 @@ def modernise(out: dict[str, Any]) -> None:
         _describe(out, f"One of {len(out.pop('enum'))} values; the server knows them.")
 
 
-def _describe(out: dict[str, Any], note: str) -> None:
+def _describe(out: Node, note: str) -> None:
     out["description"] = f"{out.get('description', '')} {note}".strip()
 
 
-def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
+def _exclusive(out: Node, bound: str, exclusive: str) -> None:
     # A boolean up to OpenAPI 3.0.
     if exclusive in out and _number(out[exclusive]) is ABSENT:
         strict = json_values.is_true(out.pop(exclusive))
@@ -191,7 +193,7 @@ def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
             out[exclusive] = out.pop(bound)
 
 
-def _required(out: dict[str, Any]) -> None:
+def _required(out: Node) -> None:
     """Drop repeated names and names that are not offered; too many are left to the server."""
     names = out["required"]
     if is_longer(names, MAX_LITERAL):
@@ -202,7 +204,7 @@ def _required(out: dict[str, Any]) -> None:
         del out["required"]
 
 
-def _known_type(out: dict[str, Any]) -> None:
+def _known_type(out: Node) -> None:
     """Drop types that JSON Schema does not have (`file`, `any`, `float`)."""
     declared = out["type"] if isinstance(out["type"], list) else [out["type"]]
     known = [name for name in dict.fromkeys(map(str, declared)) if name in json_values.TYPES]
@@ -219,7 +221,7 @@ def is_nullable(node: Mapping[str, Any]) -> bool:
     )
 
 
-def nullable(out: dict[str, Any]) -> dict[str, Any]:
+def nullable(out: Node) -> Node:
     """Return a converted schema that also takes null (OpenAPI 3.0.4, section 4.7.24.2)."""
     if "enum" in out and None not in out["enum"]:
         out["enum"] = [*out["enum"], None]
@@ -228,11 +230,11 @@ def nullable(out: dict[str, Any]) -> dict[str, Any]:
         out["type"] = list(dict.fromkeys([*types, "null"]))
     if _BINDING.isdisjoint(out):
         return out
-    words: dict[str, Any] = {key: out.pop(key) for key in _NULL_WORDS if key in out}
+    words: Node = {key: out.pop(key) for key in _NULL_WORDS if key in out}
     return {**words, "anyOf": [out, {"type": "null"}]}
 
 
-def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
+def explain_discriminator(out: Node, discriminator: Any) -> None:
     """Say in the description which member selects the variant.
 
     Without `anyOf` the variants are schemas that name this one in their `allOf`: then the object is
@@ -272,9 +274,7 @@ class _NotExactError(Exception):
     """Two schemas have no common form that says exactly the same."""
 
 
-def merge_all(
-    schema: dict[str, Any], inlined: Callable[[dict[str, Any]], dict[str, Any]]
-) -> dict[str, Any]:
+def merge_all(schema: Node, inlined: Callable[[Node], Node]) -> Node:
     """Return a schema with its `allOf` merged as far as is exact; `inlined` replaces a `$ref`."""
     out = {key: value for key, value in schema.items() if key != "allOf"}
     if len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"} and out.keys() <= WORDS:
@@ -296,7 +296,7 @@ def merge_all(
     return {**out, "allOf": kept}
 
 
-def merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any] | None:
+def merge(first: Node, second: Node) -> Node | None:
     """Return the intersection of two schemas, or None; the first's annotations win."""
     if "$ref" in first or "$ref" in second or "allOf" in first:
         return None
@@ -314,7 +314,7 @@ def merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any] | Non
     return out
 
 
-def _differ_together(first: dict[str, Any], second: dict[str, Any]) -> bool:
+def _differ_together(first: Node, second: Node) -> bool:
     """Tell whether both schemas have, and differ in, a group of dependent keywords."""
     return any(
         first.keys() & group
@@ -324,7 +324,7 @@ def _differ_together(first: dict[str, Any], second: dict[str, Any]) -> bool:
     )
 
 
-def _closes(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _closes(one: Node, other: Node) -> bool:
     """Tell whether one side limits the members or items that only the other side declares."""
     for key in _CLOSING & one.keys():
         if one[key] is True or one[key] == {}:
@@ -351,7 +351,7 @@ def _closed(first: Any, second: Any) -> Any:
     return first if second in (True, {}) else _not_exact(first, second)
 
 
-def _joined_members(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+def _joined_members(first: Node, second: Node) -> Node:
     out = dict(first)
     for name, schema in second.items():
         if name not in out or json_values.same(out[name], schema) or out[name] is True:

@@ -26,6 +26,7 @@ from openapi_tools.tools.toolset import About, Toolset
 if TYPE_CHECKING:
     import asyncio
 
+    from openapi_tools.json_values import Node
     from openapi_tools.loading.cache import Miss
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Overlays, Source
@@ -110,7 +111,7 @@ def _loaded(
         if client is not None:
             raise errors.SettingsError("client: an application is called in this process; omit it.")
         source, settings, client = of_application(source, settings)
-    more: dict[str, Any] = {"credentials": secrets, "client": client}
+    more: Node = {"credentials": secrets, "client": client}
     fetcher = fetcher_of(source, settings, **more)
     if fetcher is not None:
         fetcher.loop = loop  # a caller's event loop, as long as the caller waits for the documents

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools import responses
 from openapi_tools.errors import DocumentError, InputError, SettingsError
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import as_text, unescape
+from openapi_tools.json_values import Node, as_dict, as_text, unescape
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.operations import Document, OperationNode, has_operators
-from openapi_tools.loading.references import as_dict
 from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Operation, SecurityScheme, Skipped
 from openapi_tools.options import unknown_in
@@ -106,8 +105,8 @@ class LoadedTool(OperationTool):
         self._facts = facts
         self._shared = shared
         self._node = node
-        self._input_schema: dict[str, Any] | None = None
-        self._answer_schema: dict[str, Any] | None = None
+        self._input_schema: Node | None = None
+        self._answer_schema: Node | None = None
         self._operation: Operation | None = None
 
     @property
@@ -153,7 +152,7 @@ class LoadedTool(OperationTool):
         return self._facts._replace(description=self.description)
 
     @property
-    def input_schema(self) -> dict[str, Any]:
+    def input_schema(self) -> Node:
         """JSON Schema 2020-12."""
         if self._input_schema is None:
             made = self.own_schema()
@@ -161,13 +160,13 @@ class LoadedTool(OperationTool):
             self._input_schema = self._input_schema or made  # another thread may have had it before
         return self._input_schema
 
-    def own_schema(self) -> dict[str, Any]:
+    def own_schema(self) -> Node:
         """Return the schema of the document, without the user's shape."""
         with self._shared.turn:
             return self._shared.inputs.input_schema(self._found(), self._kinds())
 
     @property
-    def answer_schema(self) -> dict[str, Any] | None:
+    def answer_schema(self) -> Node | None:
         """JSON Schema 2020-12 of JSON answers of success; None if one can be anything."""
         if self._answer_schema is None:
             with self._shared.turn:

@@ -14,15 +14,17 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
-from openapi_tools.json_values import as_text, is_text, is_true, pointer_token
-from openapi_tools.loading import versions
-from openapi_tools.loading.references import (
-    References,
-    Resource,
+from openapi_tools.json_values import (
+    Node,
     as_dict,
     as_list,
-    is_url_reference,
+    as_text,
+    is_text,
+    is_true,
+    pointer_token,
 )
+from openapi_tools.loading import versions
+from openapi_tools.loading.references import References, Resource, is_url_reference
 from openapi_tools.loading.schemas import Schemas
 from openapi_tools.requests import VARIABLE
 from openapi_tools.requests.encoding import is_cookie_name, is_token
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 MAX_CHOICES: Final = 100  # servers, security requirements or media types that are looked at
 OF_BODY: Final = frozenset({"body", "formData"})  # locations of Swagger 2.0 that make the body
 
-ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[dict[str, Any], Resource]]"
+ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[Node, Resource]]"
 """Parameter Objects and their documents, by location and name on the wire."""
 
 _Made = TypeVar("_Made")
@@ -62,8 +64,8 @@ class OperationNode:
     method: str
     path: str
     member: str
-    node: dict[str, Any]
-    item: dict[str, Any]
+    node: Node
+    item: Node
     resource: Resource
 
     @property
@@ -112,7 +114,7 @@ class Document:
         self._methods = {method: method.upper() for method in self.dialect.methods}
         self._shared: dict[tuple[str, int], Any] = {}
         self._lists: dict[tuple[int, bytes], ParameterNodes] = {}
-        self._bodies: dict[tuple[Any, ...], tuple[dict[str, Any], Resource] | None] = {}
+        self._bodies: dict[tuple[Any, ...], tuple[Node, Resource] | None] = {}
         self._merged: dict[tuple[int, int], ParameterNodes] = {}
         self._none: ParameterNodes = {}
         self._legible: set[tuple[str, str]] = set()
@@ -136,9 +138,9 @@ class Document:
         )
 
     @property
-    def root(self) -> dict[str, Any]:
+    def root(self) -> Node:
         """The parsed document."""
-        root: dict[str, Any] = self.entry.root
+        root: Node = self.entry.root
         return root
 
     def shared(self, kind: str, node: list[Any], make: Callable[[list[Any]], _Made]) -> _Made:
@@ -183,7 +185,7 @@ class Document:
             elif key == "additionalOperations":
                 yield from self._additional(path, node, resource)
 
-    def _path_item(self, path: str, item: Any) -> tuple[dict[str, Any], Resource]:
+    def _path_item(self, path: str, item: Any) -> tuple[Node, Resource]:
         if isinstance(item, dict) and "$ref" not in item:
             return item, self.entry
         pointer = f"/paths{pointer_token(path)}"
@@ -194,7 +196,7 @@ class Document:
         return {**target.node, **beside} if beside else target.node, target.resource
 
     def _additional(
-        self, path: str, item: dict[str, Any], resource: Resource
+        self, path: str, item: Node, resource: Resource
     ) -> Iterator[OperationNode | DocumentError]:
         listed = item["additionalOperations"]
         if "query" not in self._methods or not isinstance(listed, dict):
@@ -225,7 +227,7 @@ class Document:
             self._merged[key] = {**above, **own}
         return self._merged[key]
 
-    def _listed(self, operation: OperationNode, holder: dict[str, Any]) -> ParameterNodes:
+    def _listed(self, operation: OperationNode, holder: Node) -> ParameterNodes:
         """Return the parameters that an operation or its path item lists, each list read once."""
         listed = holder.get("parameters")
         if listed is None:
@@ -263,7 +265,7 @@ class Document:
             raise
         return found
 
-    def _checked(self, location: Any, name: Any, node: dict[str, Any]) -> tuple[str, str]:
+    def _checked(self, location: Any, name: Any, node: Node) -> tuple[str, str]:
         """Return the location and the name of a parameter, or raise InvalidDocument."""
         if location == "querystring" and not name:  # the whole query needs no name on the wire
             name = location
@@ -280,7 +282,7 @@ class Document:
             raise InvalidDocument(reason)
         return location, name
 
-    def request_body(self, operation: OperationNode) -> tuple[dict[str, Any], Resource] | None:
+    def request_body(self, operation: OperationNode) -> tuple[Node, Resource] | None:
         """Return an operation's Request Body Object, None without; DocumentError for a bad one."""
         if self.dialect.swagger:
             consumes = as_list(operation.node.get("consumes", self.root.get("consumes")))
@@ -303,7 +305,7 @@ class Document:
 
     def _body_of_2(
         self, parameters: ParameterNodes, kinds: list[str]
-    ) -> tuple[dict[str, Any], Resource] | None:
+    ) -> tuple[Node, Resource] | None:
         """Return the request body of a Swagger 2.0 operation, made once for equal operations."""
         key = (id(parameters), *kinds)
         if key not in self._bodies:

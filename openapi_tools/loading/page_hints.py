@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import kinds_of
+from openapi_tools.json_values import Node, kinds_of
 from openapi_tools.model import Operation, Paging
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def outline_of(node: Any, resource: Any, follow: Callable[..., Any]) -> Outline:
     return look(node, resource, 0)
 
 
-def _kind(node: dict[str, Any]) -> str:
+def _kind(node: Node) -> str:
     kinds = node.get("type")
     kinds = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
     if len(kinds) == 1 and isinstance(kinds[0], str):
@@ -103,7 +103,7 @@ def _kind(node: dict[str, Any]) -> str:
     return "object" if "properties" in node else "array" if "items" in node else ""
 
 
-def _parts(node: dict[str, Any]) -> Iterator[Any]:
+def _parts(node: Node) -> Iterator[Any]:
     """Yield the schemas that apply to the same value; of a union only where one is not null."""
     if isinstance(node.get("allOf"), list):
         yield from node["allOf"]
@@ -140,7 +140,7 @@ def documented(node: Any, resource: Any, follow: Callable[..., Any]) -> Document
     return Documented(Outline(), pageable=pageable)
 
 
-def _schema_of(answer: dict[str, Any]) -> Any:
+def _schema_of(answer: Node) -> Any:
     """Return the schema of an answer's JSON; OpenAPI 2 has no media types there."""
     content = answer.get("content")
     for kind, value in content.items() if isinstance(content, dict) else ():

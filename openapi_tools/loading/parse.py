@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import SCHEMA_MAPS, pointer
+from openapi_tools.json_values import SCHEMA_MAPS, Node, pointer
 from openapi_tools.loading import plain_data
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def _repeated(data: bytes) -> Iterator[str]:
     """Yield a warning for every repeated key, or raise for the first that may hide something."""
     found: dict[int, tuple[Any, list[str]]] = {}
 
-    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def collect(pairs: list[tuple[str, Any]]) -> Node:
         made = dict(pairs)
         if len(made) != len(pairs):
             counts = Counter(key for key, _ in pairs)

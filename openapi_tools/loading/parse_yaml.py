@@ -18,7 +18,7 @@ import yaml
 from yaml import events
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import pointer
+from openapi_tools.json_values import Node, pointer
 from openapi_tools.loading import plain_data
 from openapi_tools.loading.parse import paused_gc, repeated_key
 
@@ -43,7 +43,7 @@ ALIAS_ALLOWANCE = 500_000  # values that aliases may add to any document
 ALIAS_RATIO = 10  # further values that aliases may add, for each value written in the document
 
 _CORE = "tag:yaml.org,2002:"
-_WORDS: dict[str, Any] = {
+_WORDS: Node = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
@@ -160,7 +160,7 @@ class _Frame:
     start: int
     key: str | None = None
     height: int = 0
-    merged: list[dict[str, Any]] = field(default_factory=list)
+    merged: list[Node] = field(default_factory=list)
 
 
 class _Builder:
@@ -284,7 +284,7 @@ def _at(event: Any, reason: str) -> InvalidDocument:
     return InvalidDocument(f"line {mark.line + 1}, column {mark.column + 1}: {reason}")
 
 
-def _merge_sources(event: Any, value: Any) -> list[dict[str, Any]]:
+def _merge_sources(event: Any, value: Any) -> list[Node]:
     # Spec: YAML 1.1 type repository, Merge Key Language-Independent Type.
     sources = value if isinstance(value, list) else [value]
     if not all(isinstance(source, dict) for source in sources):

@@ -13,7 +13,7 @@ from itertools import chain, compress
 from typing import Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import pointer
+from openapi_tools.json_values import Node, pointer
 
 MAX_DEPTH = 201  # levels of arrays and objects: what the JSON parser allows
 
@@ -160,7 +160,7 @@ def _key(key: Any, path: list[str | int]) -> str:
     raise InvalidDocument(reason, pointer=pointer(path))
 
 
-class LazyDict(dict[str, Any]):
+class LazyDict(Node):
     """A dict whose members are read when they are first looked at, and then kept."""
 
     __slots__ = ("_names", "_plain", "_read")
@@ -169,7 +169,7 @@ class LazyDict(dict[str, Any]):
         super().__init__()
         self._names = dict.fromkeys(names)
         self._read = read
-        self._plain: dict[str, Any] | None = None
+        self._plain: Node | None = None
 
     def __contains__(self, key: object) -> bool:
         return key in self._names
@@ -202,7 +202,7 @@ class LazyDict(dict[str, Any]):
         """Return a view of all keys with their members; each is read when its turn comes."""
         return ItemsView(self)
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Node:
         """Return all of it as plain data; the same dict at each call."""
         if self._plain is None:
             self._plain = {key: without_lazy(value) for key, value in self.items()}

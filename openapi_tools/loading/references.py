@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
-from openapi_tools.json_values import compact, find
+from openapi_tools.json_values import Node, compact, find
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.plain_data import LazyDict, without_lazy
 from openapi_tools.loading.source import read_file
@@ -38,7 +38,7 @@ class Resource:
     uri: str = ""
     name: str = ""
     self_uri: str = ""
-    anchors: dict[str, Any] | None = None
+    anchors: Node | None = None
     public: bool = False
     is_tree: bool = True
     _texts: dict[int, bytes] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class References:
         resource: Resource,
         pointer: str = "",
         *,
-        stops: Callable[[dict[str, Any]], bool] | None = None,
+        stops: Callable[[Node], bool] | None = None,
     ) -> Target:
         """Return the end of a chain of references, or the first on it for which `stops` is true."""
         if type(node) is not dict or "$ref" not in node:
@@ -253,13 +253,3 @@ def is_url_reference(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def as_dict(value: Any) -> dict[str, Any]:
-    """Return a member that has to be an object; an empty one when it is anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return a member that has to be an array; an empty one when it is anything else."""
-    return value if isinstance(value, list) else []

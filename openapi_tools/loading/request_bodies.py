@@ -13,16 +13,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import is_true
+from openapi_tools.json_values import Node, as_dict, as_list, is_true
 from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
 from openapi_tools.loading.operations import MAX_CHOICES, Document
-from openapi_tools.loading.references import References, Resource, as_dict, as_list
 from openapi_tools.model import Encoding, RequestBody
 from openapi_tools.visible_text import plain_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from openapi_tools.loading.references import References, Resource
     from openapi_tools.settings import Settings
 
 _PLAIN = frozenset(
@@ -34,7 +34,7 @@ _PLAIN = frozenset(
 _DEEPEST_XML = 6
 _MOST_XML = 80
 _LONGEST_XML = 1500
-_JSON: dict[str, Any] = {"application/json": {}}
+_JSON: Node = {"application/json": {}}
 _PREFERENCE = (("application/json", "text/json"), ("application/merge-patch+json",))
 
 
@@ -45,7 +45,7 @@ class Content:
     media_type: str
     alternatives: tuple[str, ...]
     required: bool
-    schema: dict[str, Any]
+    schema: Node
     flat: bool = False
     file: bool = False
     headers: tuple[PartHeader, ...] = ()
@@ -79,7 +79,7 @@ class Bodies:
         self._wanted: tuple[str, ...] = () if isinstance(general, dict) else general
         self._forms = Forms(document, settings)
 
-    def read(self, node: dict[str, Any], resource: Resource, own: tuple[str, ...] = ()) -> Content:
+    def read(self, node: Node, resource: Resource, own: tuple[str, ...] = ()) -> Content:
         """Return how a body is sent; `own` has the media types that the user chose for it."""
         if len(own) > 1:
             return _several([self.read(node, resource, (kind,)) for kind in own])
@@ -105,13 +105,13 @@ class Bodies:
         self._complete(found, declared, owner, words)
         return found
 
-    def _media_type(self, node: Any, resource: Resource) -> tuple[dict[str, Any], Resource]:
+    def _media_type(self, node: Any, resource: Resource) -> tuple[Node, Resource]:
         if type(node) is dict and "$ref" not in node:
             return node, resource
         target = self._document.references.follow(node, resource)
         return as_dict(target.node), target.resource
 
-    def _holds_files(self, kind: str, schema: dict[str, Any]) -> bool:
+    def _holds_files(self, kind: str, schema: Node) -> bool:
         """Tell whether a JSON body has members that are bytes, which multipart could send."""
         if not http_rules.is_json(kind):
             return False
@@ -123,7 +123,7 @@ class Bodies:
         ]
         return any(is_file(member, untyped=False) for member in inner)
 
-    def _schema(self, kind: str, declared: dict[str, Any], resource: Resource) -> dict[str, Any]:
+    def _schema(self, kind: str, declared: Node, resource: Resource) -> Node:
         """Return the whole body's schema; JSON Lines and the like are arrays of items."""
         convert = self._document.schemas.convert
         if "itemSchema" in declared and "schema" not in declared:
@@ -137,9 +137,7 @@ class Bodies:
             return {**schema, "type": "array"}
         return schema
 
-    def _complete(
-        self, found: Content, declared: dict[str, Any], resource: Resource, words: str
-    ) -> None:
+    def _complete(self, found: Content, declared: Node, resource: Resource, words: str) -> None:
         kind, schema = found.media_type, found.schema
         family = _family(kind)
         if family == "form":
@@ -161,7 +159,7 @@ class Bodies:
             schema = described_file(self._settings, inner, "The body's bytes.")
         found.schema = self._described(schema, words)
 
-    def _form(self, found: Content, declared: dict[str, Any], resource: Resource) -> None:
+    def _form(self, found: Content, declared: Node, resource: Resource) -> None:
         form = self._forms.read(found.media_type, found.schema, declared, resource)
         found.schema, found.encodings, found.headers = form
         inner = self._document.schemas.content(found.schema)
@@ -170,11 +168,11 @@ class Bodies:
     def _text(
         self,
         kind: str,
-        inner: dict[str, Any],
-        declared: dict[str, Any],
+        inner: Node,
+        declared: Node,
         resource: Resource,
         words: str,
-    ) -> dict[str, Any]:
+    ) -> Node:
         """Return the schema of a body that is text; a structure becomes the text that holds it."""
         if inner.get("type") in ("string", "number", "integer", "boolean"):
             return inner
@@ -186,13 +184,13 @@ class Bodies:
             told = " ".join(filter(None, (own, told, known)))
         return {"type": "string", "description": told}
 
-    def _described(self, schema: dict[str, Any], words: str) -> dict[str, Any]:
+    def _described(self, schema: Node, words: str) -> Node:
         """Return a schema with the request body's own description, unless it has one."""
         if not words or "description" in schema:
             return schema
         return {**schema, "description": plain_text(words, self._settings.description_chars)}
 
-    def _is_flat(self, schema: dict[str, Any], inner: dict[str, Any], *, required: bool) -> bool:
+    def _is_flat(self, schema: Node, inner: Node, *, required: bool) -> bool:
         """Tell whether the members of a body become arguments; `inner` is its resolved schema."""
         return (
             self._settings.body == "flat"
@@ -284,7 +282,7 @@ class _Outline:
             _tag(name, *self._content(members, resource, depth)) if depth else _tag(name, "", "…")
         )
 
-    def _content(self, members: dict[str, Any], resource: Resource, depth: int) -> tuple[str, str]:
+    def _content(self, members: Node, resource: Resource, depth: int) -> tuple[str, str]:
         attributes, inner = "", ""
         for key, member in members.items():
             plain, _ = _whole(member, resource, self._references)
@@ -297,9 +295,7 @@ class _Outline:
         return attributes, inner
 
 
-def _whole(
-    node: Any, resource: Resource, references: References
-) -> tuple[dict[str, Any], Resource]:
+def _whole(node: Any, resource: Resource, references: References) -> tuple[Node, Resource]:
     """Return a schema merged with the branches of its `allOf`, one level deep."""
     schema, resource, _ = references.follow(node, resource)
     if not isinstance(schema, dict):
@@ -309,7 +305,7 @@ def _whole(
         part, owner, _ = references.follow(branch, resource)
         if isinstance(part, dict) and owner is resource:
             parts.insert(0, part)
-    out: dict[str, Any] = {}
+    out: Node = {}
     for part in parts:
         out |= {
             **part,
@@ -318,7 +314,7 @@ def _whole(
     return out, resource
 
 
-def _named(schema: dict[str, Any], name: str) -> str:
+def _named(schema: Node, name: str) -> str:
     xml = as_dict(schema.get("xml"))
     own = xml.get("name") if isinstance(xml.get("name"), str) else name
     prefix = xml.get("prefix")

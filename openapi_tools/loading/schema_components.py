@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import (
     IN_PLACE,
+    Node,
     compact,
     everywhere,
     loosened,
@@ -46,7 +47,7 @@ class Uses(NamedTuple):
 class Definition(NamedTuple):
     """A converted component and its uses, as in `Uses`; `most` bounds its characters as JSON."""
 
-    schema: dict[str, Any]
+    schema: Node
     uses: frozenset[str]
     in_place: frozenset[str]
     most: int
@@ -55,7 +56,7 @@ class Definition(NamedTuple):
 class Closure(NamedTuple):
     """The definitions that a schema reaches, by name, shared; `most` as in `Definition`."""
 
-    definitions: dict[str, dict[str, Any]]
+    definitions: dict[str, Node]
     most: int
 
 
@@ -81,7 +82,7 @@ def reach(uses: Iterable[str], definition: Callable[[str], Definition]) -> dict[
     return reached
 
 
-def defined(name: str, schema: dict[str, Any]) -> Definition:
+def defined(name: str, schema: Node) -> Definition:
     """Return a converted component as a definition."""
     text = compact(schema)
     most = most_in(text) + 6 * len(name) + 4
@@ -96,7 +97,7 @@ def name_of(reference: Mapping[str, Any]) -> str:
     return str(reference["$ref"]).removeprefix("#/$defs/")
 
 
-def uses_of(schema: dict[str, Any]) -> Uses:
+def uses_of(schema: Node) -> Uses:
     """Return the names of the definitions that a converted schema refers to directly."""
     here: list[Any] = [schema]
     below: list[Any] = []
@@ -121,8 +122,8 @@ def _names_in(nodes: list[Any], below: list[Any]) -> set[str]:
 
 
 def _without_cycles(
-    definitions: dict[str, dict[str, Any]], in_place: Mapping[str, frozenset[str]]
-) -> dict[str, dict[str, Any]]:
+    definitions: dict[str, Node], in_place: Mapping[str, frozenset[str]]
+) -> dict[str, Node]:
     """Return definitions none of which reaches itself without going into a member of the value."""
     # Published documents have `A: {anyOf: [A, string]}`, on which a validator never ends: the
     # reference that closes such a cycle is taken out.
@@ -177,8 +178,8 @@ def _without(schema: Any, names: set[str]) -> Any:
 
 
 def complete(
-    schema: dict[str, Any], closure: Callable[[frozenset[str]], Closure], *, cut: bool = True
-) -> dict[str, Any]:
+    schema: Node, closure: Callable[[frozenset[str]], Closure], *, cut: bool = True
+) -> Node:
     """Return an input schema, changed in place, with its definitions; a too large one is cut."""
     text = compact(schema)
     most = 6 * len(text)  # a byte of UTF-8 becomes an escape of at most six characters
@@ -189,7 +190,7 @@ def complete(
     return schema if most <= MAX_SCHEMA or not cut else shrink(schema)
 
 
-def shrink(schema: dict[str, Any]) -> dict[str, Any]:
+def shrink(schema: Node) -> Node:
     """Return an input schema of at most `MAX_SCHEMA` characters; the same one where it fits."""
     if size_of(schema) <= MAX_SCHEMA:
         return schema
@@ -207,7 +208,7 @@ def shrink(schema: dict[str, Any]) -> dict[str, Any]:
     return _names_only(own)
 
 
-def _names_only(own: dict[str, Any]) -> dict[str, Any]:
+def _names_only(own: Node) -> Node:
     """Return a schema of property names only: as many as fit, the required ones first."""
     required = set(own.get("required", ()))
     room = MAX_SCHEMA // 2
@@ -222,7 +223,7 @@ def _names_only(own: dict[str, Any]) -> dict[str, Any]:
     return smaller
 
 
-def _with(own: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+def _with(own: Node, kept: Node) -> Node:
     """Return a schema with its definitions; references to others become "anything"."""
     properties = {name: _closed(part, kept) for name, part in own["properties"].items()}
     if not kept:
@@ -231,9 +232,9 @@ def _with(own: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     return {**own, "properties": properties, "$defs": definitions}
 
 
-def _nearest(names: frozenset[str], definitions: dict[str, Any], room: int) -> dict[str, Any]:
+def _nearest(names: frozenset[str], definitions: Node, room: int) -> Node:
     """Return the definitions nearest to the arguments that fit into some characters."""
-    kept: dict[str, Any] = {}
+    kept: Node = {}
     waiting = sorted(names)
     for name in waiting:  # grows while it is walked: breadth first
         room -= size_of(definitions[name]) + len(name) + 4
@@ -244,10 +245,10 @@ def _nearest(names: frozenset[str], definitions: dict[str, Any], room: int) -> d
     return kept
 
 
-def _closed(schema: Any, kept: dict[str, Any]) -> Any:
+def _closed(schema: Any, kept: Node) -> Any:
     """Return a looser schema whose references all lead to kept definitions."""
 
-    def edit(node: dict[str, Any]) -> dict[str, Any]:
+    def edit(node: Node) -> Node:
         is_lost = "$ref" in node and name_of(node) not in kept
         return loosened(node, {*_CUT, "$ref"} if is_lost else _CUT)
 

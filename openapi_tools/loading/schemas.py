@@ -14,9 +14,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import TYPES, as_boolean, is_true
+from openapi_tools.json_values import TYPES, Node, as_boolean, as_list, is_true
 from openapi_tools.loading import keyword_values
-from openapi_tools.loading.references import References, Resource, Target, as_list
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
@@ -24,6 +23,7 @@ from openapi_tools.visible_text import plain_text, short_hash, visible_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from openapi_tools.loading.references import References, Resource, Target
     from openapi_tools.loading.schema_components import Closure, Definition
 
 MAX_DEPTH = 200  # schemas inside one another; deeper ones cannot be walked or shown
@@ -58,7 +58,7 @@ class Schemas:
         self._targets: dict[str, Target] = {}
         self._names: dict[tuple[int, str], str] = {}
         self._definitions: dict[str, Definition] = {}
-        self._members: dict[tuple[int, bytes], dict[str, Any]] = {}
+        self._members: dict[tuple[int, bytes], Node] = {}
         self._open: set[str] = set()
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
@@ -66,7 +66,7 @@ class Schemas:
         self._hidden = hidden
         self._marked = _Marked(references, hidden, self._limits)
 
-    def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
+    def convert(self, node: Any, resource: Resource, depth: int = 0) -> Node:
         """Return a Schema Object or a boolean as JSON Schema 2020-12; `{}` for anything else."""
         if not isinstance(node, dict):
             return {"not": {}} if as_boolean(node) is False else {}
@@ -100,7 +100,7 @@ class Schemas:
             definition = self._definitions[name] = defined(name, schema)
         return definition
 
-    def content(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def content(self, schema: Node) -> Node:
         """Return the schema behind a `$ref`, merged with its siblings where that is exact."""
         for _ in range(MAX_INLINED):
             if "$ref" not in schema:
@@ -117,7 +117,7 @@ class Schemas:
             schema = merged
         return schema
 
-    def is_recursive(self, schema: dict[str, Any]) -> bool:
+    def is_recursive(self, schema: Node) -> bool:
         """Tell whether a `$ref` leads to a definition that reaches itself."""
         if "$ref" not in schema:
             return False
@@ -127,9 +127,9 @@ class Schemas:
             self._recursive[name] = bool(uses) and name in reach(uses, self.definition)
         return self._recursive[name]
 
-    def _reference(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
+    def _reference(self, node: Node, resource: Resource, depth: int) -> Node:
         """Return a `$ref` with what stands beside it."""
-        converted: dict[str, Any] = {"$ref": f"#/$defs/{self._define(node, resource)}"}
+        converted: Node = {"$ref": f"#/$defs/{self._define(node, resource)}"}
         if len(node) == 1:
             return converted
         words = node.get("description")
@@ -147,7 +147,7 @@ class Schemas:
             return {**beside, "anyOf": [converted, {"type": "null"}]}
         return {**converted, **beside}
 
-    def _define(self, node: dict[str, Any], resource: Resource) -> str:
+    def _define(self, node: Node, resource: Resource) -> str:
         target = self._references.follow(node, resource, stops=self._limits)
         key = (id(target.resource), target.pointer)
         name = self._names.get(key)
@@ -156,7 +156,7 @@ class Schemas:
             self._targets[name] = target
         return name
 
-    def _limits(self, node: dict[str, Any]) -> bool:
+    def _limits(self, node: Node) -> bool:
         """Tell whether a schema with a `$ref` says more than where that leads."""
         return len(node) > 1 and (
             keyword_values.is_nullable(node)
@@ -181,8 +181,8 @@ class Schemas:
         place = relative_place(target.resource.uri, self._references.entry.uri)
         return f"{name[:48]}_{short_hash(f'{place}#{target.pointer}')}"
 
-    def _schema(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
-        out: dict[str, Any] = {}
+    def _schema(self, node: Node, resource: Resource, depth: int) -> Node:
+        out: Node = {}
         for key, value in node.items():
             if _USUAL.get(key) is value.__class__:
                 out[key] = value
@@ -198,9 +198,7 @@ class Schemas:
             return out
         return self._translated(out, node, resource)
 
-    def _hold(
-        self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
-    ) -> None:
+    def _hold(self, out: Node, key: str, value: Any, resource: Resource, depth: int) -> None:
         if key in keyword_values.MAPS:
             if isinstance(value, dict):
                 out[key] = self._map(key, value, resource, depth)
@@ -215,9 +213,7 @@ class Schemas:
             elif value is None or isinstance(value, dict):
                 out[key] = self.convert(value, resource, depth)
 
-    def _map(
-        self, key: str, values: dict[str, Any], resource: Resource, depth: int
-    ) -> dict[str, Any]:
+    def _map(self, key: str, values: Node, resource: Resource, depth: int) -> Node:
         """Convert a map of schemas; members that are hidden are left out."""
         names = "".join(values)
         named = (
@@ -235,15 +231,13 @@ class Schemas:
             out[name] = make(value, resource, depth)
         return out
 
-    def _member(self, node: Any, resource: Resource, depth: int) -> dict[str, Any]:
+    def _member(self, node: Any, resource: Resource, depth: int) -> Node:
         key = (id(resource), resource.text(node))
         if key not in self._members:
             self._members[key] = self.convert(node, resource, depth)
         return self._members[key]
 
-    def _translated(
-        self, out: dict[str, Any], node: dict[str, Any], resource: Resource
-    ) -> dict[str, Any]:
+    def _translated(self, out: Node, node: Node, resource: Resource) -> Node:
         keyword_values.modernise(out)
         if "required" in out:
             self._marked.not_required(out, node, resource)
@@ -254,7 +248,7 @@ class Schemas:
             self._marked.not_required_of_any(out, node, resource)
         return keyword_values.nullable(out) if keyword_values.is_nullable(node) else out
 
-    def _inlined(self, branch: dict[str, Any]) -> dict[str, Any]:
+    def _inlined(self, branch: Node) -> Node:
         """Return a branch of `allOf` with its `$ref` replaced by what it leads to, if it can be."""
         if branch.keys() != {"$ref"}:
             return branch
@@ -289,17 +283,13 @@ class Schemas:
 class _Marked:
     """Finds the members of one document's schemas that have a mark, such as `readOnly`."""
 
-    def __init__(
-        self, references: References, mark: str, limits: Callable[[dict[str, Any]], bool]
-    ) -> None:
+    def __init__(self, references: References, mark: str, limits: Callable[[Node], bool]) -> None:
         self._references = references
         self._mark = mark
         self._limits = limits
         self._known: dict[str, bool] = {}
 
-    def not_required_of_any(
-        self, out: dict[str, Any], node: dict[str, Any], resource: Resource
-    ) -> None:
+    def not_required_of_any(self, out: Node, node: Node, resource: Resource) -> None:
         """Drop the names from a merged `required`, in place, that any branch marks."""
         if "required" not in out:
             return
@@ -342,7 +332,7 @@ class _Marked:
                 self._known[ref] = hidden
         return hidden
 
-    def not_required(self, out: dict[str, Any], node: dict[str, Any], resource: Resource) -> None:
+    def not_required(self, out: Node, node: Node, resource: Resource) -> None:
         """Drop members from `required`, in place, that are not offered."""
         members = node.get("properties")
         offered = out.get("properties", ())

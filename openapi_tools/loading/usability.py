@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import has_dot_segment
-from openapi_tools.json_values import as_boolean, pointer
+from openapi_tools.json_values import as_boolean, as_dict, as_list, pointer
 from openapi_tools.loading import keyword_values
 from openapi_tools.loading.operations import Document, OperationNode, is_left_out, path_variables
-from openapi_tools.loading.references import Resource, as_dict, as_list
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+
+    from openapi_tools.loading.references import Resource
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

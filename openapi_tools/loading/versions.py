@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from openapi_tools.errors import DocumentError, InvalidDocument
-from openapi_tools.json_values import as_text, is_text, is_true
-from openapi_tools.loading.references import as_dict, as_list
+from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_text, is_true
 from openapi_tools.model import SecurityScheme, Server, ServerVariable
 from openapi_tools.visible_text import user_in, without_user
 
@@ -69,7 +68,7 @@ class Dialect:
         return self.minor >= 1
 
 
-def read_dialect(root: dict[str, Any], name: str) -> Dialect:
+def read_dialect(root: Node, name: str) -> Dialect:
     """Return the version of a document; `InvalidDocument` where it is not supported."""
     if "swagger" in root:
         version = root["swagger"]
@@ -93,10 +92,10 @@ def _unknown(member: str, version: object, name: str) -> InvalidDocument:
     return InvalidDocument(reason, source=name, pointer=f"/{member}")
 
 
-def parameter(declared: dict[str, Any]) -> dict[str, Any]:
+def parameter(declared: Node) -> Node:
     """Return a Swagger 2.0 parameter (not `body`, not `formData`) as OpenAPI 3 writes it."""
     keys = ("name", "in", "required", "description")
-    out: dict[str, Any] = {key: declared[key] for key in keys if key in declared}
+    out: Node = {key: declared[key] for key in keys if key in declared}
     out["schema"] = schema(declared)
     location = declared.get("in")
     collection = _collection(declared)
@@ -107,12 +106,12 @@ def parameter(declared: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _collection(declared: dict[str, Any]) -> str:
+def _collection(declared: Node) -> str:
     collection = declared.get("collectionFormat")
     return collection if isinstance(collection, str) else "csv"
 
 
-def inner_delimiters(declared: dict[str, Any]) -> tuple[str, ...]:
+def inner_delimiters(declared: Node) -> tuple[str, ...]:
     """Return the delimiters of the arrays inside a 2.0 array, outermost first."""
     delimiters = []
     items = declared.get("items")
@@ -122,7 +121,7 @@ def inner_delimiters(declared: dict[str, Any]) -> tuple[str, ...]:
     return tuple(delimiters)
 
 
-def schema(declared: dict[str, Any]) -> dict[str, Any]:
+def schema(declared: Node) -> Node:
     """Return the schema that is spread over a Swagger 2.0 parameter."""
     out = {key: value for key, value in declared.items() if key not in _SCHEMA_ENDS}
     if out.get("type") == "file":
@@ -130,7 +129,7 @@ def schema(declared: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def request_body(parameters: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any] | None:
+def request_body(parameters: list[Node], consumes: list[str]) -> Node | None:
     """Return the `body` and `formData` parameters of a 2.0 operation as a Request Body Object."""
     for declared in parameters:
         if declared.get("in") == "body":
@@ -144,9 +143,9 @@ def request_body(parameters: list[dict[str, Any]], consumes: list[str]) -> dict[
     return _form(fields, consumes) if fields else None
 
 
-def _form(fields: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any]:
-    properties: dict[str, Any] = {}
-    encoding: dict[str, Any] = {}
+def _form(fields: list[Node], consumes: list[str]) -> Node:
+    properties: Node = {}
+    encoding: Node = {}
     for declared in fields:
         name = str(declared.get("name"))
         properties[name] = schema(declared)
@@ -165,7 +164,7 @@ def _form(fields: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any]:
     }
 
 
-def _form_type(fields: list[dict[str, Any]], consumes: list[str]) -> str:
+def _form_type(fields: list[Node], consumes: list[str]) -> str:
     forms = [kind for kind in consumes if kind.startswith(("multipart/", "application/x-www-form"))]
     if any(declared.get("type") == "file" for declared in fields):
         parts = [kind for kind in forms if kind.startswith("multipart/")]
@@ -174,7 +173,7 @@ def _form_type(fields: list[dict[str, Any]], consumes: list[str]) -> str:
     return (encoded or forms or ["application/x-www-form-urlencoded"])[0]
 
 
-def _swagger_servers(root: dict[str, Any], operation: dict[str, Any]) -> list[dict[str, Any]]:
+def _swagger_servers(root: Node, operation: Node) -> list[Node]:
     """Return Server Objects; without `host` they are relative to the document's own address."""
     base = root.get("basePath")
     base = "/" + base.strip("/") if isinstance(base, str) and base.strip("/") else ""
@@ -188,7 +187,7 @@ def _swagger_servers(root: dict[str, Any], operation: dict[str, Any]) -> list[di
     return [{"url": f"{scheme}://{host}{base}"} for scheme in known] or [{"url": f"//{host}{base}"}]
 
 
-def _swagger_scheme(declared: dict[str, Any]) -> dict[str, Any]:
+def _swagger_scheme(declared: Node) -> Node:
     match declared.get("type"):
         case "basic":
             return {"type": "http", "scheme": "basic"}
@@ -244,7 +243,7 @@ def _address(document: Document) -> str:
     return uri if uri.lower().startswith(("http://", "https://")) else ""
 
 
-def _server(document: Document, node: dict[str, Any]) -> Server:
+def _server(document: Document, node: Node) -> Server:
     url = as_text(node.get("url")).strip() or "/"
     base = _address(document)
     if url.startswith("//"):  # Swagger 2.0 without `schemes` may have no address to take it from
@@ -303,7 +302,7 @@ def key_prefixes(document: Document) -> dict[str, str]:
     return found
 
 
-def _nodes(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:
+def _nodes(document: Document) -> Iterator[tuple[str, Node]]:
     """Yield the security schemes as they are in OpenAPI 3, by name."""
     holder, key = as_dict(document.root.get("components")), "securitySchemes"
     if document.dialect.swagger:
@@ -317,7 +316,7 @@ def _nodes(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, _swagger_scheme(found) if document.dialect.swagger else found
 
 
-def _security_scheme(node: dict[str, Any]) -> SecurityScheme:
+def _security_scheme(node: Node) -> SecurityScheme:
     flows = as_dict(node.get("flows")).items()
     return SecurityScheme(
         type=node["type"],
@@ -329,11 +328,9 @@ def _security_scheme(node: dict[str, Any]) -> SecurityScheme:
     )
 
 
-def _flow(node: dict[str, Any]) -> dict[str, Any]:
+def _flow(node: Node) -> Node:
     """Return the standard's members of an OAuth Flow Object: others may be huge."""
-    flow: dict[str, Any] = {
-        key: without_user(node[key]) for key in _FLOW_URLS if is_text(node.get(key))
-    }
+    flow: Node = {key: without_user(node[key]) for key in _FLOW_URLS if is_text(node.get(key))}
     scopes = node.get("scopes")
     if isinstance(scopes, dict):
         flow["scopes"] = {name: as_text(text) for name, text in scopes.items()}
