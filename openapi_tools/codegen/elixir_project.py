@@ -1,19 +1,26 @@
-"""Write an API as a Mix project for ExAthena, with an Elixir module for each tool."""
+"""Write an API as a Mix project for ExAthena, with an Elixir module for each tool.
+
+Text of a document gets into Elixir files by `literal` only: ASCII, laid out as `mix format` does,
+without interpolation and calls.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import http_rules
-from openapi_tools.codegen.elixir_literals import Fields, Unwritable, literal
-from openapi_tools.codegen.literals import Code
-from openapi_tools.codegen.package_plan import Names, slug
-from openapi_tools.codegen.render import Templates, common_values, markdown
-from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.codegen.literals import PARAGRAPHS, Code, Members, on_one_line, piece_end
+from openapi_tools.codegen.package_plan import ModuleNames
+from openapi_tools.codegen.render import Templates, Writers, common_values, markdown
+from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
 from openapi_tools.http_rules import header_key, is_read
 from openapi_tools.json_values import pointer_token
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme, Skipped
@@ -24,12 +31,20 @@ from openapi_tools.settings import Settings
 from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from openapi_tools.codegen.package_data import PackageData, Record
 
+WIDTH = 98  # columns of a line, as `mix format` has them
+DEEPEST = 100  # levels of maps and lists inside one another
+
+_NARROWEST = 30
+_OPENING = 2  # columns of what opens a map
+_GROUPED = 6  # from as many digits on `mix format` sets underscores
+_ATOM = re.compile(r"[a-z][a-z_]*")
+_SPECIAL = re.compile(r'["\\]|#(?=\{)|[^ -~]')
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _FOLDER = Path(__file__).parent / "elixir_templates"
-_WRITERS = {"ex": literal, "exs": literal, "md": markdown}
 _HELPERS = ("arguments", "request", "secrets", "text")  # parts of the HTTP helper
 _VERSION = re.compile(r"(?:0|[1-9][0-9]{0,5})(?:\.(?:0|[1-9][0-9]{0,5})){2}")  # as Mix takes it
 _INDENT = 4
@@ -41,7 +56,12 @@ _STYLES = {
     "tabDelimited": "tab",
     "deepObject": "deep",
 }
-_DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]")  # on Windows, whatever the ending
+_FRAMING = OWN_HEADERS - {"authorization", "proxy-authorization"}
+_PLACES: dict[str, Callable[[str], bool]] = {
+    "query": bool,
+    "cookie": is_cookie_name,
+    "header": lambda name: is_token(name) and header_key(name) not in _FRAMING,
+}
 _BODIES = (
     (http_rules.is_json, "json"),
     (http_rules.is_form, "form"),
@@ -50,32 +70,132 @@ _BODIES = (
 )
 
 
-class ToolNames:
-    """Names of modules and files, different also where case does not count."""
+class Unwritable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the others
+    """A value has no Elixir literal."""
 
-    def __init__(self) -> None:
-        self._stems = Names()
-        self._lowered: set[str] = set()
 
-    def claim(self, tool: str) -> tuple[Code, Code]:
-        """Return the last part of a module's name and the stem of its file."""
-        plain = slug(tool) or "tool"
-        stem = self._stems.claim(f"{plain}_tool" if _DEVICE.fullmatch(plain) else plain, whose=tool)
-        module = class_name(tool) if class_name(tool)[:1].isalpha() else f"Tool{class_name(tool)}"
-        if module.lower() in self._lowered:
-            # Compiled modules are files as well, named after the module.
-            module = f"Tool{class_name(stem)}"
-        while module.lower() in self._lowered:
-            module += "X"
-        self._lowered.add(module.lower())
-        return Code(module), stem
+class Fields(dict[str, Any]):
+    """A map whose keys are words of ours, written as atoms: `%{method: :get}`."""
+
+
+def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
+    """Return a value as Elixir code; arguments as in `openapi_tools.codegen.literals`."""
+    before = indent if lead is None else lead
+    return Code(_written(value, indent, WIDTH - before, 0))
+
+
+def escaped(text: str) -> str:
+    """Return text in ASCII as it stands between the quotes of an Elixir string."""
+    return _SPECIAL.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in '"\\#':
+        return f"\\{character}"
+    if "\ud800" <= character <= "\udfff":
+        raise Unwritable("a text holds half of a surrogate pair, which Elixir cannot hold.")
+    return _SHORT.get(character) or f"\\u{{{ord(character):X}}}"
+
+
+def _written(value: Any, indent: int, room: int, depth: int) -> str:
+    """Return a value in `room` columns on its first line, on one line where it fits."""
+    if depth > DEEPEST:
+        raise Unwritable(f"a schema nests deeper than {DEEPEST} levels.")
+    if (short := _inline(value, room)) is not None:
+        return short
+    if (shape := _shape(value)) is None:
+        is_text = isinstance(value, str) and not isinstance(value, Code)
+        return _heredoc(value, indent) if is_text else _scalar(value)
+    opening, entries, closing = shape
+    members = list(entries)
+    lines = [
+        _entry(key, member, indent + 2, (depth + 1, int(number < len(members))))
+        for number, (key, member) in enumerate(members, start=1)
+    ]
+    inside = "\n" + ",\n".join(lines) + f"\n{' ' * indent}" if lines else ""
+    return f"{opening}{inside}{closing}"
+
+
+def _entry(key: str, value: Any, indent: int, place: tuple[int, int]) -> str:
+    """Return one member on lines of its own; its place is a depth and the columns after it."""
+    depth, trail = place
+    start = f"{' ' * indent}{key}"
+    room = WIDTH - len(start) - trail
+    if key and _inline(value, room) is None:
+        fits_here = len(start) + _OPENING <= WIDTH
+        below = WIDTH - indent - 2 - trail
+        is_plain = _shape(value) is None
+        if not fits_here or (is_plain and _inline(value, below) is not None):
+            written = _written(value, indent + 2, below, depth)
+            return f"{start.rstrip()}\n{' ' * (indent + 2)}{written}"
+    return start + _written(value, indent, room, depth)
+
+
+def _shape(value: Any) -> Members | None:
+    if isinstance(value, Fields):
+        return "%{", ((f"{_word(key)}: ", member) for key, member in value.items()), "}"
+    if isinstance(value, Mapping):
+        return "%{", ((f"{_scalar(key)} => ", member) for key, member in value.items()), "}"
+    if isinstance(value, list | tuple):
+        opening, closing = "[]" if isinstance(value, list) else "{}"
+        return opening, (("", item) for item in value), closing
+    return None
+
+
+def _word(key: str) -> str:
+    if not _ATOM.fullmatch(key):
+        raise TypeError(key)
+    return key
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        return value if isinstance(value, Code) else f'"{escaped(value)}"'
+    if value is None or isinstance(value, bool):
+        return {None: "nil", True: "true", False: "false"}[value]
+    if isinstance(value, int | float):
+        return _number(value)
+    raise TypeError(type(value).__name__)
+
+
+_inline = partial(on_one_line, members=_shape, word=_scalar)
+
+
+def _number(value: float) -> str:
+    if not isinstance(value, int) and not isfinite(value):
+        raise Unwritable(f"{value!r} is not a number in Elixir.")
+    try:
+        mantissa, mark, exponent = repr(value).partition("e")
+    except ValueError:  # Python writes no integer of that many digits
+        raise Unwritable("a number has thousands of digits.") from None
+    whole, point, rest = mantissa.partition(".")
+    if mark and not point:
+        point, rest = ".", "0"
+    if len(whole.removeprefix("-")) >= _GROUPED:
+        whole = f"{int(whole):_}"
+    power = f"e{int(exponent)}" if mark else ""
+    return f"{whole}{point}{rest}{power}"
+
+
+def _heredoc(text: str, indent: int) -> str:
+    r"""Return a text on several lines; each ends in `\`, so that no line break is part of it."""
+    before, room = " " * indent, max(WIDTH - indent - 1, _NARROWEST)
+    lines = []
+    for paragraph in PARAGRAPHS.findall(text):  # starts a line, so words never move other ones
+        raw = escaped(paragraph)
+        while raw:
+            end = piece_end(raw, 0, min(room, len(raw)))
+            lines.append(f"{before}{raw[:end]}\\\n")
+            raw = raw[end:]
+    return f'"""\n{"".join(lines)}{before}"""'
 
 
 def build_project(data: PackageData) -> tuple[PackageData, dict[str, str]]:
     """Return the data that a project can hold, and its files; the rest goes to `skipped`."""
     servers = Counter(repr(record.operation.servers[:1]) for record in data.records)
     home = max(servers, key=lambda found: servers[found], default="")
-    names, tools = ToolNames(), dict[str, dict[str, Any]]()
+    names, tools = ModuleNames(), dict[str, dict[str, Any]]()
     left_out: list[Skipped] = []
     for record in data.records:
         operation = record.operation
@@ -113,19 +233,22 @@ def _tool(record: Record, schemes: Mapping[str, SecurityScheme], home: str) -> d
 
 
 def _files(data: PackageData, tools: list[dict[str, Any]]) -> dict[str, str]:
-    common = common_values(data)
+    common, server = common_values(data), None
+    with suppress(CallError, IndexError):
+        server = server_url(data.records[0].operation, Settings())
     app, root = common["package"], Code(class_name(common["package"]))
     modules = [Code(f"{root}.Tools.{tool['module']}") for tool in tools]
     rows = zip(common["records"], tools, strict=True)
     values = common | {
         "app": app,
         "root": root,
-        "server": literal(_default_server(data)),
+        "server": literal(server),
         "modules": literal(modules, indent=_INDENT),
         "project_version": data.version if _VERSION.fullmatch(data.version) else "0.1.0",
         "rows": [row | {"module": tool["module"]} for row, tool in rows],
     }
-    templates = Templates(_FOLDER, writers=_WRITERS)
+    writers: Writers = {"ex": literal, "exs": literal, "md": markdown}
+    templates = Templates(_FOLDER, writers=writers)
     names = {"mix.exs": "mix.exs", "README.md": "README.md", f"lib/{app}.ex": "tools.ex"}
     names |= {f"lib/{app}/http.ex": "http.ex"}
     names |= {f"lib/{app}/http/{part}.ex": f"{part}.ex" for part in _HELPERS}
@@ -133,13 +256,6 @@ def _files(data: PackageData, tools: list[dict[str, Any]]) -> dict[str, str]:
         f"lib/{app}/tools/{tool['stem']}.ex": templates.render("tool.ex", values | {"tool": tool})
         for tool in tools
     }
-
-
-def _default_server(data: PackageData) -> str | None:
-    try:
-        return server_url(data.records[0].operation, Settings())
-    except (CallError, IndexError):
-        return None
 
 
 def operation_data(
@@ -270,20 +386,12 @@ def _encoding(encoding: Encoding) -> Fields:
 
 def _requirement(name: str, schemes: Mapping[str, SecurityScheme]) -> tuple[str, Code, str]:
     scheme = schemes.get(name)
+    is_usable = _PLACES.get(scheme.location) if scheme else None
     match scheme and (scheme.type, scheme.scheme):
-        case ("apiKey", _) if scheme and _is_place(scheme):
+        case ("apiKey", _) if scheme and is_usable and is_usable(scheme.name):
             return name, Code(f":{scheme.location}"), scheme.name
         case ("http", "basic"):
             return name, Code(":basic"), "authorization"
         case ("http", "bearer") | ("oauth2" | "openIdConnect", _):
             return name, Code(":bearer"), "authorization"
     return name, Code(":unsupported"), ""
-
-
-def _is_place(scheme: SecurityScheme) -> bool:
-    if scheme.location == "header":
-        framing = OWN_HEADERS - {"authorization", "proxy-authorization"}
-        return is_token(scheme.name) and header_key(scheme.name) not in framing
-    if scheme.location == "cookie":
-        return is_cookie_name(scheme.name)
-    return scheme.location == "query" and bool(scheme.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from math import isfinite
 from typing import Any
@@ -46,6 +46,7 @@ class Code(str):
     format_map = None  # type: ignore[assignment]
 
 
+Members = tuple[str, Iterator[tuple[str, Any]], str]  # between brackets, each behind a prefix
 _NONE = Code()
 
 
@@ -128,7 +129,7 @@ def _compact(value: Any) -> str:
 
 def _written(value: Any, indent: int, room: int) -> str | None:
     """Write a value that starts on a line with `indent`, in `room` columns of it."""
-    flat = _flat(value, WIDTH)
+    flat = on_one_line(value, WIDTH, _members, _word)
     if flat is not None and len(flat) <= room:
         return flat
     inner, members = indent + _STEP, _members(value)
@@ -162,17 +163,19 @@ def _parenthesized(value: Any, flat: str | None, indent: int, room: int) -> str 
     return None
 
 
-def _flat(value: Any, room: int) -> str | None:
-    """Write a value on one line; None if that has several or is longer than `room`."""
-    if (members := _members(value)) is None:
-        word = _word(value)
-        return word if word is not None and len(word) <= room else None
-    opening, parts, closing = members
+def on_one_line(
+    value: Any, room: int, members: Callable[[Any], Members | None], word: Callable[[Any], Any]
+) -> str | None:
+    """Write a value, of `members` or as a `word`, on one line; None if it is longer than `room`."""
+    if (found := members(value)) is None:
+        text = word(value)
+        return text if text is not None and len(text) <= room else None
+    opening, parts, closing = found
     texts, left = [], room - len(opening) - len(closing)
     if left < 0:
         return None
     for prefix, item in parts:
-        text = _flat(item, left - len(prefix))
+        text = on_one_line(item, left - len(prefix), members, word)
         if text is None:
             return None
         texts.append(prefix + text)
@@ -182,8 +185,7 @@ def _flat(value: Any, room: int) -> str | None:
     return line if len(line) <= room else None
 
 
-def _members(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str] | None:
-    """Return the brackets of a value, and its members with what precedes each."""
+def _members(value: Any) -> Members | None:
     kind = value.__class__
     if kind in (list, tuple):
         opening, closing = "[]" if kind is list else "()"

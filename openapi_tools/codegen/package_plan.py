@@ -44,6 +44,7 @@ _NOISE = {
     *("api", "apis", "http", "interface", "of", "official", "openapi", "rest", "s"),
     *("spec", "specification", "swagger", "the", "web"),
 }
+_DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]")  # on Windows, whatever the ending
 _API = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 TAKEN_CONSTANTS = {
     *("INDEX", "SECURITY_SCHEMES", "SKIPPED", "COUNTS", "SETTINGS"),
@@ -116,6 +117,27 @@ class Names:
         if name in self._taken:
             name += digest(tool).upper()
         return self.claim(name, whose=tool)
+
+
+class ModuleNames:
+    """Names of a tool's module and file, different also where case does not count."""
+
+    def __init__(self) -> None:
+        self._stems = Names()
+        self._lowered: set[str] = set()
+
+    def claim(self, tool: str) -> tuple[Code, Code]:
+        """Return the last part of a module's name and the stem of its file."""
+        plain = slug(tool) or "tool"
+        stem = self._stems.claim(f"{plain}_tool" if _DEVICE.fullmatch(plain) else plain, whose=tool)
+        module = class_name(tool) if class_name(tool)[:1].isalpha() else f"Tool{class_name(tool)}"
+        if module.lower() in self._lowered:
+            # Compiled modules are files as well, named after the module.
+            module = f"Tool{class_name(stem)}"
+        while module.lower() in self._lowered:
+            module += "X"
+        self._lowered.add(module.lower())
+        return Code(module), stem
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from hostile_documents import hostile
 from packages import bytes_in
 
 from openapi_tools import Select, generate_package
-from openapi_tools.codegen.elixir_literals import Unwritable
-from openapi_tools.codegen.elixir_project import ToolNames, operation_data
+from openapi_tools.codegen.elixir_project import Unwritable, operation_data
+from openapi_tools.codegen.package_plan import ModuleNames
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme
 
@@ -182,7 +182,7 @@ def test_where_a_credential_goes(scheme, place):
 
 
 def test_names_differ_also_where_case_does_not_count():
-    names = ToolNames()
+    names = ModuleNames()
     claimed = [names.claim(tool) for tool in ("getPet", "get_pet", "GETPET", "getpet", "_", "con")]
 
     for kind in (0, 1):
@@ -190,7 +190,7 @@ def test_names_differ_also_where_case_does_not_count():
     assert claimed[0] == ("GetPet", "get_pet")
     assert claimed[-1] == ("Con", "con_tool")
     assert all(re.fullmatch(r"[A-Z][A-Za-z0-9_]*", module) for module, _ in claimed)
-    other = ToolNames()
+    other = ModuleNames()
     other.claim(claimed[1][0])  # a tool of the name that the second one got
     assert [other.claim(tool)[0] for tool in ("getPet", "get_pet")] == [
         "GetPet",

@@ -11,7 +11,7 @@ from hostile_documents import PAYLOADS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.elixir_literals import Fields, Unwritable, escaped, literal
+from openapi_tools.codegen.elixir_project import Fields, Unwritable, escaped, literal
 from openapi_tools.codegen.literals import Code
 
 HOSTILE = {

@@ -12,8 +12,7 @@ from servers.documents import document
 from servers.wire import _argument_names as argument_names
 
 from openapi_tools import Settings, generate_package, load_tools
-from openapi_tools.codegen.elixir_literals import Unwritable, literal
-from openapi_tools.codegen.elixir_project import operation_data
+from openapi_tools.codegen.elixir_project import Unwritable, literal, operation_data
 
 NOWHERE = "http://nowhere.invalid"
 TABLES = (rows_query, rows_places, rows_bodies, rows_parts, rows_swagger)
