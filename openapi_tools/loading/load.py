@@ -51,7 +51,7 @@ def load_tools(
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     **members: Unpack[SettingsMembers],
 ) -> Toolset:
-    """Turn every operation of an OpenAPI document into a tool.
+    """Turn every operation of an OpenAPI document into a tool, in the document's order.
 
     One that cannot be called correctly is left out and listed in `toolset.skipped`.
 
@@ -72,9 +72,6 @@ def load_tools(
         config: A configuration: the path of an `openapi-tools.toml` or a pyproject.toml, or a dict
             of its keys. Arguments of this call count over it.
         members: Settings one by one, over `settings`: `base_url="http://localhost:8000"`.
-
-    Returns:
-        The tools in the document's order.
 
     Raises:
         SourceError: The document cannot be read.
