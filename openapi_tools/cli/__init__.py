@@ -75,6 +75,7 @@ _WORDS = (
         CREDENTIALS,
     ),
     (r"credentials=\{'([^']*)': …\}", r"--credential '\1=$NAME'"),
+    (r"Another one is given as \{.*?\}\.", f"Another one is given with {CREDENTIALS}."),
     (r"Settings\(base_url='([^']*)'\)", r"--base-url \1"),
     (
         r"Settings\((\w+)=…\)",

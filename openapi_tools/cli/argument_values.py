@@ -14,6 +14,7 @@ from openapi_tools.json_values import unescape
 from openapi_tools.options import close_names
 from openapi_tools.validation.checker import Checker
 
+_FORMS = {"boolean": "; write true or false.", "integer": "; write digits, as 5."}
 _TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
 
 
@@ -88,9 +89,8 @@ def _as_json(name: str, text: str, kind: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise click.UsageError(
-            f"{name}: {text!r:.100} is not valid JSON, but {kind} is expected."
-        ) from None
+        reason = f"{name}: {text!r:.100} is not valid JSON, but {kind} is expected"
+        raise click.UsageError(reason + _FORMS.get(kind, ".")) from None
 
 
 def _takes_file(schema: Any, root: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from openapi_tools.cli import CREDENTIALS, as_json, busy, clean, command, for_sh
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.argument_values import read_arguments, read_json_argument
 from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError
+from openapi_tools.extras import missing_extra
 from openapi_tools.json_values import text_of
 from openapi_tools.options import DefaultSettings
 from openapi_tools.redaction import redacted
@@ -25,6 +27,7 @@ from openapi_tools.result import Context, ToolResult
 if TYPE_CHECKING:
     import httpx
 
+    from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
     from openapi_tools.transport import Answer
@@ -94,13 +97,17 @@ def mocked(loaded: list[Toolset], problems: list[str]) -> dict[str, Any]:
     The first of `loaded` is the toolset that the calls are of, when one is made; `problems` gets
     the errors of requests. The calls are for the server of --base-url, if one is given.
     """
-    from openapi_tools.testing.mock import mock_client
+    from openapi_tools.testing.mock import UNJUDGED, mock_api
 
     base_url = shared.given_settings().get("base_url")
     path = (base_url or "").partition("://")[2].partition("/")[2]
     base_path = f"/{path}" if path else ""
-    client = mock_client(lambda: loaded[0].document, problems=problems, base_path=base_path)
-    return {"base_url": base_url or _NOWHERE, "anonymous": True, "client": client}
+    options: dict[str, Any] = {"judge": None, "refuse": False, "state": False}
+    api = mock_api(lambda: loaded[0].document, base_path=base_path, **options)
+    api.problems = problems
+    if find_spec("openapi_core") is None:
+        problems.append(f"{UNJUDGED}: {missing_extra('openapi_core', 'testing')}")
+    return {"base_url": base_url or _NOWHERE, "anonymous": True, "client": api.client()}
 
 
 def _unbounded(folder: str) -> dict[str, Any]:
@@ -127,13 +134,18 @@ async def _execute(
     if wishes["include"]:
         _tell_headers(result)
     body = session.redactor.content(bodies[-1]) if bodies else None
-    code = told(result, problems, wishes["output"], body)
-    if (result.error or {}).get("type") == "auth" and not tool.operation.security:
-        remark(f"The document does not say which credentials are needed; give {CREDENTIALS}.")
-    reason = str((result.error or {}).get("message", ""))
-    if hint := shared.proxy_hint(reason, is_used=session.settings.trust_env):
-        remark(hint)
+    hint = _hint(result, tool, session.settings)
+    code = told(result, problems, wishes["output"], body, hint=hint)
     return code or (0 if is_whole else _CUT)
+
+
+def _hint(result: ToolResult, tool: OperationTool, settings: Settings) -> str:
+    """Return what a user may do about a failed call; empty if the error says it."""
+    error = result.error or {}
+    if error.get("type") == "auth" and not (tool.operation.security or shared.given_credentials()):
+        return f"The document does not say which credentials are needed; give {CREDENTIALS}."
+    reason = str(error.get("message", ""))
+    return shared.connection_hint(reason, is_used=settings.trust_env, way=", or give --base-url")
 
 
 def _kept(bodies: list[bytes], _: httpx.Request, answer: Answer) -> list[str]:
@@ -178,7 +190,12 @@ def _tell_headers(result: ToolResult) -> None:
 
 
 def told(
-    result: ToolResult, problems: list[str], output: Path | None = None, body: bytes | None = None
+    result: ToolResult,
+    problems: list[str],
+    output: Path | None = None,
+    body: bytes | None = None,
+    *,
+    hint: str = "",
 ) -> int:
     """Write a result, and the errors of mocked requests; return the exit code.
 
@@ -188,7 +205,8 @@ def told(
         kind = "note" if problem.startswith("not judged") else "openapi-core"
         remark(redacted(f"{kind}: {problem}"))
     if result.is_error:
-        click.echo(clean(redacted(f"{_kind(result)}: {for_shell(result)}")), err=True)
+        text = f"{_kind(result)}: {for_shell(result)} {hint}".rstrip()
+        click.echo(clean(redacted(text)), err=True)
         return 1
     if output is not None:
         _write(result, output, body)

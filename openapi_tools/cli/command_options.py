@@ -38,7 +38,8 @@ _NAME = re.compile(r"\$?\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _NAMED = 20
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-_UNCONNECTED = re.compile(r"no connection to (?!127\.|localhost|\[::1)")
+_UNCONNECTED = re.compile(r"no connection to (\S+)")
+_LOOPBACK = re.compile(r"127\.|localhost|\[::1")
 _QUOTES = "in single quotes, so that the shell leaves it alone"
 _FORMS = {
     "--credential": "'SCHEME=$NAME', or SCHEME=@FILE",
@@ -280,21 +281,21 @@ def load(
                 source, credentials=credentials, settings=settings, client=client, **others
             )
     except SourceError as error:
-        if not (hint := proxy_hint(error.reason, is_used=settings.trust_env)):
+        if not (hint := connection_hint(error.reason, is_used=settings.trust_env)):
             raise
         raise SourceError(f"{error.reason} {hint}", source=error.source) from None
 
 
-def proxy_hint(reason: str, *, is_used: bool) -> str:
-    """Return a sentence about the environment's proxy, if a connection failed that may need it."""
+def connection_hint(reason: str, *, is_used: bool, way: str = "") -> str:
+    """Return what to do about a connection that failed: `way`, and the environment's proxy."""
+    if not (found := _UNCONNECTED.search(reason)):
+        return ""
+    is_secure = "TLS" in reason or "certificate" in reason
+    check = f"Check the address{way}." if way and not is_secure else ""
     names = (n for n in _PROXIES if os.environ.get(n) or os.environ.get(n.lower()))
-    name = next(names, "") if _UNCONNECTED.search(reason) else ""
-    used = (
-        "was used; is its address right?"
-        if is_used
-        else "is set but not used; --trust-env uses it."
-    )
-    return name and f"{name} {used}"
+    name = "" if _LOOPBACK.match(found[1]) else next(names, "")
+    used = "was used; is it right?" if is_used else "is set but not used; --trust-env uses it."
+    return f"{check} {name and f'{name} {used}'}".strip()
 
 
 def tool_of(toolset: Toolset, name: str) -> OperationTool:

@@ -87,7 +87,7 @@ def list_tools(
         remark(shared.why_none(toolset, tags=tags, methods=methods))
     count = len(toolset.skipped)
     is_useless = bool(count) and not len(toolset)
-    if verbose or is_useless:
+    if verbose or not len(toolset):
         tell_skipped(toolset)
     elif count:
         remark(f"{count} operation{'s' * (count > 1)} skipped; -v says why.")

@@ -52,6 +52,7 @@ _HEADERS = {
 _SETTINGS = ("allow_private", "base_url", "ca_file", "trust_env")
 _OK = 200
 _NOT_MODIFIED = 304
+_NOT_FOUND = 404
 _LOGIN_STATUSES = frozenset({401, 403})
 _SERVER_ERRORS = 500
 _ETAG = re.compile(r'(W/)?"[!#-~]{0,500}"')
@@ -259,9 +260,10 @@ class Fetcher:
         name = _name(_request(url))
         if found.kind == "too_large":
             raise too_large(self._settings.max_document_bytes, name)
-        hint = f" {self._hint()}" if _wants_login(found) else ""
+        hint = self._hint() if _wants_login(found) else _hint(found)
         passing = found.facts.get("retryable") is True
-        raise SourceError(f"{self._reason(found)}{hint}", source=name, passing=passing)
+        reason = f"{self._reason(found)} {hint}".rstrip()
+        raise SourceError(reason, source=name, passing=passing)
 
     def _reason(self, error: CallError) -> str:
         if error.kind == "timeout":
@@ -278,6 +280,14 @@ class Fetcher:
             "If that is a login, give a credential with a scheme of its own, "
             "credentials={'login': {'scheme': 'bearer', 'value': …}}, or a client that logs in."
         )
+
+
+def _hint(found: CallError) -> str:
+    if found.facts.get("status") == _NOT_FOUND:
+        return "Documents are often at /openapi.json, /swagger.json or /v3/api-docs."
+    if found.kind == "connection" and found.facts.get("retryable"):
+        return "Check the address, and that the server runs."
+    return ""
 
 
 def _wants_login(found: Source | CallError) -> bool:

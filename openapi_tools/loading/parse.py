@@ -13,6 +13,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import SCHEMA_MAPS, Node, pointer
@@ -38,6 +39,7 @@ _FILE_KINDS = (
 _EMPTY = "the document is empty."
 _OPENAPI = "'openapi' or 'swagger'"
 _SIGHT = 4096
+_PAGE_BYTES = 100_000
 _BRACKET = re.compile(rb"\s*[\[{]")
 _FLOW_MAPPING = re.compile(rb"\s*\{\s*[^\"}\s]")
 _HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
@@ -46,6 +48,17 @@ _PAGE = (
     "a login, credentials for it."
 )
 _DENSE_BYTES = 16 * 1024 * 1024  # no smaller text, of empty arrays say, exhausts the memory
+_TO_DOCUMENT = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rb"<link\b[^>]{0,300}\brel=[\"']?service-desc\b[^>]{0,300}\bhref=[\"']([!-~]{1,200}?)[\"']",
+        rb"<link\b[^>]{0,300}\bhref=[\"']([!-~]{1,200}?)[\"'][^>]{0,300}\brel=[\"']?service-desc\b",
+        rb"\bspec-url=[\"']([!-~]{1,200}?)[\"']",
+        rb"\burl[\"']?\s*:\s*[\"']([!-~]{1,200}?)[\"']",
+        rb"[\"'=]((?:https?:/)?[\w./:-]{0,150}(?:openapi|swagger|api-docs)[\w-]{0,40}\.(?:json|ya?ml))\b",
+    )
+)
+"""Where a page names a document: RFC 8631, Redoc, Swagger UI, any other link."""
 
 _NO_VALUES = bytes(code for code in range(256) if code not in b",[{")
 """Deleting these bytes leaves an upper bound on the number of values."""
@@ -95,7 +108,7 @@ def parse(
     check = len(data) <= DUPLICATES_BYTES if duplicates is None else duplicates
     try:
         text = _utf8(data)
-        _refuse_other_files(text)
+        _refuse_other_files(text, name)
         found = _read(text, check=check)
         _refuse_other_values(found.root, wanted)
     except InvalidDocument as error:
@@ -123,7 +136,7 @@ def _decode(data: bytes, encoding: str) -> str:
         raise InvalidDocument(reason) from None
 
 
-def _refuse_other_files(data: bytes) -> None:
+def _refuse_other_files(data: bytes, name: str) -> None:
     start = data[:_SIGHT].lstrip()
     if not start and not data.strip():
         raise InvalidDocument(_EMPTY)
@@ -136,8 +149,18 @@ def _refuse_other_files(data: bytes) -> None:
         raise InvalidDocument(f"looks like {kind}; save the document as UTF-8 text.")
     if start.startswith(b"<") and not start.startswith(b"<<"):
         if any(tag in start.lower() for tag in _HTML):
-            raise InvalidDocument(_PAGE)
+            raise InvalidDocument(_page_reason(data[:_PAGE_BYTES], name))
         raise InvalidDocument("looks like XML; OpenAPI documents are JSON or YAML.")
+
+
+def _page_reason(page: bytes, name: str) -> str:
+    """Return why an HTML page cannot be read, with the document that it names, if any."""
+    found = (match for pattern in _TO_DOCUMENT if (match := pattern.search(page)))
+    if (match := next(found, None)) is None:
+        return _PAGE
+    address = match[1].decode()
+    address = urljoin(name, address) if name.startswith(("http://", "https://")) else address
+    return f"looks like an HTML page, which names the document {address}; give that address."
 
 
 def _read(data: bytes, *, check: bool) -> Parsed:

@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"
+_OTHERS = {
+    "overlay": "an overlay, which is given beside the document (--overlay, overlays=[…])",
+    "arazzo": "an Arazzo description",
+    "asyncapi": "an AsyncAPI document",
+    "swaggerVersion": "a document of Swagger 1, which has to be converted",
+    "item": "a Postman collection, which has to be exported as OpenAPI",
+    "$schema": "a JSON Schema",
+    "discoveryVersion": "a Google API Discovery document",
+    "log": "an HTTP archive (HAR)",
+    "data": "an API's answer, not its description",
+}
+"""Other documents, by a member that they have."""
 
 _VERSION = re.compile(r"3\.([012])(?:\.(\d+)\S*)?")
 _SCHEMA_ENDS = frozenset({"name", "in", "required", "description", "collectionFormat", "schema"})
@@ -76,7 +88,9 @@ def read_dialect(root: Node, name: str) -> Dialect:
             return Dialect("2.0", swagger=True)
         raise _unknown("swagger", version, name)
     if "openapi" not in root:
-        reason = f"it has neither 'openapi' nor 'swagger'; this package reads {SUPPORTED}."
+        told = (words for key, words in _OTHERS.items() if key in root)
+        what = f" and looks like {words}" if (words := next(told, "")) else ""
+        reason = f"it has neither 'openapi' nor 'swagger'{what}; this package reads {SUPPORTED}."
         raise InvalidDocument(reason, source=name)
     version = root["openapi"]
     match = _VERSION.fullmatch(str(version)) if isinstance(version, str | float) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import select
 import socket
 import ssl
@@ -37,6 +38,7 @@ _LARGEST_PIECE = 64 * 1024
 _QUICK = 0.005  # seconds in which a piece has to be processed for the next one to be larger
 _NEXT_ADDRESS = 0.25  # seconds until the next address is tried, too (RFC 8305, section 5)
 
+_ISSUER = re.compile(r"issuer|self.signed")
 _NO_TLS = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
 _OF_CERTIFICATES = ("UNKNOWN_CA", "CERTIFICATE", "ACCESS_DENIED")
 _SHOWN = 120
@@ -233,7 +235,8 @@ def _tls_words(error: ssl.SSLError) -> str:
     """Return why TLS failed, for an error of a handshake or of an alert that followed it."""
     if isinstance(error, ssl.SSLCertVerificationError):
         text = excerpt(" ".join(str(error.verify_message).split()), _SHOWN).rstrip(".")
-        return f"the server's certificate is not accepted: {text}"
+        other = "; Settings(ca_file=…) trusts other authorities" if _ISSUER.search(text) else ""
+        return f"the server's certificate is not accepted: {text}{other}"
     reason = str(error.reason or "")
     if any(word in reason for word in _NO_TLS):
         return "the server does not speak TLS; is its address one of http?"

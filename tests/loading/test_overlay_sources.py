@@ -4,7 +4,6 @@ import copy
 import json
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from cached import is_from_cache, kept
@@ -49,10 +48,17 @@ async def test_an_overlay_is_applied_in_an_event_loop_too():
     assert toolset["cows"].description == "Cows of the farm"
 
 
-@pytest.mark.parametrize("given", [ADD, YAML, b"", Path("a.yaml"), 7, None])
-def test_overlays_are_a_list(given):
+@pytest.mark.parametrize("given", [7, None, {7}])
+def test_overlays_of_another_type_are_refused(given):
     with pytest.raises(SettingsError, match="overlays: give a list"):
         load_tools(farm(), overlays=given)
+
+
+@pytest.mark.parametrize("given", [ADD, YAML, YAML.encode()])
+def test_a_single_overlay_needs_no_list(given):
+    assert (
+        load_tools(farm(), overlays=given).document == load_tools(farm(), overlays=[given]).document
+    )
 
 
 def test_faults_of_the_source_name_the_overlay(tmp_path):
