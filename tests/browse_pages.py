@@ -60,8 +60,9 @@ class Page:
         finally:
             connection.close()
 
-    def data(self, method, path, body=None):
-        status, _, text = self.ask(method, path, body=body)
+    def data(self, what, given):
+        """Return what the page's script asks for."""
+        status, _, text = self.ask("POST", f"/api/{what}", body=given)
         assert status == 200, text
         return json.loads(text)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.request_code import code_of
 from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.providers.definitions import PROFILES, Definition, define
+from openapi_tools.providers.definitions import PROFILES, define
 from openapi_tools.providers.simple_forms import CannotExpress, Memory
 from openapi_tools.requests import preview_of
 from openapi_tools.search import costs
@@ -41,7 +41,6 @@ class PageData:
 
     def __post_init__(self) -> None:
         self._memories = {profile: Memory() for profile in PROFILES}
-        self._costs: dict[str, list[tuple[int, int] | None]] = {}
 
     def index(self) -> dict[str, Any]:
         """Return what the list of tools and the page about the document need."""
@@ -61,9 +60,8 @@ class PageData:
 
     def costs(self, profile: str) -> list[tuple[int, int] | None]:
         """Return bytes and tokens of each tool's definition, in order; None for one without."""
-        if profile not in self._costs:
-            self._costs[profile] = [self._cost(tool, profile) for tool in self.toolset]
-        return self._costs[profile]
+        found = (self._definition(tool, profile) for tool in self.toolset)
+        return [(each["bytes"], each["tokens"]) if "value" in each else None for each in found]
 
     def details(self, tool: OperationTool) -> dict[str, Any]:
         """Return everything about one tool."""
@@ -87,18 +85,10 @@ class PageData:
             "definitions": {profile: self._definition(tool, profile) for profile in PROFILES},
         }
 
-    def _define(self, tool: OperationTool, profile: str) -> Definition:
-        return define(tool, profile, self._memories[profile], loosely=True)
-
-    def _cost(self, tool: OperationTool, profile: str) -> tuple[int, int] | None:
-        try:
-            return costs.cost(self._define(tool, profile).value, self.counting[1])
-        except CannotExpress:
-            return None
-
     def _definition(self, tool: OperationTool, profile: str) -> dict[str, Any]:
+        """Return a tool as a profile's model gets it, or the reason why it does not."""
         try:
-            made = self._define(tool, profile)
+            made = define(tool, profile, self._memories[profile], loosely=True)
         except CannotExpress as error:
             return {"reason": str(error)}
         size, tokens = costs.cost(made.value, self.counting[1])

@@ -10,13 +10,10 @@ from __future__ import annotations
 import json
 import secrets
 from hmac import compare_digest
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 
 from openapi_tools.browse.one_file import ASSETS, PAGE
 from openapi_tools.browse.page_data import PageData, preview
-from openapi_tools.options import close_names
 from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.result import Context
 
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
 
 KEY_HEADER = "x-openapi-tools-key"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+_DATA = frozenset(f"/api/{name}" for name in ("index", "costs", "tool", "preview", "execute"))
 _LARGEST = 16_000_000  # bytes of a request
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -50,11 +48,7 @@ _HEADERS = {
 
 
 class RefusedError(Exception):
-    """A request that is not answered, with its status and a message."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
+    """A request that is not answered: its status and a message."""
 
 
 class PageServer:
@@ -62,7 +56,7 @@ class PageServer:
 
     Args:
         toolset: The tools that the page shows and calls.
-        hosts: The names of this server, with their port; the first is the usual one.
+        hosts: The names of this server, with their port.
         problems: What a mock finds wrong with the requests; None where calls go to the API.
         changes: Since an older document, as for `PageData`.
     """
@@ -81,54 +75,29 @@ class PageServer:
         self._hosts = frozenset(hosts)
         self._files = {f"/{p.name}": p for p in ASSETS.iterdir() if p.suffix in _TYPES}
         self._files["/"] = self._files.pop(f"/{PAGE}")
-        self._answers: dict[tuple[str, str], Callable[..., Awaitable[Any]]] = {
-            ("GET", "/api/index"): self._index,
-            ("GET", "/api/costs"): self._costs,
-            ("GET", "/api/tool"): self._tool,
-            ("POST", "/api/preview"): self._preview,
-            ("POST", "/api/execute"): self._execute,
-        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             return
+        kind, status = "application/json", 200
         try:
-            kind, content = await self._answer(scope, receive)
-            status = HTTPStatus.OK
+            asked = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
+            self._check_source(asked)
+            file = self._files.get(scope["path"])
+            if scope["method"] == "GET" and file is not None:
+                kind, content = f"{_TYPES[file.suffix]}; charset=utf-8", file.read_bytes()
+            else:
+                self._check_asked(scope, asked)
+                given = await _body(asked, receive)
+                content = self._written(await self._answer(scope["path"], given))
         except RefusedError as refused:
-            status, kind = HTTPStatus(refused.status), "application/json"
-            content = self._written({"error": str(refused)})
+            status, message = refused.args
+            content = self._written({"error": message})
         headers = _HEADERS | {"content-type": kind, "content-length": str(len(content))}
         pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": int(status), "headers": pairs})
+        await send({"type": "http.response.start", "status": status, "headers": pairs})
         await send({"type": "http.response.body", "body": content})
-
-    async def _answer(self, scope: Scope, receive: Receive) -> tuple[str, bytes]:
-        """Return the media type and the content of an answer.
-
-        Raises:
-            RefusedError: The request is refused.
-        """
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
-        self._check_source(headers)
-        method, path = scope["method"], scope["path"]
-        if method == "GET" and path in self._files:
-            file = self._files[path]
-            return f"{_TYPES[file.suffix]}; charset=utf-8", file.read_bytes()
-        if not compare_digest(headers.get(KEY_HEADER, "").encode(), self.key.encode()):
-            raise RefusedError(401, "open the address that `openapi-tools browse` printed.")
-        answer = self._answers.get((method, path))
-        if answer is None:
-            raise RefusedError(404, "there is no such page.")
-        if method == "POST":
-            given = await _body(headers, receive)
-        else:
-            query = parse_qs(scope["query_string"].decode("latin-1"))
-            given = {name: values[0] for name, values in query.items()}
-        return "application/json", self._written(await answer(given))
 
     def _check_source(self, headers: Mapping[str, str]) -> None:
         """Refuse other host names, and pages of other origins."""
@@ -138,30 +107,41 @@ class PageServer:
         if headers.get("origin", f"http://{host}") != f"http://{host}":
             raise RefusedError(403, "other pages cannot reach this server.")
 
+    def _check_asked(self, scope: Scope, headers: Mapping[str, str]) -> None:
+        """Refuse requests without the key of this run, and for something else than data."""
+        if not compare_digest(headers.get(KEY_HEADER, "").encode(), self.key.encode()):
+            raise RefusedError(401, "open the address that `openapi-tools browse` printed.")
+        if scope["method"] != "POST" or scope["path"] not in _DATA:
+            raise RefusedError(404, "there is no such page.")
+
+    async def _answer(self, path: str, given: Mapping[str, Any]) -> Any:
+        """Return the data that the page asks for."""
+        if path == "/api/index":
+            return self._data.index() | {"mock": self._problems is not None}
+        if path == "/api/costs":
+            if given.get("profile") not in PROFILES:
+                raise RefusedError(404, f"there are the profiles {', '.join(PROFILES)}.")
+            return self._data.costs(given["profile"])
+        tool = self._found(given.get("name"))
+        if path == "/api/tool":
+            return self._data.details(tool)
+        arguments = given.get("arguments")
+        if not isinstance(arguments, dict):
+            raise RefusedError(400, "`arguments` must be an object.")
+        if path == "/api/preview":
+            return preview(tool, arguments)
+        return await self._execute(tool, arguments, approved=given.get("approved") is True)
+
     def _written(self, value: Any) -> bytes:
         """Return JSON without the secrets of any document."""
         for session in self._data.toolset.sessions:
             value = session.redactor.data(value)
         return json.dumps(value, default=str).encode()
 
-    async def _index(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        return self._data.index() | {"mock": self._problems is not None}
-
-    async def _costs(self, given: Mapping[str, Any]) -> Any:
-        if given.get("profile") not in PROFILES:
-            raise RefusedError(404, f"there are the profiles {', '.join(PROFILES)}.")
-        return self._data.costs(given["profile"])
-
-    async def _tool(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return self._data.details(self._found(given.get("name")))
-
-    async def _preview(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return preview(self._found(given.get("name")), _arguments(given))
-
-    async def _execute(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Make a call; one that may change something needs `approved`, else it is previewed."""
-        tool, arguments = self._found(given.get("name")), _arguments(given)
-        approved = given.get("approved") is True
+    async def _execute(
+        self, tool: OperationTool, arguments: dict[str, Any], *, approved: bool
+    ) -> dict[str, Any]:
+        """Make a call; one that may change something is previewed until it is approved."""
         if not (tool.read_only or approved):
             return {"needs_approval": True, "preview": preview(tool, arguments)}
         context = Context(approve=lambda _: approved)
@@ -177,11 +157,10 @@ class PageServer:
         }
 
     def _found(self, name: Any) -> OperationTool:
-        toolset = self._data.toolset
-        if isinstance(name, str) and name in toolset:
-            return toolset[name]
-        close = close_names(name, [tool.name for tool in toolset])
-        raise RefusedError(404, f"no tool is called {name!r:.100}{close}")
+        try:
+            return self._data.toolset[name if isinstance(name, str) else ""]
+        except KeyError as error:
+            raise RefusedError(404, error.args[0]) from None
 
 
 async def _body(headers: Mapping[str, str], receive: Receive) -> dict[str, Any]:
@@ -204,10 +183,3 @@ async def _body(headers: Mapping[str, str], receive: Receive) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise RefusedError(400, "send a JSON object.")
     return given
-
-
-def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = given.get("arguments")
-    if not isinstance(arguments, dict):
-        raise RefusedError(400, "`arguments` must be an object.")
-    return arguments

@@ -53,7 +53,7 @@ function methodChip(method) {
 
 /** Return a block of code that can be scrolled by keyboard, with a button that copies it. */
 function codeBlock(label, text) {
-  const block = el("pre", { tabindex: "0", "aria-label": label }, text);
+  const block = el("pre", { tabindex: "0", role: "group", "aria-label": label }, text);
   const copy = el("button", { type: "button", class: "copy" }, "Copy");
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(block.textContent);

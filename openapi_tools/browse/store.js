@@ -25,36 +25,35 @@ function takeKey() {
 function serverStore(key) {
   const known = new Map();
 
-  async function ask(path, body) {
-    const options = { headers: { [KEY_HEADER]: key } };
-    if (body !== undefined) {
-      options.method = "POST";
-      options.headers["content-type"] = "application/json";
-      options.body = body;
-    }
-    const answer = await fetch(path, options);
+  async function ask(what, given) {
+    const headers = { "content-type": "application/json", [KEY_HEADER]: key };
+    const asked = { method: "POST", headers, body: json(given) };
+    const answer = await fetch(`api/${what}`, asked).catch(() => {
+      throw new Error("the server does not answer; does `openapi-tools browse` still run?");
+    });
     const value = await answer.json();
     if (!answer.ok) throw new Error(value.error || `status ${answer.status}`);
     return value;
   }
 
-  function remembered(path) {
-    if (!known.has(path)) {
-      const found = ask(path);
-      known.set(path, found);
-      found.catch(() => known.delete(path));
+  /** Ask once for what does not change. */
+  function remembered(what, given) {
+    const name = json([what, given]);
+    if (!known.has(name)) {
+      const found = ask(what, given);
+      known.set(name, found);
+      found.catch(() => known.delete(name));
     }
-    return known.get(path);
+    return known.get(name);
   }
 
   return {
     canExecute: true,
-    index: () => remembered("api/index"),
-    costs: (profile) => remembered(`api/costs?profile=${encodeURIComponent(profile)}`),
-    tool: (name) => remembered(`api/tool?name=${encodeURIComponent(name)}`),
-    preview: (name, values) => ask("api/preview", json({ name, arguments: values })),
-    execute: (name, values, approved) =>
-      ask("api/execute", json({ name, arguments: values, approved })),
+    index: () => remembered("index", {}),
+    costs: (profile) => remembered("costs", { profile }),
+    tool: (name) => remembered("tool", { name }),
+    preview: (name, values) => ask("preview", { name, arguments: values }),
+    execute: (name, values, approved) => ask("execute", { name, arguments: values, approved }),
   };
 }
 

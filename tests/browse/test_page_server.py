@@ -16,7 +16,11 @@ from openapi_tools.cli import commands
 MUSEUM_TEXT = Path(MUSEUM).read_text(encoding="utf-8")
 SECRET = "s3cr3t-0f-the-page-9f31"
 TICKET = {"ticketType": "general", "ticketDate": "2023-09-07"}
-DATA = ("/api/index", "/api/costs?profile=openai", "/api/tool?name=get_museum_hours")
+DATA = {
+    "/api/index": {},
+    "/api/costs": {"profile": "openai"},
+    "/api/tool": {"name": "get_museum_hours"},
+}
 
 
 def call(name="list_special_events", arguments=None, **more):
@@ -41,10 +45,14 @@ def test_the_page_and_its_parts_are_served_under_a_strict_policy(museum_page):
 
 @pytest.mark.parametrize("path", DATA)
 def test_data_needs_the_key_of_this_run(museum_page, path):
-    assert museum_page.ask("GET", path)[0] == 200
-    assert museum_page.ask("GET", path, without=["x-openapi-tools-key"])[0] == 401
-    assert museum_page.ask("GET", path, x_openapi_tools_key=f"{museum_page.key}x")[0] == 401
-    assert museum_page.ask("GET", path, x_openapi_tools_key="é")[0] == 401
+    def asked(**more):
+        return museum_page.ask("POST", path, body=DATA[path], **more)[0]
+
+    assert asked() == 200
+    assert asked(without=["x-openapi-tools-key"]) == 401
+    assert asked(x_openapi_tools_key=f"{museum_page.key}x") == 401
+    assert asked(x_openapi_tools_key="é") == 401
+    assert museum_page.ask("GET", path)[0] == 404
 
 
 @pytest.mark.parametrize("path", ["/", "/page.js", *DATA])
@@ -52,7 +60,11 @@ def test_data_needs_the_key_of_this_run(museum_page, path):
 def test_another_host_name_is_refused_as_after_dns_rebinding(museum_page, path, host):
     port = museum_page.host.partition(":")[2]
 
-    status, _, text = museum_page.ask("GET", path, host=host.format(port=port))
+    method = "POST" if path in DATA else "GET"
+
+    status, _, text = museum_page.ask(
+        method, path, body=DATA.get(path), host=host.format(port=port)
+    )
 
     assert (status, json.loads(text)) == (
         421,
@@ -63,7 +75,9 @@ def test_another_host_name_is_refused_as_after_dns_rebinding(museum_page, path, 
 def test_the_name_localhost_is_the_same_server(museum_page):
     host = museum_page.host.replace("127.0.0.1", "localhost")
 
-    assert museum_page.ask("GET", "/api/index", host=host)[0] == 200
+    origin = f"http://{host}"
+
+    assert museum_page.ask("POST", "/api/index", body={}, host=host, origin=origin)[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -127,8 +141,8 @@ def test_a_wrong_request_gets_a_reason(museum_page, body, status):
 
 
 def test_an_unknown_tool_or_profile_is_told_with_the_names_that_there_are(museum_page):
-    unknown = museum_page.ask("GET", "/api/tool?name=get_musuem_hours")
-    profile = museum_page.ask("GET", "/api/costs?profile=other")
+    unknown = museum_page.ask("POST", "/api/tool", body={"name": "get_musuem_hours"})
+    profile = museum_page.ask("POST", "/api/costs", body={"profile": "other"})
 
     assert unknown[0] == profile[0] == 404
     assert "get_museum_hours" in unknown[2]
@@ -136,8 +150,8 @@ def test_an_unknown_tool_or_profile_is_told_with_the_names_that_there_are(museum
 
 
 def test_the_index_has_each_tool_and_its_costs_are_in_the_same_order(museum_page):
-    index = museum_page.data("GET", "/api/index")
-    costs = museum_page.data("GET", "/api/costs?profile=mcp")
+    index = museum_page.data("index", {})
+    costs = museum_page.data("costs", {"profile": "mcp"})
 
     assert index["title"] == "Redocly Museum API"
     assert index["mock"] is True
@@ -156,7 +170,7 @@ def test_the_index_has_each_tool_and_its_costs_are_in_the_same_order(museum_page
 
 
 def test_a_tool_is_shown_as_each_model_sees_it_and_as_it_travels(museum_page):
-    tool = museum_page.data("GET", "/api/tool?name=get_special_event")
+    tool = museum_page.data("tool", {"name": "get_special_event"})
 
     assert tool["places"] == [
         {"argument": "eventId", "in": "path", "name": "eventId", "how": "simple"}
@@ -174,7 +188,7 @@ def test_a_tool_is_shown_as_each_model_sees_it_and_as_it_travels(museum_page):
 
 
 def test_a_preview_is_the_request_that_the_package_builds(museum_page):
-    found = museum_page.data("POST", "/api/preview", call("buy_museum_tickets", TICKET))
+    found = museum_page.data("preview", call("buy_museum_tickets", TICKET))
 
     assert found["http"].splitlines()[0] == "POST http://mock.invalid/tickets"
     assert found["http"].endswith('\n\n{"ticketDate":"2023-09-07","ticketType":"general"}')
@@ -185,20 +199,16 @@ def test_a_preview_is_the_request_that_the_package_builds(museum_page):
 def test_arguments_that_do_not_fit_are_told_in_place_of_a_preview(museum_page):
     wrong = TICKET | {"ticketType": "yearly"}
 
-    found = museum_page.data("POST", "/api/preview", call("buy_museum_tickets", wrong))
+    found = museum_page.data("preview", call("buy_museum_tickets", wrong))
 
     assert "'yearly' is not one of ['event', 'general']" in found["error"]
 
 
 def test_a_read_is_called_at_once_and_a_write_after_approval(museum_page):
-    read = museum_page.data("POST", "/api/execute", call())
-    asked = museum_page.data("POST", "/api/execute", call("buy_museum_tickets", TICKET))
-    told = museum_page.data(
-        "POST", "/api/execute", call("buy_museum_tickets", TICKET, approved="yes")
-    )
-    done = museum_page.data(
-        "POST", "/api/execute", call("buy_museum_tickets", TICKET, approved=True)
-    )
+    read = museum_page.data("execute", call())
+    asked = museum_page.data("execute", call("buy_museum_tickets", TICKET))
+    told = museum_page.data("execute", call("buy_museum_tickets", TICKET, approved="yes"))
+    done = museum_page.data("execute", call("buy_museum_tickets", TICKET, approved=True))
 
     assert read["success"]
     assert asked["needs_approval"] is told["needs_approval"] is True
@@ -223,9 +233,8 @@ async def test_credentials_are_sent_and_never_shown(tmp_path):
         def used():
             given = ("--credential", "key=$PAGE_KEY", "--base-url", api.url)
             with browsing(spec, *given, PAGE_KEY=SECRET) as page:
-                yield from (
-                    page.ask("GET", path)[2] for path in ("/api/index", "/api/tool?name=empty")
-                )
+                yield page.ask("POST", "/api/index", body={})[2]
+                yield page.ask("POST", "/api/tool", body=call("empty"))[2]
                 yield page.ask("POST", "/api/preview", body=call("list_pets"))[2]
                 yield page.ask("POST", "/api/execute", body=call("list_pets"))[2]
                 yield page.ask("POST", "/api/execute", body=call("empty"))[2]
@@ -257,7 +266,7 @@ def test_what_changes_since_an_older_document_is_shown(tmp_path):
     old = tmp_path / "old.yaml"
     old.write_text(MUSEUM_TEXT.replace("operationId: getMuseumHours", "operationId: getHours"))
     with browsing(MUSEUM, "--against", old) as page:
-        changes = page.data("GET", "/api/index")["changes"]
+        changes = page.data("index", {})["changes"]
 
     assert [(change["kind"], change["breaking"]) for change in changes] == [("renamed", True)]
     assert changes[0]["tools"] == ["get_museum_hours"]
