@@ -26,8 +26,8 @@ _CREDENTIAL = re.compile(
     re.IGNORECASE,
 )
 _SECRET = re.compile(
-    r"(?:token|secret|passw(?:or)?d|pwd|api[-_]?key|private[-_]?key|credentials?|authorization|jwt"
-    r"|signature)$",
+    r"(?:^sig|token|secret|passw(?:or)?d|pwd|api[-_]?key|private[-_]?key|credentials?|authorization"
+    r"|jwt|signature|assertion)$",
     re.IGNORECASE,
 )
 _PAGE = re.compile("(?:page|next|prev|continu|sync|cursor)", re.IGNORECASE)

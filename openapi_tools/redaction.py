@@ -33,6 +33,7 @@ _SHORTEST_DERIVED = 8
 _SHORTEST_ADDED = 8  # shorter values of added headers are versions or kinds
 _PASSING = 32
 _LARGEST = 10**100
+_PAIR = re.compile(r"(?<=[?&])([^=&#\s]+)=[^&#\s\"'<>]*")  # of a query, in any text
 _LOGGERS = (
     *("openapi_tools", "openapi_tools.calls", "httpx", "httpcore.connection", "httpcore.http11"),
     *("httpcore.http2", "httpcore.proxy", "httpcore.socks"),
@@ -149,7 +150,8 @@ def hidden(value: Any) -> Any:
     """Return data for a file: without known secrets, and without members that names tell of."""
     match value:
         case str():
-            return redacted(value)
+            text = redacted(value)
+            return _PAIR.sub(lambda m: f"{m[1]}={MASK}" if names_secret(m[1]) else m[0], text)
         case dict():
             secret = {k for k, v in value.items() if isinstance(v, str) and names_secret(str(k))}
             return {k: MASK if k in secret else hidden(v) for k, v in value.items()}

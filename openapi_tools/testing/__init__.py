@@ -28,7 +28,8 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("Cassette", "RecordedCall"), "testing.recording"),
     **dict.fromkeys(("CoordinatorConformance", "Seen", "ToolConformance"), "testing.pytest_plugin"),
-    **dict.fromkeys(("Fault", "MockApi", "mock_api", "mock_client"), "testing.mock"),
+    **dict.fromkeys(("MockApi", "mock_api", "mock_client"), "testing.mock"),
+    "Fault": "testing.mock_answers",
     "sample": "validation.samples",
 }
 

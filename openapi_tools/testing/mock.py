@@ -9,7 +9,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from copy import deepcopy
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,6 @@ from openapi_tools.openapi_core import METHODS, Route, find_route, make_judge
 from openapi_tools.redaction import hidden
 from openapi_tools.testing.mock_answers import (
     Document,
-    Fault,
     Shown,
     chosen_answer,
     faulted,
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "http://mock.invalid"
 _HOME = "/openapi.json"
+_SERVERS = ("servers", "host", "basePath", "schemes")
 _VARIABLE = re.compile(r"\{[^{}]*\}")
 UNJUDGED = "not judged"
 
@@ -130,10 +129,7 @@ class MockApi:
         return httpx.MockTransport(self._respond)
 
     def client(self, **options: Any) -> httpx.AsyncClient:
-        """Return a client for `load_tools`, which needs no credentials and no server.
-
-        Options are those of `httpx.AsyncClient`.
-        """
+        """Return a client for `load_tools`; options are those of `httpx.AsyncClient`."""
         # Some `auth` lets calls without credentials through.
         given = {"auth": httpx.Auth(), "base_url": ADDRESS, **options}
         return _MockClient(transport=self.transport, **given)
@@ -166,10 +162,7 @@ class MockApi:
             AssertionError: There is none; it lists the calls that there are.
         """
         for call in reversed(self.calls):
-            given = call.arguments
-            if call.tool == tool and all(
-                name in given and given[name] == value for name, value in arguments.items()
-            ):
+            if call.tool == tool and arguments.items() <= call.arguments.items():
                 return call
         seen = "\n".join(f"  {call.tool or call.url}({call.arguments})" for call in self.calls)
         raise AssertionError(f"{tool} was not called with {arguments}; calls:\n{seen or '  none'}")
@@ -200,7 +193,8 @@ class MockApi:
         await request.aread()
         route = self._route(request.method, request)
         if route is None and request.url.path == _HOME and request.method == "GET":
-            return httpx.Response(200, json=_without_servers(self.openapi()))
+            paths = _local(self.openapi().get("paths"), 3)
+            return httpx.Response(200, json=_local(self.openapi(), 1) | {"paths": paths})
         call = self._recorded(request, route)
         self.calls.append(call)
         answer = await self._answer(request, route, call)
@@ -213,8 +207,7 @@ class MockApi:
         return find_route(self.openapi(), method, target, base_path=self._options["base_path"])
 
     def _recorded(self, request: httpx.Request, route: Route | None) -> RecordedCall:
-        known = hidden_request(request)
-        call = RecordedCall(**known, headers=hidden_headers(request.headers))
+        call = RecordedCall(**hidden_request(request), headers=hidden_headers(request.headers))
         if route is not None:
             call.tool = f"{request.method} {route.path}"
             if (tool := self._tools.get(_place_of(request.method, route.path))) is not None:
@@ -238,9 +231,9 @@ class MockApi:
             known = follow(document, route.operation.get("responses"))
             return problem(422 if "422" in known else 400, faults[0], problems=faults)
         place, accept = _place_of(request.method, route.path), request.headers.get("accept", "")
-        chosen = self._chosen.get(place, Fault())
+        chosen = self._chosen.get(place)
         if isinstance(chosen, list):
-            chosen = chosen[min(self._given[place], len(chosen) - 1)] if chosen else Fault()
+            chosen = chosen[min(self._given[place], len(chosen) - 1)] if chosen else None
             self._given[place] += 1
         if callable(chosen):
             chosen = chosen(call)
@@ -310,14 +303,8 @@ def mock_client(
 ) -> httpx.AsyncClient:
     """Return a client of a `mock_api` that keeps no state and refuses no request.
 
-    Args:
-        document: As of `mock_api`.
-        judge: Have openapi-core check every request against the document.
-        problems: A list to which every problem that openapi-core finds is added, one line each.
-        base_path: As of `mock_api`.
-
-    Raises:
-        OpenAPIToolsError: As `mock_api`.
+    `problems` is a list to which every problem that openapi-core finds is added, one line each. The
+    other arguments, and errors, are those of `mock_api`.
     """
     judged = judge and problems is not None
     api = mock_api(document, judge=judged, refuse=False, state=False, base_path=base_path)
@@ -345,14 +332,9 @@ async def _request_of(scope: Any, receive: Any) -> httpx.Request:
     return httpx.Request(scope["method"], url, headers=scope["headers"], content=body)
 
 
-def _without_servers(document: Document) -> Document:
-    """Return a document whose only server is the place that it is fetched from."""
+def _local(part: Any, depth: int) -> Any:
+    """Return a part of a document without servers, so that its own address is the only one."""
     # Spec: OpenAPI 3.1.2, section 4.1.1: the default of `servers` is `/`.
-    top = ("servers", "host", "basePath", "schemes")
-    made: Any = deepcopy({name: member for name, member in document.items() if name not in top})
-    for item in (item for item in made.get("paths", {}).values() if isinstance(item, dict)):
-        for place in (item, *item.values()):
-            if isinstance(place, dict):
-                place.pop("servers", None)
-                place.pop("schemes", None)
-    return made  # type: ignore[no-any-return]
+    if not depth or not isinstance(part, Mapping):
+        return part
+    return {name: _local(part[name], depth - 1) for name in part if name not in _SERVERS}

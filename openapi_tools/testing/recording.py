@@ -15,7 +15,13 @@ from urllib.parse import parse_qs
 import httpx
 
 from openapi_tools.errors import CallError, SettingsError, SourceError
-from openapi_tools.http_rules import is_form, is_json, names_credential, names_secret
+from openapi_tools.http_rules import (
+    is_form,
+    is_json,
+    is_multipart,
+    names_credential,
+    parameter,
+)
 from openapi_tools.redaction import MASK, hidden, redacted
 
 if TYPE_CHECKING:
@@ -31,12 +37,9 @@ _OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "co
 
 def hidden_request(request: httpx.Request) -> dict[str, Any]:
     """Return method, URL and body of a request that has been read, without credentials."""
-    url = request.url
-    for name in filter(names_secret, url.params):
-        url = url.copy_set_param(name, MASK)
+    url = str(request.url.copy_with(userinfo=b""))
     body = hidden(body_of(request.content, request.headers))
-    text = redacted(str(url).replace("%2A%2A%2A", MASK))
-    return {"method": request.method, "url": text, "body": body}
+    return {"method": request.method, "url": hidden(url), "body": body}
 
 
 def hidden_headers(headers: httpx.Headers) -> dict[str, str]:
@@ -56,7 +59,7 @@ class RecordedCall:
         method: Upper case.
         url: With the query.
         headers: By name in lower case; credentials are `***`.
-        body: JSON as data, a form as a dict, other content as text or bytes; None without any.
+        body: JSON as data, a form as a dict, else a text or `{"base64": …}`; None without any.
         problems: How the request breaks the document, one line each.
         status: Of the answer; 0 for none.
     """
@@ -72,17 +75,17 @@ class RecordedCall:
 
 
 def body_of(content: bytes, headers: httpx.Headers) -> Any:
-    """Return a body as data where it is JSON or a form, else as text or bytes."""
+    """Return a body as data where it is JSON or a form, else as text or `{"base64": …}`."""
     kind = headers.get("content-type", "")
-    if not content:
-        return None
+    if is_multipart(kind):
+        content = content.replace(parameter(kind, "boundary").encode() or b"--", b"boundary")
     try:
         text = content.decode()
         if is_form(kind):
             return {name: v[0] if len(v) == 1 else v for name, v in parse_qs(text, True).items()}
-        return json.loads(text) if is_json(kind) else text
+        return (json.loads(text) if is_json(kind) else text) if content else None
     except ValueError:
-        return content
+        return {"base64": base64.b64encode(content).decode()}
 
 
 def arguments_of(tool: OperationTool, request: httpx.Request, route: Route) -> dict[str, Any]:
@@ -91,15 +94,15 @@ def arguments_of(tool: OperationTool, request: httpx.Request, route: Route) -> d
     body = body_of(request.content, request.headers)
     path = {name.strip(".;?*"): text for name, text in route.variables.items()}
     made: dict[str, Any] = {}
-    for parameter in operation.parameters:
-        name = parameter.name
+    for declared in operation.parameters:
+        name = declared.name
         found = {
             "path": [path[name]] if name in path else [],
             "query": request.url.params.get_list(name),
             "header": request.headers.get_list(name),
-        }.get(parameter.location, [])
+        }.get(declared.location, [])
         if found:
-            made[parameter.argument] = _read(found, schemas.get(parameter.argument, {}))
+            made[declared.argument] = _read(found, schemas.get(declared.argument, {}))
     if operation.body is not None and body is not None:
         if operation.body.argument:
             made[operation.body.argument] = body
@@ -216,17 +219,19 @@ def _line(request: dict[str, Any]) -> str:
 
 
 def _written(content: bytes, headers: httpx.Headers) -> dict[str, Any]:
-    """Return an answer's content as members of its record."""
-    value = hidden(body_of(content, headers))
-    if isinstance(value, bytes):
-        return {"base64": base64.b64encode(value).decode()}
-    return {"text" if isinstance(value, str) else "json": value}
+    """Return an answer's content as a member of its record."""
+    try:
+        text = content.decode()
+    except ValueError:
+        return {"base64": base64.b64encode(content).decode()}
+    with suppress(ValueError):
+        if is_json(headers.get("content-type", "")):
+            return {"json": hidden(json.loads(text))}
+    return {"text": hidden(text)}
 
 
 def _replayed(answer: dict[str, Any]) -> httpx.Response:
-    content = answer.get("text", "").encode(errors="surrogatepass")
-    if "base64" in answer:
-        content = base64.b64decode(answer["base64"])
-    elif answer.get("json") is not None:
+    content = answer.get("text", "").encode() or base64.b64decode(answer.get("base64", ""))
+    if "json" in answer:
         content = json.dumps(answer["json"]).encode()
     return httpx.Response(answer["status"], headers=answer["headers"], content=content)

@@ -3,12 +3,12 @@ from __future__ import annotations
 import asyncio
 import json
 
-import httpx
 import pytest
 from programs import DOCUMENT, ITEMS, PAGES, Shop, run
 
 from openapi_tools import CodeLimits, Context, SettingsError, load_tools
 from openapi_tools.search.costs import cost, counter
+from openapi_tools.testing import mock_api
 
 PROGRAMS = {
     "the last expression": ("1 + 1", 2),
@@ -154,10 +154,8 @@ async def test_answers_are_whole_inside_and_the_result_is_cut():
 
 
 async def test_a_program_is_told_once_that_answers_lack_their_end():
-    client = httpx.AsyncClient(
-        transport=httpx.MockTransport(lambda _: httpx.Response(200, json=[1] * 300_000))
-    )
-    code = load_tools(DOCUMENT, client=client).code_tools()
+    api = mock_api(DOCUMENT, answers={"list_items": (200, [1] * 300_000)})
+    code = load_tools(DOCUMENT, client=api.client()).code_tools()
     program = "x = [await list_items() for _ in range(2)]\nlen(x)"
 
     result = await code.call("run_code", {"code": program})

@@ -15,6 +15,7 @@ from openapi_tools import Context, Settings, load_tools
 from openapi_tools.contracts import langchain
 from openapi_tools.json_values import text_of
 from openapi_tools.model import AnswerShape
+from openapi_tools.testing import mock_api
 
 
 def toolset_of(answer, *, media_type="application/json", schema=None, **settings):
@@ -327,11 +328,9 @@ async def test_lines_and_events_are_shaped_like_json(media_type, body, expressio
 
 async def test_error_answers_stay_whole():
     body = {"message": "no", "docs_url": "u", "errors": [1, 2, 3], "x": None}
-    client = httpx.AsyncClient(
-        transport=httpx.MockTransport(lambda _: httpx.Response(422, json=body))
-    )
     root = document({"/x": {"get": operation(operationId="read")}})
-    settings = Settings(base_url="http://answers.test", drop="*", nulls=False, max_items=1)
+    settings = Settings(drop="*", nulls=False, max_items=1)
+    client = mock_api(root, answers={"read": (422, body)}).client()
     toolset = load_tools(root, client=client, settings=settings)
 
     result = await toolset.call("read", {}, fields="x")

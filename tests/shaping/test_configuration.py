@@ -19,6 +19,7 @@ from openapi_tools import (
 from openapi_tools.cli import commands
 from openapi_tools.contracts import amplifier
 from openapi_tools.shaping.config_tables import configuration_schema
+from openapi_tools.testing import Fault, mock_api
 
 SEARCH = {
     "operationId": "searchShops",
@@ -196,25 +197,17 @@ async def test_what_the_model_does_not_see_it_cannot_give(argument):
 
 
 async def test_a_call_takes_the_time_of_its_tool_and_says_so():
-    async def wait(_):
-        import asyncio
-
-        await asyncio.sleep(5)
-
-    client = httpx.AsyncClient(transport=httpx.MockTransport(wait))
+    api = mock_api(DOCUMENT, answers={"search_shops": Fault.slow(5)})
     config = {"tools": {"search_shops": {"timeout": 0.05}}}
 
-    result = await loaded(config, client=client)["search_shops"].execute({"q": "x"})
+    result = await loaded(config, client=api.client())["search_shops"].execute({"q": "x"})
 
     assert result.error["type"] == "timeout"
     assert "0.05 s" in result.error["message"]
 
 
 async def test_idempotent_as_the_user_says_is_tried_again():
-    statuses = iter([503, 200, 503])
-    client = httpx.AsyncClient(
-        transport=httpx.MockTransport(lambda _: httpx.Response(next(statuses), json={}))
-    )
+    client = mock_api(DOCUMENT, answers={"query_shops": [503, 200, 503]}).client()
     config = {"settings": {"retries": 1}, "tools": {"query_shops": {"idempotent": True}}}
 
     result = await loaded(config, client=client)["query_shops"].execute({"q": "x"})

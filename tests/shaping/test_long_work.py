@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from shaping.paged_server import serving
 
 from openapi_tools import Context, Settings, load_tools
+from openapi_tools.testing import Fault, mock_api
 from openapi_tools.tools import following
 
 ROUTES = APIRouter()
@@ -390,29 +391,26 @@ async def test_cancellation_ends_the_waiting(server):
             await task
 
 
-@pytest.mark.parametrize("fault", ["hangs", "breaks", "breaks once"])
+FAULTS = {
+    "hangs": Fault.slow(60),
+    "breaks": Fault.reset(),
+    "breaks once": [Fault.reset(), {"id": 42}],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_a_question_without_an_answer_leaves_a_job(server, fault):
-    asked = []
-
-    async def answer(request):
-        asked.append(request.method)
-        if request.method == "POST":
-            return httpx.Response(202, headers={"location": "/reports/42"})
-        if fault == "hangs":
-            await asyncio.sleep(60)
-        if fault == "breaks" or asked.count("GET") == 1:
-            raise httpx.ReadError("reset", request=request)
-        return httpx.Response(200, json={"id": 42})
-
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    made = (202, None, {"location": "/reports/42"})
+    question = FAULTS[fault]
+    api = mock_api(server.document, answers={"make_report": made, "get_report": question})
     settings = Settings(base_url=server.url, cache=False)
-    tools = load_tools(server.document, settings=settings, client=client)
+    tools = load_tools(server.document, settings=settings, client=api.client())
 
     began = time.monotonic()
     result = await tools.call("make_report", {}, wait=0.3)
 
     assert time.monotonic() - began < 5
-    assert asked.count("POST") == 1
+    assert [call.tool for call in api.calls].count("make_report") == 1
     if fault == "breaks once":
         assert result.output == {"id": 42}
     else:

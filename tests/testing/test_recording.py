@@ -107,6 +107,34 @@ async def test_an_unmatched_request_names_the_nearest_one(tmp_path):
         await tape.client().get("https://pets.example.com/v1/pets?page=1")
 
 
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("application/json", b'"a text"'),
+        ("application/json", b"null"),
+        ("application/json", b"{no JSON"),
+        ("application/x-www-form-urlencoded", b"a=1&a=2"),
+        ("text/plain", "línea\n".encode()),
+        ("text/plain", "línea".encode("latin-1")),
+        ("text/plain", b""),
+    ],
+)
+async def test_any_content_is_replayed(kind, content, tmp_path):
+    answer = httpx.Response(200, content=content, headers={"content-type": kind})
+    upload = {"files": {"file": ("a.bin", PNG)}, "data": {"name": "x"}}
+
+    async def sent(tape):
+        async with tape.client() as client:
+            plain = await client.put("https://u:p@a.example/x?sig=s&y=1", content=content)
+            return plain.content, (await client.post("https://a.example/x", **upload)).content
+
+    with Cassette(tmp_path / "t", transport=httpx.MockTransport(lambda _: answer)) as tape:
+        recorded = await sent(tape)
+    with Cassette(tmp_path / "t") as tape:
+        assert await sent(tape) == recorded == (content, content)
+    assert "https://a.example/x?sig=***&y=1" in (tmp_path / "t").read_text()
+
+
 async def test_modes_say_when_to_record(tmp_path):
     path = tmp_path / "t.json"
     first, second = (mock_api(PETS, answers={"list_pets": (200, number)}) for number in (1, 2))
