@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import httpx
 
 from openapi_tools.http_rules import essence
-from openapi_tools.json_values import follow
+from openapi_tools.json_values import as_dict, follow
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
@@ -68,17 +68,11 @@ def problem(status: int, detail: str, **members: Any) -> Shown:
 
 
 class Fault(NamedTuple):
-    """A failure that an operation answers with, among the `answers` of `mock_api`.
-
-    Attributes:
-        error: Raised by the transport; over a socket, no answer comes or the connection is closed.
-        seconds: The wait before it.
-        then: The answer after the wait, where there is no error; None for the document's.
-    """
+    """A failure among the `answers` of `mock_api`; its methods make the usual ones."""
 
     error: type[httpx.TransportError] | None = None
-    seconds: float = 0.0
-    then: Any = None
+    seconds: float = 0.0  # before the error or the answer
+    then: Any = None  # the answer without an error; None for the document's
 
     @classmethod
     def slow(cls, seconds: float, then: Any = None) -> Fault:
@@ -98,8 +92,7 @@ class Fault(NamedTuple):
     @staticmethod
     def rate_limited(retry_after: int = 1) -> tuple[int, Any, dict[str, str]]:
         """Answer 429 with `Retry-After`, in seconds (RFC 6585, section 4)."""
-        told = problem(429, "too many requests")
-        return told.status, told.value, {"Retry-After": str(retry_after)}
+        return 429, {"detail": "too many requests"}, {"Retry-After": str(retry_after)}
 
 
 def shown(document: Document, route: Route, accept: str = "", status: int | None = None) -> Shown:
@@ -110,7 +103,7 @@ def shown(document: Document, route: Route, accept: str = "", status: int | None
     """
     responses = follow(document, route.operation.get("responses"))
     status, response = _choose_response(responses, document, status)
-    content = _mapping(response.get("content"))
+    content = as_dict(response.get("content"))
     if "swagger" in document:
         produces = route.operation.get("produces", document.get("produces"))
         content = _content_of_2(response, produces)
@@ -192,7 +185,7 @@ def _headers_of(response: Document, document: Document) -> dict[str, str]:
     """Return the headers that a response requires or shows."""
     # Spec: OpenAPI 3.1.2, section 4.21 (Header Object).
     found = {}
-    for name, entry in _mapping(response.get("headers")).items():
+    for name, entry in as_dict(response.get("headers")).items():
         header = follow(document, entry)
         if "example" in header or header.get("required") is True:
             value = header.get("example", sample(header.get("schema", {}), document))
@@ -206,7 +199,7 @@ def _headers_of(response: Document, document: Document) -> dict[str, str]:
 def _content_of_2(response: Document, produces: Any) -> dict[str, Any]:
     """Return a 2.0 response as the `content` that OpenAPI 3 would write."""
     # Spec: OpenAPI 2.0, Response Object and Example Object.
-    examples = _mapping(response.get("examples"))
+    examples = as_dict(response.get("examples"))
     schema = response.get("schema")
     if schema is None and not examples:
         return {}
@@ -232,7 +225,7 @@ def _value(entry: Document, document: Document) -> Any:
     # Spec: OpenAPI 3.1.2, section 4.14 (Media Type Object).
     if "example" in entry:
         return _filled(entry["example"], document)
-    for example in _mapping(entry.get("examples")).values():
+    for example in as_dict(entry.get("examples")).values():
         found = follow(document, example)
         # OpenAPI 3.2 names the value `dataValue`, or gives its bytes as `serializedValue`.
         for key in ("value", "dataValue", "serializedValue"):
@@ -287,7 +280,3 @@ def _bytes(value: Any, media_type: str) -> bytes:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, default=str)
-
-
-def _mapping(value: Any) -> Document:
-    return value if isinstance(value, Mapping) else {}

@@ -65,7 +65,7 @@ def openapi_mock() -> Iterator[Callable[..., MockApi]]:
         return made[-1]
 
     yield make
-    _none([line for api in made for line in api.faults])
+    assert [line for api in made for line in api.faults] == []
 
 
 @pytest.fixture
@@ -106,20 +106,14 @@ class ToolConformance:
         """The tools."""
         return self.toolset(checked_api.client())
 
-    def test_names_and_descriptions_fit_every_provider(self, checked_tools: Toolset) -> None:
-        """Names have at most 64 letters, digits, `_` and `-`; no description is empty."""
-        _none([tool.name for tool in checked_tools if not _NAME.fullmatch(tool.name)])
-        _none([tool.name for tool in checked_tools if not tool.description.strip()])
-
-    def test_schemas_are_json_schema(self, checked_tools: Toolset) -> None:
-        """Schemas are valid JSON Schema 2020-12, and describe closed objects."""
+    def test_a_provider_takes_every_tool(self, checked_tools: Toolset) -> None:
+        """Names, descriptions and schemas fit, and each profile has definitions or warnings."""
         jsonschema_rs = pytest.importorskip("jsonschema_rs")
         for tool in checked_tools:
+            assert _NAME.fullmatch(tool.name), tool.name
+            assert tool.description.strip(), tool.name
+            assert tool.input_schema["type"] == "object", tool.name
             jsonschema_rs.meta.validate(tool.input_schema)
-            assert (tool.input_schema["type"], tool.name) == ("object", tool.name)
-
-    def test_every_profile_has_definitions(self, checked_tools: Toolset) -> None:
-        """Definitions for each provider can be written as JSON; what is left out is in warnings."""
         for profile in PROFILES:
             made = checked_tools.definitions(profile)
             assert json.dumps(made, allow_nan=False)
@@ -137,7 +131,7 @@ class ToolConformance:
                 is_made = (result.error or {}).get("type") != "invalid_input"
                 if checked_api.faults or (result.is_error and is_made):
                     wrong[tool.name] = checked_api.faults or [str(result)]
-        _none(wrong)
+        assert wrong == {}
 
     def test_wrong_input_gives_an_error_result(
         self, checked_tools: Toolset, checked_api: MockApi
@@ -147,7 +141,7 @@ class ToolConformance:
             for wrong in _WRONG:
                 result = _run(tool.execute(wrong))
                 assert (tool.name, result.is_error) == (tool.name, True)
-        _none(checked_api.calls)
+        assert checked_api.calls == []
 
     def test_a_generated_package_has_the_same_tools(self, checked_tools: Toolset) -> None:
         """Names, descriptions, schemas and operations of `package` are those of the tools."""
@@ -155,27 +149,14 @@ class ToolConformance:
             pytest.skip("no generated package is named")
         made = {tool.name: tool for tool in self.package.load()}
         assert list(made) == [tool.name for tool in checked_tools]
-        facts = ("description", "input_schema", "operation")
-        _none(
-            [
-                f"{tool.name}: {fact}"
-                for tool in checked_tools
-                for fact in facts
-                if getattr(tool, fact) != getattr(made[tool.name], fact)
-            ]
-        )
+        for tool in checked_tools:
+            for fact in ("description", "input_schema", "operation"):
+                assert getattr(made[tool.name], fact) == getattr(tool, fact), tool.name
 
 
 @dataclass
 class Seen:
-    """One answer as a model sees it.
-
-    Attributes:
-        texts: The texts, in order.
-        images: The images, as bytes.
-        failed: Whether the coordinator marks it as an error; None where it has no mark.
-        result: The tool's own result; None where the coordinator drops it.
-    """
+    """One answer as a model sees it; `failed` and `result` are None where nothing tells them."""
 
     texts: list[str]
     images: list[bytes] = field(default_factory=list)
@@ -273,8 +254,3 @@ def _run(work: Any) -> Any:
 def _pet(call: RecordedCall) -> Any:
     number = call.arguments["petId"]
     return (404, {"detail": "no pet 9"}) if number > _LAST else {"id": number, "name": "Rex"}
-
-
-def _none(found: Any) -> None:
-    """Fail with the list of what was found, unless that is empty."""
-    assert not found, found

@@ -126,15 +126,14 @@ def _read(texts: list[str], schema: Mapping[str, Any]) -> Any:
 
 
 class Cassette(httpx.AsyncBaseTransport):
-    """A transport that records exchanges to a file, and replays them without a network.
+    """A transport that records exchanges to a JSON file, and replays them without a network.
 
-    The file is JSON and holds no credentials. Requests are the same if method, URL and body are;
-    each recorded answer is given once. Use it with `with`, which writes the file at the end.
+    `with` writes the file at its end, without credentials. Requests are the same if method, URL and
+    body are; each answer is given once.
 
     Args:
         path: The file; its folder is made.
-        mode: `none` replays; `all` records and replaces the file; `once` records where there is no
-            file, and else replays.
+        mode: `none` replays, `all` records, `once` records where there is no file.
         transport: Sends what is recorded; by default httpx's own.
 
     Raises:
