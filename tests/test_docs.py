@@ -219,6 +219,14 @@ grep written $RUNNER_TEMP/report.txt
 """
 
 
+def test_the_quick_part_names_tests_that_are_there():
+    (quick,) = (c for c in blocks(DOCS / "contributing.md", "sh") if "tests/loading" in c)
+    named = re.findall(r"tests/\S+", quick)
+
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def anchors(page):
     """Return what a link can name in a page: its headings, as GitHub writes them."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
