@@ -204,7 +204,6 @@ def _hide(record: logging.LogRecord) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in JSON-native data, and every number as one."""
     waiting = [value]
     while waiting:
         match waiting.pop():

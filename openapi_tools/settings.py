@@ -284,11 +284,14 @@ class Settings(BaseModel):
         meant = f"; did you mean 'http://{url[:_SHOWN]}'?" if _HOST.fullmatch(url) else "."
         raise ValueError(f"the address{shown} begins with neither http:// nor https://{meant}")
 
+    @field_validator("media_types", "credential_origins", "drop", mode="before")
+    @classmethod
+    def _take_one_text(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, str) else given
+
     @field_validator("media_types", "synonyms", mode="before")
     @classmethod
-    def _take_one_value(cls, given: Any, info: ValidationInfo) -> Any:
-        if isinstance(given, str) and info.field_name == "media_types":
-            return (given,)
+    def _take_one_value(cls, given: Any) -> Any:
         one = isinstance(given, dict)
         return {n: (k,) if isinstance(k, str) else k for n, k in given.items()} if one else given
 
@@ -311,11 +314,6 @@ class Settings(BaseModel):
         if inspect.iscoroutinefunction(embed):
             raise ValueError("give a function that is not async; searches run in a thread.")
         return embed
-
-    @field_validator("credential_origins", "drop", mode="before")
-    @classmethod
-    def _take_one_text(cls, given: Any) -> Any:
-        return (given,) if isinstance(given, str) else given
 
     @field_validator("credential_origins")
     @classmethod

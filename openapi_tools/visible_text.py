@@ -217,7 +217,6 @@ def _starts(path: str) -> Iterable[int]:
 def _short_names(
     candidates: Sequence[tuple[str, str, str]], wanted: Sequence[str], prefix: str, kept: KeptNames
 ) -> dict[int, str]:
-    """Return the names of functions that no other operation wants, by position."""
     found = {
         index: name
         for index, candidate in enumerate(candidates)

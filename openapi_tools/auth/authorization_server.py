@@ -137,7 +137,6 @@ async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request)
 
 
 def _check_status(status: int, wait: float | None) -> None:
-    """Raise for redirects, rate limits and server errors, whose body is not read."""
     if status in _REDIRECTS:
         reason = f"it answered {status}, a redirect, which secrets do not follow."
         raise CallError("redirect", reason, retryable=False)

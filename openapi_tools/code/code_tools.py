@@ -79,7 +79,6 @@ class _CodeMode:
         return Functions(self._toolset)
 
     async def search(self, call: Any, _: Any) -> ToolResult:
-        """Answer a search with stubs, and names of functions with descriptions."""
         return ToolResult.ok(await asyncio.to_thread(self._searched, call.arguments["query"]))
 
     def _searched(self, query: str) -> str:
@@ -164,7 +163,6 @@ class _CodeMode:
         return ToolResult.ok(cut, facts, header_note="; ".join(notes))
 
     def _keep(self, key: Any, owner: Any, state: bytes) -> None:
-        """Keep the variables of a conversation, and forget the oldest ones."""
         held = self._states
         held.pop(key, None)
         held[key] = (owner, state)

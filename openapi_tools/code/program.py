@@ -190,7 +190,6 @@ class Run:
         return outcome
 
     def _tick(self, *, on: bool) -> None:
-        """Let the clock of the wall time run, or stop it."""
         loop = asyncio.get_running_loop()
         if on:
             self._since = loop.time()
@@ -270,7 +269,6 @@ class Run:
             await asyncio.Event().wait()  # until it is cancelled
 
     def _bound(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call by their own names."""
         if name not in self._toolset:
             return kwargs
         schema = self._toolset[name].input_schema

@@ -25,7 +25,7 @@ from openapi_tools.http_rules import header_key, is_read
 from openapi_tools.json_values import pointer_token
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme, Skipped
 from openapi_tools.requests import server_url
-from openapi_tools.requests.builder import build_request, split_template
+from openapi_tools.requests.builder import RequestPlan, split_template
 from openapi_tools.requests.encoding import OWN_HEADERS, is_cookie_name, is_token
 from openapi_tools.settings import Settings
 from openapi_tools.tools.packages import class_name
@@ -277,7 +277,7 @@ def operation_data(
         data["query"] = query
     # The runtime decides which Accept header is sent.
     bare = Operation("GET", "/", accept=operation.accept)
-    request = build_request(bare, {}, settings=Settings(base_url="http://localhost"))
+    request = RequestPlan(bare, Settings(base_url="http://localhost")).build({})
     data["accept"] = str(request.headers["accept"])
     data["parameters"] = [
         Fields(_parameter(parameter))

@@ -111,7 +111,6 @@ def _claim_names(places: dict[str, str], place: str, toolset: Toolset) -> None:
 
 
 def _parts(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the configuration of each document, by its place."""
     if config is None:
         return []
     given = _checked(config, "configuration", _KEYS)
@@ -249,7 +248,6 @@ class Presented:
         return with_members(context, approve=self._approve) if asks and not known else context
 
     def _call_id(self, given: object) -> str:
-        """Return the id of this call where the coordinator or the input gives it."""
         # loop-streaming stores it by the calling task; loop-basic does not expose it.
         calls = _told(self._coordinator, "_tool_dispatch_contexts")
         call = calls.get(asyncio.current_task()) if isinstance(calls, dict) else None

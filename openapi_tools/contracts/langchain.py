@@ -220,7 +220,6 @@ class _Writer:
         return written if isinstance(written, dict) else {} if written else {"not": {}}
 
     def _referred(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
-        """Return a definition merged with the siblings of its reference."""
         name = schema["$ref"].removeprefix("#/$defs/")
         beside = {key: value for key, value in schema.items() if key != "$ref"}
         if name in self._open or self._left <= 0:

@@ -160,7 +160,6 @@ class _Files:
         self._made: deque[tuple[weakref.ref[Any], dict[str, Any]]] = deque(maxlen=_LISTED)
 
     def links(self, request: ServerRequestContext[Any], result: ToolResult) -> list[dict[str, Any]]:
-        """Return the link to an answer's file, if it has one, and list that for the session."""
         file = result.metadata.get("file")
         if not isinstance(file, Mapping):
             return []
@@ -178,7 +177,6 @@ class _Files:
     async def read(
         self, _: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """Return the content of a file, up to `max_response_bytes`."""
         try:
             contents = await anyio.to_thread.run_sync(self._contents, str(params.uri))
         except OpenAPIToolsError as error:

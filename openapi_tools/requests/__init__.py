@@ -170,7 +170,6 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 
 def _arguments_at(tool: Any, path: str, url: httpx.URL) -> dict[str, Any] | None:
-    """Return the arguments with which a tool asks for an address; None where it cannot."""
     match, properties = _pattern(tool.path).fullmatch(path), tool.input_schema["properties"]
     names = [*VARIABLE.findall(tool.path)]
     values = map(unquote, match.groups() if match else ())

@@ -250,7 +250,6 @@ def _named_parts(name: str, value: Any, sources: Sources) -> Iterator[_Part]:
 
 
 def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
-    """Return the bytes of one part, with its media type and, for a file, its name."""
     kind = encoding.content_type
     if encoding.file:
         file = read_file(value, sources.settings)

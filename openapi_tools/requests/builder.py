@@ -169,17 +169,6 @@ def described(request: httpx.Request) -> httpx.Request:
     return request
 
 
-def build_request(
-    operation: Operation,
-    arguments: Mapping[str, Any],
-    *,
-    settings: Settings,
-    auth: RequestAuth = _NO_AUTH,
-) -> httpx.Request:
-    """Return a single request, as `RequestPlan` and its `build` do."""
-    return RequestPlan(operation, settings).build(arguments, auth)
-
-
 def with_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
     """Return a request without arguments with credentials added; its own headers stay."""
     headers = list(request.headers.raw)
@@ -234,7 +223,6 @@ def _is_plain_json(media_type: str) -> bool:
 
 
 def _at_argument(body: RequestBody, error: InputError) -> InputError:
-    """Return an error whose pointer names the argument instead of the member."""
     if body.argument:
         return encoding.placed(error, body.argument)
     name, slash, rest = error.pointer.removeprefix("/").partition("/")

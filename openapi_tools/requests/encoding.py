@@ -365,7 +365,6 @@ def _joined(parameter: Parameter, value: Any, writer: Writer) -> str:
 
 
 def _flat(parameter: Parameter, value: Any, writer: Writer) -> list[str]:
-    """Return an array's items, or an object's names and values in turn."""
     if isinstance(value, list):
         return _items(parameter, value, writer)
     return [text for pair in _members(parameter, value, writer) for text in pair]

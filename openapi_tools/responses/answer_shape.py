@@ -127,7 +127,6 @@ def shaper_of(
 
 
 def _checked(given: Mapping[str, Any]) -> AnswerShape:
-    """Return the shape in a mapping of its members, or raise SettingsError."""
     members = dict(given)
     if isinstance(members.get("drop"), str):
         members["drop"] = (members["drop"],)
@@ -299,8 +298,6 @@ class _Work:
 
 
 class _Functions(functions.Functions):  # type: ignore[misc]  # jmespath ships no types
-    """The functions, whose arguments and results are charged."""
-
     def __init__(self, work: _Work) -> None:
         self._work = work
 

@@ -154,7 +154,6 @@ def _text(body: Body, shape: Shape) -> Content:
 
 
 def _json(body: Body, most: int, values: int) -> Content:
-    """Return a value, or a list of values that stand one on each line."""
     try:
         charset = http_rules.parameter(body.media_type, "charset")
         return Content(*read_json(body.data, charset, values=values), is_data=True)

@@ -214,7 +214,6 @@ def _is_code(code: object) -> bool:
 
 
 def _faults(value: Any) -> Iterator[str]:
-    """Yield a line for each fault of a list, or of lists by field."""
     if isinstance(value, list):
         for item in value[: _LINES + 1]:
             yield from filter(None, [_line(item)])

@@ -32,8 +32,6 @@ _HALVES = re.compile("[\ud800-\udfff]")
 _GENUINE = {"utf-8": b"\xef\xbf\xbd", "utf-8-sig": b"\xef\xbf\xbd"}
 _PIECE = 64 * 1024  # of text at once: one long step would hold up all threads
 
-_SHOWN = 60
-
 
 class Text(NamedTuple):
     """As much of a text as was asked for, differences from the bytes, and the whole's length."""
@@ -48,7 +46,7 @@ def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -
     codec = _codec(content, charset)
     notes = []
     if not codec and charset and not content.isascii():
-        shown = excerpt(charset, _SHOWN)
+        shown = excerpt(charset, 60)
         notes.append(f"the charset {shown!r} is not supported, the text is read as UTF-8")
     codec = codec or "utf-8"
     if most is None and len(content) <= _PIECE:

@@ -160,7 +160,6 @@ class Finder:
 
     @cached_property
     def _homes(self) -> dict[str, tuple[Part, Sequence[int], str]]:
-        """For each tool its part, the places of that part's tools, and its name there."""
         return {
             self.tools[at].name: (part, places, tool.name)
             for part, places in self.parts
@@ -201,7 +200,9 @@ class Finder:
         found: list[tuple[int, float]] = []
         for number, scored in scores([part.index for part, _ in self.parts], wanted).items():
             places = self.parts[number][1]
-            shown = scored if isinstance(places, range) else _shown(scored, places)
+            shown = scored
+            if not isinstance(places, range):  # some are hidden
+                shown = {at: score for at, score in scored.items() if places[at] >= 0}
             least = min(nlargest(limit, shown.values())) if len(shown) > limit else 0.0
             found += [(places[at], score) for at, score in shown.items() if score >= least]
         return _first(found, limit)
@@ -216,7 +217,6 @@ class Finder:
 
     @cached_property
     def _synonyms(self) -> list[tuple[frozenset[str], list[str]]]:
-        """The terms of a word, and those of its synonyms."""
         return [
             (frozenset(terms(word)), [term for other in others for term in terms(other)])
             for given in self.settings
@@ -238,11 +238,6 @@ def finder_of(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Fin
             parts.append((part, [-1 if at < 0 else at + start for at in places]))
         start += len(finder.tools)
     return Finder(tools, parts, [given for finder in finders for given in finder.settings])
-
-
-def _shown(scored: Mapping[int, float], places: Sequence[int]) -> dict[int, float]:
-    """Return the scores of tools that are not hidden."""
-    return {at: score for at, score in scored.items() if places[at] >= 0}
 
 
 def _first(found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:

@@ -23,7 +23,7 @@ from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import DEFINITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _K1 = 1.6
 
@@ -81,7 +81,13 @@ class Index:
     def of(cls, tools: Sequence[Any]) -> Index:
         """Return the index of tools, whose numbers are their places in the sequence."""
         known = lru_cache(maxsize=None)(terms)
-        counted = [_terms(tool, known) for tool in tools]
+        counted = [
+            {
+                name: [*chain.from_iterable(map(known, texts))]
+                for name, texts in texts_of(tool).items()
+            }
+            for tool in tools
+        ]
         totals = {name: sum(len(each[name]) for each in counted) for name in FIELDS}
         postings: dict[str, tuple[array[int], array[float]]] = {}
         for number, fields in enumerate(counted):
@@ -142,11 +148,6 @@ def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int
             for tool, share in indexes[at].shares(place):
                 made[tool] = get(tool, 0.0) + rare * share
     return found
-
-
-def _terms(tool: Any, terms: Callable[[str], tuple[str, ...]]) -> dict[str, list[str]]:
-    texts = texts_of(tool)
-    return {name: list(chain.from_iterable(map(terms, texts[name]))) for name in FIELDS}
 
 
 def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -> dict[str, float]:

@@ -125,7 +125,6 @@ class _Meta:
     async def _paged(
         self, tool: Any, own: dict[str, Any], given: Mapping[str, Any], context: Any
     ) -> ToolResult:
-        """Return the items of several pages, within the limit of characters."""
         most: dict[str, Any] = {"max_pages": int(min(given["pages"], _PAGES)), "max_items": _ITEMS}
         fields = given.get("fields") or "@"
         check_fields(fields)

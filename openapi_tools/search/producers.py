@@ -145,7 +145,6 @@ class _Graph:
         return made
 
     def _scores(self, place: int, tool: _Tool, ask: _Ask) -> dict[int, float]:
-        """Return the candidates for an argument, and how good they are."""
         found: dict[int, float] = {}
         for key, share in ask.keys.items():
             for weight, other in self._index.get(key, ()):
@@ -158,7 +157,8 @@ class _Graph:
         for other, weight in found.items():
             theirs = self._tools[other].required
             if other != place and ask.key not in theirs:
-                near = _common(self._tools[other].shape, tool.shape) * 0.2
+                shared = takewhile(bool, map(eq, self._tools[other].shape, tool.shape))
+                near = sum(shared) * 0.2
                 made[other] = weight + near + len(theirs & own) - len(theirs - own)
         return made
 
@@ -172,7 +172,6 @@ class _Graph:
                 )
 
     def _yields(self, tool: Any, facts: _Tool) -> dict[str, float]:
-        """Return the keys that a tool's answer yields, and how good it is for each."""
         names = _path_names(facts.shape)
         made: dict[str, float] = {}
         answer = tool.answer_schema
@@ -362,7 +361,3 @@ def _named(name: str, share: float) -> Names:
     for word in listed[:-7:-1]:
         found.setdefault(word, share * (1.0 if word == listed[-1] else 0.5))
     return list(found.items())
-
-
-def _common(one: Iterable[str], other: Iterable[str]) -> int:
-    return sum(takewhile(bool, map(eq, one, other)))

@@ -174,7 +174,6 @@ def _within(value: int, bounds: tuple[int, int]) -> int:
 
 
 def _fitting(texts: Iterable[str], count: int, room: int) -> Iterator[str]:
-    """Yield the texts that have room, and how many have none."""
     for place, text in enumerate(texts):
         room -= len(text) + 2
         if room < 0 and place < count - 1:

@@ -42,7 +42,6 @@ _Found = TypeVar("_Found")
 
 _LARGE = 32 * 1024  # bytes that are read in a thread: a few milliseconds' work
 _GRACE = 0.25  # seconds beyond the time of a call to read an answer that it cut
-_SHOWN = 200
 _WORK = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
 _ACCEPTED = 202
 _UNAUTHORIZED = 401
@@ -131,7 +130,7 @@ class Execution:
 
     async def _delivered(self, prepared: PreparedCall) -> ToolResult:
         address = prepared.own.address.removeprefix(self._bounds.server).partition("?")[0]
-        about = f"GET {excerpt(repr(address)[1:-1], _SHOWN)}" if address else self._about
+        about = f"GET {excerpt(repr(address)[1:-1], 200)}" if address else self._about
         if self._sender is None:
             self._sender = self._session.sender
         async with self._sender.attempts(about, self._operation.timeout) as attempts:
@@ -176,7 +175,6 @@ class Execution:
         return self._following.page_reader(prepared, answer)
 
     def _waits(self, own: PerCall, context: Any) -> float | None:
-        """Return the seconds that the call or the tool says to wait for long work."""
         given = own.wait
         if given is None and context is not None:
             given = member_of(context, "wait")
@@ -187,7 +185,6 @@ class Execution:
         raise InputError(f"'wait' must be a number of seconds, not {given!r:.60}.")
 
     async def _shaper_for(self, context: Any, wait: float | None) -> Shaper | None:
-        """Return the shaper for the answer of a call; its context may have one."""
         shape, fields = member_of(context, "answer"), member_of(context, "fields")
         if not isinstance(context, Context | Mapping):  # members of others may differ
             fields = fields if isinstance(fields, str) else None
@@ -209,17 +206,13 @@ class Execution:
         credentials = self._session.credentials
         if context is not None:
             credentials = credentials.overlaid(member_of(context, "credentials"), redactor)
-        prepared = PreparedCall(self._completed(arguments), credentials, redactor)
+        operation = self._operation
+        if operation.fixed or operation.defaults:  # of the user's configuration
+            arguments = {**operation.defaults, **arguments, **operation.fixed}
+        prepared = PreparedCall(arguments, credentials, redactor)
         if self._session.settings.idempotency_header and not self._tool.idempotent:
             prepared.key = str(uuid.uuid4())
         return prepared
-
-    def _completed(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return arguments with the defaults and fixed values of the user's configuration."""
-        operation = self._operation
-        if not operation.fixed and not operation.defaults:
-            return arguments
-        return {**operation.defaults, **arguments, **operation.fixed}
 
     def _masked(self, prepared: PreparedCall) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about it."""

@@ -183,7 +183,6 @@ def paged(
 
 
 def _fault(name: Any, arguments: Any, limits: Mapping[str, Any]) -> str:
-    """Return why pages cannot be read; empty where they can."""
     if not isinstance(name, str):
         return f"pages: give the name of a tool, not {kind_of(name)}."
     if not isinstance(arguments, Mapping):
@@ -310,7 +309,6 @@ class Pages:
         return self._paging is not None and self._paging.style == "limit"
 
     async def _go_on(self) -> None:
-        """Decide after a page whether another one is asked for."""
         step = self._step
         self.following = {**self._changes, **step.arguments} if step and step.arguments else {}
         if not self.reason:

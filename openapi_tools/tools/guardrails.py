@@ -106,10 +106,8 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
         return lambda tool: not tool.read_only
     if isinstance(rule, bool):
         return lambda _: rule
-    if callable(takes := getattr(rule, "takes", None)):  # a Select, which stands above this module
+    if callable(takes := getattr(rule, "takes", rule)):
         return lambda tool: bool(takes(tool))
-    if callable(rule):
-        return lambda tool: bool(rule(tool))
     raise SettingsError(f"a rule is a Select or a function, not {type(rule).__name__}.")
 
 

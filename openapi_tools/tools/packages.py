@@ -6,7 +6,6 @@ with `":Class"` where the tool's name does not tell that.
 
 from __future__ import annotations
 
-import operator
 import re
 import sys
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
@@ -16,6 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
+from openapi_tools.json_values import everywhere, without
 from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, Select, from_environment, members_of
 from openapi_tools.tools.session import Provenance, Session, open_session, settings_of
 from openapi_tools.tools.toolset import About, Toolset
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from openapi_tools.options import Client
     from openapi_tools.settings import Settings, SettingsMembers
     from openapi_tools.tools.tool import OperationTool
-
-_PRESENTERS = (("amplifier_core", "ModuleCoordinator", "openapi_tools.contracts.amplifier"),)
-"""Packages, the classes of their coordinators, and by name, as that is a layer above, the modules
-with `present` for them."""
 
 _BASE_URL = "base_url"
 _KEYS = (_BASE_URL, "credentials", "select", "settings")
@@ -124,7 +120,6 @@ def tool_class(package: str, name: str) -> type[OperationTool]:
 
 @cache
 def _tools(module: Any) -> dict[str, str]:
-    """Return the names of a package's tools by the names of their classes, and by their own."""
     index: dict[str, str] = module.INDEX
     return {name: name for name in index} | {_class_in(n, place): n for n, place in index.items()}
 
@@ -163,26 +158,18 @@ def _offering(tools: list[OperationTool], settings: Settings) -> list[OperationT
     from openapi_tools.requests.body import file_schema
 
     plain, offered = file_schema(DEFAULT_SETTINGS), file_schema(settings)
+
+    def offer(node: dict[str, Any]) -> dict[str, Any]:
+        is_file = plain.items() <= node.items()
+        return {**offered, **without(node, offered)} if is_file else node
+
     for tool in tools if plain != offered else ():
         if tool.operation.body is not None:
             own = tool.input_schema
-            schema = _replaced(own, plain, offered)
+            schema = everywhere(own, offer)
             if schema is not own:
                 vars(tool)["input_schema"] = schema
     return tools
-
-
-def _replaced(node: Any, old: dict[str, Any], new: dict[str, Any]) -> Any:
-    """Return a schema with another schema of files in it; the same object if it has none."""
-    if isinstance(node, list):
-        items = [_replaced(item, old, new) for item in node]
-        return node if all(map(operator.is_, items, node)) else items
-    if not isinstance(node, dict):
-        return node
-    if all(node.get(key) == value for key, value in old.items()):
-        return {**new, **{key: value for key, value in node.items() if key not in new}}
-    found = {key: _replaced(value, old, new) for key, value in node.items()}
-    return node if all(found[key] is value for key, value in node.items()) else found
 
 
 def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
@@ -235,14 +222,13 @@ async def _let_go(session: Session) -> None:
 
 
 def _presented(coordinator: Any, toolset: Toolset) -> AbstractContextManager[Iterable[Any]]:
-    """Return the tools in the form of the coordinator's package, if it is of a known one."""
-    for package, kind, home in _PRESENTERS:
-        known = getattr(sys.modules.get(package), kind, None)
-        if isinstance(known, type) and isinstance(coordinator, known):
-            presented: AbstractContextManager[Iterable[Any]]
-            presented = import_module(home).present(coordinator, toolset)
-            return presented
-    return nullcontext(toolset)
+    """Return the tools, for a coordinator of Amplifier as `present` gives them."""
+    known = getattr(sys.modules.get("amplifier_core"), "ModuleCoordinator", None)
+    if not isinstance(known, type) or not isinstance(coordinator, known):
+        return nullcontext(toolset)
+    contract: Any = import_module("openapi_tools.contracts.amplifier")  # of a layer above
+    presented: AbstractContextManager[Iterable[Any]] = contract.present(coordinator, toolset)
+    return presented
 
 
 async def _unmount(coordinator: Any, name: str) -> None:

@@ -57,18 +57,6 @@ _passing: ContextVar[tuple[Any, PerCall] | None] = ContextVar("openapi_tools_pas
 class Caller:
     """Calls one tool; `own_hooks` tells that its class overrides a step of a call."""
 
-    __slots__ = (
-        "_checker",
-        "_execution",
-        "_hooked",
-        "_name",
-        "_observers",
-        "_operation",
-        "_restorers",
-        "_session",
-        "_tool",
-    )
-
     def __init__(
         self, tool: OperationTool, session: Session | None = None, *, own_hooks: bool = False
     ) -> None:

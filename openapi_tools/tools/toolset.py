@@ -5,11 +5,11 @@ from __future__ import annotations
 import weakref
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools import code as code_room
 from openapi_tools import search as search_room
+from openapi_tools import tools as tools_room
 from openapi_tools.options import Select, functions_of
 from openapi_tools.tools.session import Session, tool_named
 
@@ -78,7 +78,7 @@ class Toolset:
         Raises:
             SettingsError: Not a toolset, or none.
         """
-        made: Toolset = _room("function_tool").united(toolsets)
+        made: Toolset = tools_room.function_tool.united(toolsets)
         return made
 
     def __len__(self) -> int:
@@ -219,7 +219,7 @@ class Toolset:
         return self._functions(code_room.code_tools.code_tools(self, limits))
 
     def _functions(self, made: Iterable[MetaTool]) -> Toolset:
-        functions: Toolset = _room("function_tool").functions(self, made)
+        functions: Toolset = tools_room.function_tool.functions(self, made)
         return functions
 
     @property
@@ -262,7 +262,7 @@ class Toolset:
         """
         known = self._profile if profile is None else profile
         told = {"profile": known, "context": context, "wait": wait, "fields": fields}
-        result: ToolResult = await _room("pipeline").answer_call(self, (call, arguments), **told)
+        result: ToolResult = await tools_room.pipeline.answer_call(self, (call, arguments), **told)
         return result
 
     def pages(
@@ -297,7 +297,7 @@ class Toolset:
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
         told = {"context": context, "on_page": on_page}
         given = (name, arguments)
-        pages: Pages = _room("following").paged(self.called, given, limits, self._profile, **told)
+        pages: Pages = tools_room.following.paged(self.called, given, limits, self._profile, **told)
         return pages
 
     async def resume(
@@ -314,7 +314,7 @@ class Toolset:
             The result of the work, an error result if it failed, or another handle.
         """
         told = {"context": context, "wait": wait}
-        result: ToolResult = await _room("following").resumed(self.called, job, **told)
+        result: ToolResult = await tools_room.following.resumed(self.called, job, **told)
         return result
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
@@ -371,7 +371,9 @@ class Toolset:
         Raises:
             SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
         """
-        end: Callable[[], Awaitable[None]] = await _room("packages").mount_tools(self, coordinator)
+        end: Callable[[], Awaitable[None]] = await tools_room.packages.mount_tools(
+            self, coordinator
+        )
         return end
 
     def __reduce__(self) -> Any:
@@ -389,8 +391,3 @@ class Toolset:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-
-def _room(module: str) -> Any:
-    """Return a module of this room, which is imported when it is first used."""
-    return import_module(f"openapi_tools.tools.{module}")

@@ -18,7 +18,7 @@ from openapi_tools.http_rules import is_safe, repeats
 from openapi_tools.redaction import learn_headers
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, SendOptions
-from openapi_tools.transport.failures import RETRIED_STATUSES, closed_client, named, retried
+from openapi_tools.transport.failures import RETRIED_STATUSES, named, retried
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
 
 if TYPE_CHECKING:
@@ -283,7 +283,8 @@ class Attempts:
         # Names are resolved by the user's transport: only literal addresses can be judged.
         self._sender.policy.check_name(url.host, url.port or (443 if url.scheme == "https" else 80))
         if getattr(client, "is_closed", False) is True:
-            raise closed_client(request)
+            reason = f"{named(request)} was not sent: the client given for the tools is closed."
+            raise CallError("connection", reason, retryable=False)
         if not options.trusted:
             return
         headers = request.headers

@@ -33,7 +33,6 @@ _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 """Spec: RFC 9110, section 15.4; 300, 304 and 305 name no one place to go to."""
 _MOST_REDIRECTS = 5
 _FOLLOWED = frozenset({"GET", "HEAD"})
-_SHOWN = 200
 _LARGEST_READ = 1024 * 1024  # bytes of an answer that an authentication reads
 _BODILESS_STATUSES = frozenset({204, 304})
 _NOTHING = httpx.ByteStream(b"")
@@ -174,7 +173,6 @@ class Exchange:
         return response
 
     async def _receive(self, response: httpx.Response) -> None:
-        """Keep an answer's content; a file that it goes to is removed after a fault."""
         begin = self._options.download
         file = None if begin is None else begin(response.status_code, response.headers)
         try:
@@ -182,7 +180,10 @@ class Exchange:
             self._file = file if file is not None and file.is_file else None
         except CallError as error:
             if error.kind != "too_large" or not self._has_event():
-                raise failures.in_answer(error, self.request, response.status_code) from None
+                status = response.status_code
+                reason = f"{failures.named(self.request)} answered {status}, but {error.reason}"
+                facts = {"status": status, **error.facts}
+                raise CallError(error.kind, reason, **facts) from None
             self._cut = error.kind
         finally:
             if file is not None and self._file is None:
@@ -300,7 +301,6 @@ async def _send_with(
 
 
 async def _read(response: httpx.Response) -> httpx.Response:
-    """Return an answer with its content, or raise CallError if that is too large."""
     decoder = Decoder(response.headers.get("content-encoding", ""), _LARGEST_READ)
     pieces = [piece async for data in response.aiter_raw() for piece in decoder.feed(data)]
     decoder.finish()
@@ -341,7 +341,6 @@ def _redirected(
 
 
 def _refusal(request: httpx.Request, target: httpx.URL, followed: int) -> str:
-    """Return why a redirect is not followed; empty otherwise."""
     origins = {(url.scheme, url.host, url.port) for url in (request.url, target)}
     if len(origins) > 1 or target.userinfo:
         return "it leads to another origin"
@@ -359,4 +358,4 @@ def _shown(url: httpx.URL) -> str:
     port = f":{url.port}" if url.port is not None else ""
     path = url.raw_path.partition(b"?")[0].decode("ascii", "replace")
     text = f"{url.scheme}://{host}{port}{path}" if host else f"a {url.scheme}: address"
-    return excerpt(text, _SHOWN)
+    return excerpt(text, 200)

@@ -67,12 +67,6 @@ def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) 
     return CallError("timeout", reason + _outcome(request), retryable=repeats(request))
 
 
-def closed_client(request: httpx.Request) -> CallError:
-    """Return the error for a call with a client that its owner has closed."""
-    reason = f"{named(request)} was not sent: the client given for the tools is closed."
-    return CallError("connection", reason, retryable=False)
-
-
 def broken_protocol(request: httpx.Request, what: str) -> CallError:
     """Return the error for an answer that breaks HTTP; `what` is the server's mistake."""
     reason = f"{named(request)}: the server {what}{_outcome(request)}"
@@ -115,12 +109,6 @@ def not_followed(
     reason = f"{named(request)} was redirected to {to} and not followed: {why}."
     known = {} if status is None else {"status": status}
     return CallError("redirect", reason, **known, retryable=False)
-
-
-def in_answer(error: CallError, request: httpx.Request, status: int) -> CallError:
-    """Return an error of an answer's content, with the request and the answer's status."""
-    reason = f"{named(request)} answered {status}, but {error.reason}"
-    return CallError(error.kind, reason, **{"status": status, **error.facts})
 
 
 def _unconnected(error: Exception, request: httpx.Request) -> CallError:

@@ -36,7 +36,6 @@ _STATUS_LINE = re.compile(rb"HTTP/1\.1 [2-9]\d\d(?: [^\x00\x0b\x0c\r\n]*)?\r\n")
 """Of a final answer. llhttp takes other protocols, an empty line before, and NUL in a reason."""
 
 CODINGS = "gzip, deflate"  # the supported content codings, for `Accept-Encoding`
-_SHOWN = 60
 _STEP = 64 * 1024
 _CHAINED = 5
 _MEMBERS = 10_000
@@ -247,7 +246,7 @@ class _Inflater:
 
     def __init__(self, name: str, limit: int, setting: str) -> None:
         if name.lower() not in ("gzip", "x-gzip", "deflate"):
-            shown = excerpt(name, _SHOWN)  # unchanged: redaction finds no secret in lower case
+            shown = excerpt(name, 60)  # unchanged: redaction finds no secret in lower case
             reason = f"the answer is coded as {shown!r}, which is not supported."
             raise CallError("decode", reason)
         self._name = name.lower().removeprefix("x-")

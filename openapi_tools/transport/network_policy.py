@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _MOST_LOOKUPS = 64
 _METADATA = "cloud metadata"
-_SHOWN = 100
 
 # Own tables, as those of `ipaddress` differ between versions of Python and lack what clouds use.
 # 168.63.129.16 is Azure's, a public address by its number.
@@ -92,7 +91,7 @@ class NetworkPolicy:
         for kind in kinds:
             article = "an" if kind[0] in "aeiou" and kind != "unique-local" else "a"
             reason = (
-                f"the host {excerpt(host, _SHOWN)!r} has {article} {kind} address, which is "
+                f"the host {excerpt(host, 100)!r} has {article} {kind} address, which is "
                 "guarded; Settings(allow_private=True) allows it."
             )
             raise CallError("denied", reason, retryable=False)

@@ -265,11 +265,10 @@ def client_context(
     *,
     password: str | None = None,
     ca_file: str | Path | None = None,
-    trust_env: bool = False,
 ) -> ssl.SSLContext:
     """Return the context that presents a certificate (RFC 8446, 4.4.2), or CredentialsError."""
     try:
-        context = _context(_usual(trust_env=trust_env), _dated(ca_file))
+        context = _context(_usual(trust_env=False), _dated(ca_file))
     except (OSError, ValueError) as error:
         reason = f"the certificate authorities cannot be read ({_reason(error)})"
         raise CredentialsError(f"{reason}; look at Settings(ca_file=…).") from None
@@ -285,7 +284,6 @@ def client_context(
 
 
 def _usual(*, trust_env: bool) -> tuple[str, str]:
-    """Return a file or a folder of certificate authorities."""
     if trust_env:
         file, folder = os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")
         if file or folder:

@@ -9,7 +9,7 @@ from servers.documents import body, document, object_of, parameter
 
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody
-from openapi_tools.requests.builder import build_request
+from openapi_tools.requests.builder import RequestPlan
 from openapi_tools.requests.encoding import OWN_HEADERS
 from openapi_tools.settings import Settings
 
@@ -20,7 +20,7 @@ SURROGATE = "a\ud800"
 
 
 def build(operation, arguments, **options):
-    return build_request(operation, arguments, settings=Settings(base_url=BASE), **options)
+    return RequestPlan(operation, Settings(base_url=BASE)).build(arguments, **options)
 
 
 STEPS_AWAY = [
