@@ -209,26 +209,17 @@ class Endpoints:
     async def token(self, channel: Channel, flow: str | None, *, refresh: bool = False) -> str:
         """Return the token endpoint of a flow, None for the user's; a secret may be sent there."""
         declared = self._declared(flow, refresh=refresh)
-        return await self._secret_endpoint(channel, "token_url", "token endpoint", declared)
+        return await self._endpoint(channel, "token_url", declared)
 
     async def authorization(self, channel: Channel) -> str:
         """Return the authorization endpoint; no secret goes there."""
-        url = self._config.authorization_url
-        if not url and self.discovery_url:
-            url = _text((await self.metadata(channel)).get("authorization_endpoint"))
-        if not url:
-            flow = self._scheme.flows.get(AUTHORIZATION_CODE, {})
-            url = _text(flow.get("authorizationUrl"))
-        if not url:
-            hint = "give OAuth2(authorization_url=…)"
-            raise fault(self._name, f"the document names no authorization endpoint; {hint}.")
-        return self._protected(channel.absolute(url), "authorization endpoint")
+        declared = _text(self._scheme.flows.get(AUTHORIZATION_CODE, {}).get("authorizationUrl"))
+        return await self._endpoint(channel, "authorization_url", declared, is_secret=False)
 
     async def device(self, channel: Channel) -> str:
         """Return the device authorization endpoint; a client secret may go there."""
         declared = _text(self._scheme.flows.get(DEVICE, {}).get("deviceAuthorizationUrl"))
-        member, name = "device_authorization_url", "device authorization endpoint"
-        return await self._secret_endpoint(channel, member, name, declared)
+        return await self._endpoint(channel, "device_authorization_url", declared)
 
     def _declared(self, flow: str | None, *, refresh: bool) -> str:
         flows = self._scheme.flows
@@ -237,20 +228,22 @@ class Endpoints:
         urls = (_text(flows[name].get(key)) for key in keys for name in order if name in flows)
         return next(filter(None, urls), "")
 
-    async def _secret_endpoint(
-        self, channel: Channel, member: str, name: str, declared: str
+    async def _endpoint(
+        self, channel: Channel, member: str, declared: str, *, is_secret: bool = True
     ) -> str:
         """Return the user's URL, else the metadata's or the document's if a secret may go there."""
+        name = member.replace("_url", "_endpoint")
+        told = name.replace("_", " ")
         if url := getattr(self._config, member):
-            return self._protected(url, name)
+            return self._protected(url, told)
         url = declared
         if self.discovery_url:
-            metadata = await self.metadata(channel)
-            url = _text(metadata.get(member.replace("_url", "_endpoint")))
+            url = _text((await self.metadata(channel)).get(name))
+            url = url or ("" if is_secret else declared)
         if not url:
-            raise fault(self._name, f"the document names no {name}; give OAuth2({member}=…).")
-        url = self._protected(channel.absolute(url), name)
-        if not self._config.openid_connect_url and not channel.may_go(url):
+            raise fault(self._name, f"the document names no {told}; give OAuth2({member}=…).")
+        url = self._protected(channel.absolute(url), told)
+        if is_secret and not self._config.openid_connect_url and not channel.may_go(url):
             there = origin_of(url)
             raise fault(
                 self._name,

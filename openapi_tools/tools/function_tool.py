@@ -33,6 +33,10 @@ class FunctionTool(OperationTool):
 
     __slots__ = ("_made",)
 
+    method = path = ""
+    tags = ()
+    deprecated = False
+
     def __init__(self, made: MetaTool, session: Session) -> None:
         super().__init__(session)
         self._made = made
@@ -63,23 +67,6 @@ class FunctionTool(OperationTool):
     def operation(self) -> Operation:
         """There is none."""
         raise NotImplementedError(f"{self.name} is not an operation of a document.")
-
-    @property
-    def method(self) -> str:
-        """Empty."""
-        return ""
-
-    path = method
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """None."""
-        return ()
-
-    @property
-    def deprecated(self) -> bool:
-        """Never."""
-        return False
 
     @property
     def read_only(self) -> bool:
