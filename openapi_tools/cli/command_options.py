@@ -18,7 +18,7 @@ import click
 
 from openapi_tools.cli import SETTINGS, HeadedOption, busy, remark
 from openapi_tools.errors import SourceError
-from openapi_tools.options import Select
+from openapi_tools.options import Select, close_names
 from openapi_tools.redaction import Secret
 from openapi_tools.tools.session import settings_of
 
@@ -385,8 +385,8 @@ def _value(reference: str, option: str, which: str = "") -> str:
 def _variable(name: str, option: str, which: str) -> str:
     value = os.environ.get(name)
     if not value:
-        state = "empty" if value == "" else "not set"
-        raise click.UsageError(f"{option}{which}: the environment variable {name:.100} is {state}.")
+        state = "empty." if value == "" else f"not set{close_names(name, os.environ, most=1)}"
+        raise click.UsageError(f"{option}{which}: the environment variable {name:.100} is {state}")
     return value
 
 

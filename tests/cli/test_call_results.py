@@ -1,6 +1,7 @@
 """`openapi-tools call`: arguments from files, results into files, pages, parts, cuts."""
 
 import json
+import sys
 
 import pytest
 from servers.site import Said, Site
@@ -244,3 +245,28 @@ def test_a_dry_run_says_which_credential_is_missing(run, museum):
     assert result.exit_code == 0
     assert result.stderr.startswith("note: ")
     assert "--credential 'MuseumPlaceholderAuth=$NAME'" in result.stderr
+
+
+def test_a_mock_without_openapi_core_answers_and_says_that_it_does_not_judge(
+    run, museum, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "openapi_core", None)
+
+    result = run("call", museum, "get_museum_hours", "startDate=tomorrow", "--mock", "--limit", "1")
+
+    assert (result.exit_code, len(json.loads(result.stdout))) == (0, 1)
+    assert result.stderr.startswith("note: not judged: openapi_core is not installed: pip install")
+    assert "[testing]" in result.stderr
+
+
+def test_a_mock_needs_no_server_and_follows_references_of_examples(run, write):
+    shown = {"summary": "one", "value": {"$ref": "#/components/examples/pet"}}
+    content = {"application/json": {"examples": {"one": shown}}}
+    get = {"operationId": "pet", "responses": {"200": {"description": "ok", "content": content}}}
+    components = {"examples": {"pet": {"value": {"name": "Bo"}}}}
+    relative = write({"/pet": {"get": get}}, servers=[{"url": "/v1"}], components=components)
+
+    result = run("call", relative, "pet", "--mock")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert json.loads(result.stdout) == {"name": "Bo"}
