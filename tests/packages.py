@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 SPECS = sorted((ROOT / "specs").glob("*.[jy]*"))
 NEEDLESS = (
     *("openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.generate"),
-    *("click", "jinja2", "jsonschema", "openapi_core", "rich", "yaml"),
+    *("click", "jinja2", "jsonschema", "openapi_core", "yaml"),
 )
 """What looking at the tools of a generated package must not import."""
 

@@ -21,7 +21,7 @@ LOADER = {"openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.gener
 HEAVY = CHECKERS | WRITERS | NETWORK | READERS | {"pydantic"}
 COMMANDS = {"openapi_tools.cli.document_commands"} | {
     f"openapi_tools.cli.{name}_command"
-    for name in ("call", "generate", "login", "search", "serve", "show")
+    for name in ("call", "generate", "list", "login", "run", "search", "serve", "show")
 }
 
 LOAD = "from openapi_tools import load_tools; toolset = load_tools({!r});"
@@ -65,7 +65,7 @@ STARTS = {
     "execute": (LOADED + EXECUTE, NEVER | READERS - {"urllib.request"}),
     "version": (cli("--version"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),
     "help": (cli("--help"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),
-    "list": (cli("list", SPEC), HEAVY | COMMANDS - {"openapi_tools.cli.document_commands"}),
+    "list": (cli("list", SPEC), HEAVY | COMMANDS - {"openapi_tools.cli.list_command"}),
     "show": (
         cli("show", SPEC, "get_gateway"),
         # jsonschema_rs says which keywords are not checked.

@@ -13,8 +13,10 @@ import json
 import os
 import re
 import sys
+import threading
+import time
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -26,15 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from openapi_tools.generate import Report
+    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 PROGRAM = "openapi-tools"
 _INTERRUPTED = 130
 _UNWRITTEN = 1
 _COMMANDS = {
-    "list": ("List the tools.", "document_commands", "list_tools"),
+    "list": ("List the tools.", "list_command", "list_tools"),
     "show": ("Show everything about one tool.", "show_command", "show"),
-    "stats": ("Show the bytes and tokens of the definitions.", "show_command", "stats"),
+    "stats": ("Show the bytes and tokens of the definitions.", "list_command", "stats"),
     "call": ("Call one tool and print its result.", "call_command", "call"),
     "search": ("Find the tools for a task.", "search_command", "search"),
     "stubs": ("Show tools as typed signatures.", "search_command", "stubs"),
@@ -166,7 +169,7 @@ def _run(group: click.Group, args: list[str]) -> int:
 def _invoked(group: click.Group, args: list[str]) -> int:
     """Return the exit code of a command, and report its errors."""
     try:
-        with group.make_context(PROGRAM, args) as context:
+        with group.make_context(PROGRAM, args, color=None if has_colours() else False) as context:
             code = group.invoke(context)
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
@@ -237,21 +240,48 @@ def skipped_data(found: Toolset | Report) -> dict[str, Any]:
     return {"skipped": skipped, "warnings": list(found.warnings)}
 
 
+def summary_of(tool: OperationTool) -> str:
+    """Return the first line of a tool's description."""
+    return next((line for line in tool.description.splitlines() if line.strip()), "")
+
+
 def members(item: object, names: Iterable[str]) -> dict[str, Any]:
     """Return some attributes as JSON data."""
     return {name: getattr(item, name) for name in names}
 
 
+def has_colours() -> bool:
+    """Tell whether a terminal may get colours, as NO_COLOR and TERM say (no-color.org)."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 @contextlib.contextmanager
 def busy(message: str) -> Iterator[None]:
-    """Show progress on a terminal; nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    """Show on a terminal that work takes longer than a second; nothing elsewhere."""
+    stream = sys.stderr
+    if stream is None or not stream.isatty():
         yield
         return
-    from rich import console, text
-
-    with console.Console(stderr=True).status(text.Text(clean(message, lines=False))):
+    ended = threading.Event()
+    line = clean(message, lines=False)
+    ticker = threading.Thread(target=_tick, args=(stream, line, ended), daemon=True)
+    ticker.start()
+    try:
         yield
+    finally:
+        ended.set()
+        ticker.join()
+
+
+def _tick(stream: TextIO, message: str, ended: threading.Event) -> None:
+    """Write a message with the seconds that pass, over itself, and remove it in the end."""
+    text, start = "", time.monotonic()
+    while not ended.wait(1):
+        text = f"{message} … {time.monotonic() - start:.0f} s"
+        stream.write(f"\r{text}")
+        stream.flush()
+    stream.write(f"\r{' ' * len(text)}\r" if text else "")
+    stream.flush()
 
 
 @click.group(

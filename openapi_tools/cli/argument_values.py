@@ -16,6 +16,7 @@ from openapi_tools.validation.checker import Checker
 
 _FORMS = {"boolean": "; write true or false.", "integer": "; write digits, as 5."}
 _TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
+_DEEPEST = 3
 
 
 class _File(NamedTuple):
@@ -189,3 +190,24 @@ def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
         name = unescape(reference.removeprefix("#/$defs/"))
         schema = root.get("$defs", {}).get(name, {})
     return schema if isinstance(schema, dict) else {}
+
+
+def values_of(schema: Any, root: dict[str, Any], depth: int = 0) -> list[str]:
+    """Return the values that an argument or a list's items take, as text, but for null.
+
+    There are none where it takes others.
+    """
+    schema = resolved(schema, root)
+    values = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(values, list):
+        return [v if v and isinstance(v, str) else json.dumps(v) for v in values if v is not None]
+    if depth >= _DEEPEST:
+        return []
+    if "items" in schema:
+        return values_of(schema["items"], root, depth + 1)
+    for key in ("anyOf", "oneOf", "allOf"):
+        parts = [resolved(part, root) for part in schema.get(key) or ()]
+        found = [values_of(part, root, depth + 1) for part in parts if part.get("type") != "null"]
+        if any(found) if key == "allOf" else found and all(found):
+            return list(dict.fromkeys(value for listed in found for value in listed))
+    return []

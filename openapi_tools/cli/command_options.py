@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import SETTINGS, HeadedOption, busy, remark
+from openapi_tools.cli import SETTINGS, HeadedOption, busy, remark, summary_of
 from openapi_tools.errors import SourceError
 from openapi_tools.options import Select, close_names
 from openapi_tools.redaction import Secret
@@ -162,7 +162,8 @@ selecting = _together(
     click.option("--method", "methods", multiple=True, help="Only this method; repeatable."),
     click.option(
         *("--match", "patterns"), multiple=True,
-        help="Only tools whose name or path holds this text, or matches it as a glob; repeatable.",
+        help="Only tools whose name, path or summary holds this text, in any case, or matches it "
+        "as a glob; repeatable.",
     ),
 )  # fmt: skip
 """The options `tags`, `methods` and `patterns`, for `selection`."""
@@ -170,14 +171,15 @@ selecting = _together(
 
 def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[str]) -> Select:
     """Return the selection that the options make."""
+    wanted = [pattern.casefold() for pattern in patterns]
 
     def matches(tool: OperationTool) -> bool:
-        texts = (tool.name, tool.path)
-        return not patterns or any(
-            pattern in text or fnmatchcase(text, pattern) for pattern in patterns for text in texts
+        texts = [text.casefold() for text in (tool.name, tool.path, summary_of(tool))]
+        return any(
+            pattern in text or fnmatchcase(text, pattern) for pattern in wanted for text in texts
         )
 
-    return Select(tags=tags, methods=methods, where=matches)
+    return Select(tags=tags, methods=methods, where=matches if patterns else None)
 
 
 def selected(

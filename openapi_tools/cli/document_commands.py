@@ -1,21 +1,17 @@
-"""`openapi-tools list`, `lint`, `init` and `cache`: a document's tools, errors, configuration."""
+"""`openapi-tools lint`, `init` and `cache`: a document's errors, its configuration, the cache."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
-import sys
 import time
 from collections import Counter
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools import search as search_room
 from openapi_tools.cli import (
     as_json,
     busy,
@@ -25,7 +21,6 @@ from openapi_tools.cli import (
     remark,
     say,
     skipped_data,
-    tell_skipped,
 )
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import DocumentError, OutputError
@@ -39,90 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from openapi_tools.openapi_core.document_check import Finding
-    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 _KILO = 1000
-_ADVICE = (
-    "the definitions of these tools take more than {:,} tokens: select some (--tag, --method, "
-    "--match), or let a model find them (`openapi-tools serve --mode search`, "
-    "`toolset.meta_tools()`, `toolset.code_tools()`)."
-)
-_HEADS = ("Name", "Method", "Path", "Description")
-_FACTS = ("name", "method", "path", "description")
-_FLAGS = ("deprecated", "read_only", "idempotent", "destructive")
-
-
-@command("list")
-@click.argument("spec", required=False)
-@shared.selecting
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
-@click.option("-v", "--verbose", is_flag=True, help="Say which operations were skipped, and why.")
-@shared.identifying
-@shared.configuring
-@shared.reading
-def list_tools(
-    spec: str | None,
-    *,
-    tags: tuple[str, ...],
-    methods: tuple[str, ...],
-    patterns: tuple[str, ...],
-    wants_json: bool,
-    verbose: bool,
-) -> int:
-    """List the tools of SPEC: a table on a terminal, tab-separated lines elsewhere."""
-    toolset = shared.load(shared.source_of(spec))
-    tools = list(toolset.select(shared.selection(tags, methods, patterns)))
-    if wants_json:
-        data = [
-            members(tool, _FACTS) | {"tags": list(tool.tags)} | members(tool, _FLAGS)
-            for tool in tools
-        ]
-        say(as_json({"tools": data, **skipped_data(toolset), "counts": dict(toolset.counts)}))
-    elif _on_terminal():
-        say(table(map(_row, tools), width=shutil.get_terminal_size().columns))
-    elif tools:
-        say("\n".join("\t".join(_row(tool)) for tool in tools))  # each `say` flushes
-    if not tools and len(toolset):
-        remark(shared.why_none(toolset, tags=tags, methods=methods))
-    count = len(toolset.skipped)
-    is_useless = bool(count) and not len(toolset)
-    if verbose or not len(toolset):
-        tell_skipped(toolset)
-    elif count:
-        remark(f"{count} operation{'s' * (count > 1)} skipped; -v says why.")
-    if search_room.costs.exceeds(tools):
-        remark(_ADVICE.format(search_room.costs.MOST_TOKENS))
-    return 2 if is_useless else 0
-
-
-def table(rows: Iterable[tuple[str, ...]], *, width: int) -> str:
-    """Return rows as a table of `width` characters; texts are not read as markup."""
-    from rich import box, console, text
-    from rich.table import Table
-
-    drawn = Table(*_HEADS, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    drawn.columns[0].no_wrap = drawn.columns[1].no_wrap = True
-    drawn.columns[2].overflow = "fold"
-    shown = list(rows)
-    # Left to itself, the description takes the room that the paths need.
-    room = width - sum(max((len(row[n]) for row in shown), default=0) + 3 for n in (0, 1))
-    longest = max((len(row[2]) for row in shown), default=4)
-    drawn.columns[2].width = min(longest, max(room * 3 // 5, 8))
-    for row in shown:
-        drawn.add_row(*map(text.Text, row))
-    out = StringIO()
-    console.Console(file=out, width=width).print(drawn)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
-def _on_terminal() -> bool:
-    return sys.stdout.isatty()
-
-
-def _row(tool: OperationTool) -> tuple[str, ...]:
-    first = next((line for line in tool.description.splitlines() if line.strip()), "")
-    return tuple(clean(text, lines=False) for text in (tool.name, tool.method, tool.path, first))
 
 
 @command("lint")

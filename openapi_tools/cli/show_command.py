@@ -1,59 +1,58 @@
-"""`openapi-tools show` prints one tool; `openapi-tools stats` the sizes of all definitions."""
+"""`openapi-tools show` prints everything about one tool."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import as_json, busy, clean, command, members, say
+from openapi_tools.cli import as_json, clean, command, members, say
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.argument_values import resolved
-from openapi_tools.json_values import resolve, text_of
-from openapi_tools.options import LEAST_BUDGET
-from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of
-from openapi_tools.providers.simple_forms import CannotExpress, Memory
-from openapi_tools.search.costs import cost, counter, summed
+from openapi_tools.cli.argument_values import resolved, values_of
+from openapi_tools.cli.terminal import columns, grid, page, width_of, wrapped
+from openapi_tools.json_values import text_of
+from openapi_tools.model import DEFAULT_STYLES
 from openapi_tools.validation.checker import Checker
+from openapi_tools.validation.samples import example
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from openapi_tools.model import Operation
-    from openapi_tools.search.costs import Count
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 _DEEPEST = 3
 _LISTED = 20
-_MEMBERS = ("description", "example", "examples", "deprecated")
-_NOT_SCHEMA = frozenset({"in", "name", "required", "collectionFormat", "allowEmptyValue"})
-_MOST_STEPS = 16
-_WAYS = ("naive", "full", "shown", "tight")
-_MEANINGS = {
-    "naive": "each operation converted one to one",
-    "full": "definitions with all words and no limit",
-    "shown": "definitions as toolset.definitions returns them",
-    "tight": 'the same with Settings(definitions="tight")',
-}
+_HEADS = ("Name", "Type", "Required", "Default", "Where", "Description")
+_WIDEST = (30, 24, 8, 16, 28)
+_ENOUGH = 40  # columns of a description beside the other cells
+_READABLE = 100  # columns of running text
 
 
 @command("show")
 @click.argument("spec")
 @click.argument("tool")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@click.option("--schema", "wants_schema", is_flag=True, help="Write the input schema only.")
 @shared.identifying
 @shared.configuring
 @shared.reading
-def show(spec: str, tool: str, *, wants_json: bool) -> None:
-    """Show TOOL of SPEC: description, arguments and their places, servers, security, schema."""
+def show(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> None:
+    """Show TOOL of SPEC: description, arguments and their places, servers, security, schema.
+
+    TOOL is a name, an operationId, or a method and a path as 'GET /pets'. A terminal gets the
+    schema with --schema only.
+    """
     toolset = shared.load(shared.source_of(spec))
     found = shared.tool_of(toolset, tool)
-    if wants_json:
-        say(as_json(_as_data(found, toolset)))
+    if wants_schema or wants_json:
+        say(as_json(found.input_schema if wants_schema else _as_data(found, toolset)))
     else:
-        say(clean("\n".join(_lines(found, toolset))))
+        page("\n".join(_lines(found, toolset, spec, columns())))
 
 
 def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
@@ -79,25 +78,62 @@ def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
     }
 
 
-def _lines(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
-    yield tool.name
-    yield f"{tool.method} {tool.path}"
+def _lines(tool: OperationTool, toolset: Toolset, spec: str, width: int | None) -> Iterator[str]:
+    """Yield the lines of a tool, wrapped for a terminal."""
+    yield click.style(clean(tool.name), bold=True)
+    yield clean(f"{tool.method} {tool.path}", lines=False)
     yield ""
-    yield tool.description
+    said = clean(tool.description)
+    yield from wrapped(said, min(width, _READABLE)) if width else [said]
     yield ""
-    yield "Arguments" if tool.input_schema.get("properties") else "Arguments: none"
-    yield from _arguments(tool)
+    yield _heading("Arguments") if tool.input_schema.get("properties") else "Arguments: none"
+    yield from _arguments(tool, width)
     yield ""
-    yield f"Servers: {', '.join(server.url for server in tool.operation.servers) or 'none'}"
-    yield f"Security: {_security(tool, toolset)}"
-    for title, facts in _shape(tool.operation).items():
+    for title, text in _facts(tool, toolset):
+        yield f"{_heading(title)}: {clean(text, lines=False)}"
+    schema = as_json(tool.input_schema)
+    line = f"openapi-tools call {shlex.quote(spec)} {tool.name}{_example(tool)}"
+    yield f"{_heading('Example')}: {clean(line, lines=False)}"
+    if width is None:
+        yield from ("", "Input schema", schema)
+    else:
+        yield f"{_heading('Input schema')}: {schema.count(chr(10)) + 1} lines; --schema shows them."
+
+
+def _example(tool: OperationTool) -> str:
+    """Return the required arguments as a command line gives them, with `…` for other texts."""
+    text = example(tool.input_schema)
+    try:
+        given = json.loads(text or "{}")
+    except ValueError:  # shortened
+        return f" --json {shlex.quote(text)}"
+    return "".join(
+        f" {name}={value if value == '…' else shlex.quote(_plain(value))}"
+        for name, value in given.items()
+    )
+
+
+def _heading(text: str) -> str:
+    return click.style(text, bold=True)
+
+
+def _facts(tool: OperationTool, toolset: Toolset) -> Iterator[tuple[str, str]]:
+    operation = tool.operation
+    yield "Servers", ", ".join(server.url for server in operation.servers) or "none"
+    yield "Security", _security(tool, toolset)
+    if operation.operation_id:
+        yield "Operation", operation.operation_id
+    if tool.tags:
+        yield "Tags", ", ".join(tool.tags)
+    hints = ("deprecated", "read_only", "idempotent", "destructive")
+    if told := [hint.replace("_", "-") for hint in hints if getattr(tool, hint)]:
+        yield "Calls are", ", ".join(told)
+    if operation.body is not None:
+        yield "Body", operation.body.media_type
+    for title, facts in _shape(operation).items():
         if facts:
-            told = (f"{name} {text_of(value)}" for name, value in facts.items())
-            yield f"{title.capitalize()}: {', '.join(told)}"
-    yield from (f"Not checked here: {note}" for note in _unchecked(tool))
-    yield ""
-    yield "Input schema"
-    yield as_json(tool.input_schema)
+            yield title.capitalize(), ", ".join(f"{n} {text_of(v)}" for n, v in facts.items())
+    yield from (("Not checked here", note) for note in _unchecked(tool))
 
 
 def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
@@ -111,16 +147,48 @@ def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
     }
 
 
-def _arguments(tool: OperationTool) -> Iterator[str]:
-    """Yield one line per argument: name, type, required or not, place in the request."""
+def _arguments(tool: OperationTool, width: int | None) -> Iterator[str]:
+    """Yield a table: a row for each argument, its description below where there is no room."""
+    rows = [[clean(cell) for cell in row] for row in _rows(tool, "\n" if width else ". ")]
+    if not rows:
+        return
+    table = [list(_HEADS), *rows]
+    natural = [max(map(width_of, column)) for column in zip(*table, strict=True)]
+    widths = natural if width is None else list(map(min, natural[:-1], _WIDEST))
+    room = natural[-1] if width is None else width - sum(widths) - 2 * len(widths)
+    is_beside = room >= min(_ENOUGH, natural[-1])
+    widths = [*widths[: len(_WIDEST)], *([room] if is_beside else [])]
+    for row, lines in zip(table, grid([row[: len(widths)] for row in table], widths), strict=True):
+        if row is table[0]:
+            yield _heading(lines[0])
+            continue
+        yield lines[0].replace(row[0], click.style(row[0], fg="cyan"), 1)
+        yield from lines[1:]
+        if not is_beside and row[-1]:
+            yield from (f"    {line}" for line in wrapped(row[-1], (width or 0) - 4))
+
+
+def _rows(tool: OperationTool, between: str) -> Iterator[list[str]]:
+    """Yield for each argument its cells; values and words of the last one are joined."""
     schema = tool.input_schema
-    properties: Mapping[str, Any] = schema.get("properties", {})
-    ways = {place["argument"]: _in_words(place) for place in _places(tool.operation)}
-    width = max(map(len, properties), default=0)
-    for name, entry in properties.items():
-        need = ", required" if name in schema.get("required", ()) else ""
+    ways = {place["argument"]: _where(place) for place in _places(tool.operation)}
+    for name, entry in schema.get("properties", {}).items():
+        own = {**resolved(entry, schema), **(entry if isinstance(entry, dict) else {})}
         kind = " or ".join(_types(entry, schema, 0)) or "any"
-        yield f"  {name:{width}}  {kind}{need} -> {ways.get(name, 'nowhere')}"
+        kind = f"{kind} ({own['format']})" if kind == "string" and own.get("format") else kind
+        values = values_of(entry, schema)
+        words = " ".join(str(own.get("description", "")).split())
+        told = [f"enum: {', '.join(values)}"] if values else []
+        need = "yes" if name in schema.get("required", ()) else ""
+        default = _plain(own["default"]) if "default" in own else ""
+        yield [
+            *(name, kind, need, default, ways.get(name, "nowhere")),
+            between.join([*told, *([words] if words else [])]),
+        ]
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) and value else text_of(value)
 
 
 def _unchecked(tool: OperationTool) -> tuple[str, ...]:
@@ -198,202 +266,16 @@ def _places(operation: Operation) -> list[dict[str, Any]]:
     return found
 
 
-def _in_words(place: dict[str, Any]) -> str:
-    if place["in"] != "body":
-        how = place["media_type"] or place["style"] + (", explode" if place["explode"] else "")
-        return f"{place['in']} {place['name']} ({how})"
-    whole = f"member {place['name']} of the body" if place["name"] else "the body"
-    part = f", header {place['header']} of its part" if place.get("header") else ""
-    return f"{whole}{part} ({place['media_type']})"
-
-
-class _Costs(NamedTuple):
-    """Bytes and tokens of one tool's definition, by the way that it is made."""
-
-    name: str
-    by_way: dict[str, tuple[int, int]]
-
-
-@command("stats")
-@click.argument("spec", required=False)
-@click.option(
-    *("--profile", "profile"),
-    type=click.Choice(PROFILES),
-    default="openai",
-    show_default=True,
-    help="The API that the definitions are for.",
-)
-@click.option(
-    "--budget",
-    type=click.IntRange(min=LEAST_BUDGET),
-    metavar="BYTES",
-    help="Largest definition; by default that of the settings, 16384.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="Show at most this many tools.",
-)
-@shared.selecting
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON: every tool.")
-@shared.identifying
-@shared.configuring
-@shared.reading
-def stats(
-    spec: str | None,
-    *,
-    profile: str,
-    budget: int | None,
-    limit: int,
-    tags: tuple[str, ...],
-    methods: tuple[str, ...],
-    patterns: tuple[str, ...],
-    wants_json: bool,
-) -> None:
-    """Show the bytes and tokens of the definitions of SPEC's tools, the largest first."""
-    toolset = shared.load(shared.source_of(spec))
-    tools = list(shared.selected(toolset, tags, methods, patterns))
-    how, count = counter()
-    with busy("Counting"):
-        costs = _costs(tools, profile, budget, toolset.document, count)
-    totals = {way: summed(one.by_way[way] for one in costs) for way in _WAYS}
-    if wants_json:
-        ways = ({way: summed([pair]) for way, pair in one.by_way.items()} for one in costs)
-        rows = [{"name": one.name, **by_way} for one, by_way in zip(costs, ways, strict=True)]
-        say(as_json({"profile": profile, "tokens": how, "totals": totals, "tools": rows}))
-        return
-    for line in _table(costs[:limit], totals, how):
-        say(clean(line))
-    if len(costs) > limit:
-        say(f"… and {len(costs) - limit} more tools; --limit shows more, --json all.")
-
-
-def _costs(
-    tools: list[OperationTool], profile: str, budget: int | None, document: Any, count: Count
-) -> list[_Costs]:
-    """Return the costs of each tool, the largest definition first."""
-    usual = shape_of(tools[0]) if tools else Shape()
-    usual = usual if budget is None else usual._replace(most=budget)
-    shapes = {"full": Shape("full", 0), "shown": usual, "tight": usual._replace(words="tight")}
-    found = {way: _of_shape(tools, profile, shape, count) for way, shape in shapes.items()}
-    rows = []
-    for index, tool in enumerate(tools):
-        by_way = {way: listed[index] for way, listed in found.items()}
-        whole = naive(document, tool)
-        by_way["naive"] = by_way["full"] if whole is None else cost(whole, count)
-        rows.append(_Costs(tool.name, {way: by_way[way] for way in _WAYS}))
-    return sorted(rows, key=lambda row: row.by_way["shown"], reverse=True)
-
-
-def _of_shape(
-    tools: list[OperationTool], profile: str, shape: Shape, count: Count
-) -> list[tuple[int, int]]:
-    """Return bytes and tokens of each tool's definition; nothing for one that has none."""
-    memory, found = Memory(), []
-    for tool in tools:
-        try:
-            value = define(tool, profile, memory, loosely=True, shape=shape).value
-        except CannotExpress:
-            found.append((0, 0))
-        else:
-            found.append(cost(value, count))
-    return found
-
-
-def _table(costs: list[_Costs], totals: dict[str, dict[str, int]], how: str) -> Iterator[str]:
-    """Yield the largest tools and the totals, each with bytes and tokens."""
-    width = max([len(one.name) for one in costs], default=4)
-    yield f"{'Name':{width}}" + "".join(f"{way:>22}" for way in _WAYS)
-    for one in costs:
-        cells = (f"{size:,} B {tokens:,} t" for size, tokens in one.by_way.values())
-        yield f"{one.name:{width}}" + "".join(f"{cell:>22}" for cell in cells)
-    yield ""
-    base = totals["naive"]
-    for way, total in totals.items():
-        shares = [f"{total[key] / base[key]:.0%}" if base[key] else "-" for key in base]
-        size, tokens = f"{total['bytes']:>12,} bytes", f"{total['tokens']:>10,} tokens"
-        yield f"{way:6}{size} {shares[0]:>4} {tokens} {shares[1]:>4}  {_MEANINGS[way]}"
-    yield f"Tokens are {how}, in JSON without blanks; bytes are those of json.dumps."
-
-
-def naive(document: Any, tool: OperationTool) -> Any:
-    """Return an operation converted one to one, in the form of OpenAI's API; None if broken.
-
-    Texts are whole, schemas keep all keywords, examples and titles, and what they refer to stands
-    in `$defs`. References to other files stay empty.
-    """
-    try:
-        item = _followed(document, document["paths"][tool.path])
-        operation = item[tool.method.lower()]
-        arguments = list(_converted(document, item, operation))
-        members = {key: schema for key, schema, _ in arguments}
-        root: dict[str, Any] = {"type": "object", "properties": members}
-        if required := [key for key, _, is_required in arguments if is_required]:
-            root["required"] = required
-        said = [text for key in ("summary", "description") if (text := operation.get(key))]
-        function = {
-            "name": tool.name,
-            "description": "\n\n".join(said) or f"{tool.method} {tool.path}",
-            "parameters": _with_definitions(document, root),
-        }
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        return None
-    return {"type": "function", "function": function}
-
-
-def _followed(document: Any, node: Any) -> dict[str, Any]:
-    """Return a node, or the one that its reference leads to; empty where that is elsewhere."""
-    for _ in range(_MOST_STEPS):
-        if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
-            break
-        node = resolve(document, node["$ref"].removeprefix("#")) if _is_own(node["$ref"]) else {}
-    return node if isinstance(node, dict) else {}
-
-
-def _is_own(reference: str) -> bool:
-    return reference.startswith("#/")
-
-
-def _converted(document: Any, item: Any, operation: Any) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the name and the schema of each argument, and whether it is required."""
-    for node in (*item.get("parameters", ()), *operation.get("parameters", ())):
-        parameter = _followed(document, node)
-        kinds: dict[str, Any] = parameter.get("content") or {}
-        media: dict[str, Any] = next(iter(kinds.values()), {})
-        own = {key: part for key, part in parameter.items() if key not in _NOT_SCHEMA}
-        schema = parameter.get("schema", media.get("schema"))
-        told = {key: parameter[key] for key in _MEMBERS if key in parameter}
-        shown = own if schema is None else {**schema, **told}
-        yield str(parameter.get("name")), shown, parameter.get("required") is True
-    body = _followed(document, operation.get("requestBody"))
-    contents: dict[str, Any] = body.get("content") or {}
-    for content in list(contents.values())[:1]:
-        told = {key: body[key] for key in _MEMBERS if key in body}
-        yield "body", {**(content.get("schema") or {}), **told}, body.get("required") is True
-
-
-def _with_definitions(document: Any, root: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with all that it refers to in `$defs`."""
-    names: dict[str, str] = {}
-    definitions: dict[str, Any] = {}
-
-    def moved(node: Any) -> Any:
-        if isinstance(node, list):
-            return [moved(part) for part in node]
-        if not isinstance(node, dict):
-            return node
-        reference = node.get("$ref")
-        if not isinstance(reference, str):
-            return {key: moved(part) for key, part in node.items()}
-        if reference not in names:
-            last = reference.rpartition("/")[2]
-            names[reference] = last if last not in definitions else f"{last}_{len(names)}"
-            definitions[names[reference]] = {}
-            found = resolve(document, reference.removeprefix("#")) if _is_own(reference) else {}
-            definitions[names[reference]] = moved(found)
-        return {**node, "$ref": f"#/$defs/{names[reference]}"}
-
-    whole: dict[str, Any] = moved(root)
-    return {**whole, "$defs": definitions} if definitions else whole
+def _where(place: dict[str, Any]) -> str:
+    """Return the place of an argument in the request, and how it is written if that is unusual."""
+    kind, name = place["in"], place["name"]
+    if kind == "body":
+        part = f"header {place['header']} of " if place.get("header") else ""
+        own = "" if name == place["argument"] else f" {name}"
+        return f"{part}body{own}" if name else f"{part}whole body"
+    style, usual = place["style"], DEFAULT_STYLES.get(kind)
+    own = "" if name == place["argument"] else f" {name}"
+    is_usual = style == usual and place["explode"] == (style in ("form", "cookie"))
+    way = style + (", explode" if place["explode"] else "")
+    how = place["media_type"] or ("" if is_usual else way)
+    return f"{kind}{own}" + (f" ({how})" if how else "")

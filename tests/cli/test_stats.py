@@ -12,7 +12,7 @@ from packages import ROOT
 
 from openapi_tools import load_tools
 from openapi_tools.cli import commands
-from openapi_tools.cli.show_command import naive
+from openapi_tools.cli.list_command import naive
 from openapi_tools.search import costs as stats
 
 SPECS = ROOT / "specs"

@@ -1,0 +1,359 @@
+"""`openapi-tools list` and `stats`: all tools of a document, and what their definitions cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from openapi_tools.cli import (
+    as_json,
+    busy,
+    clean,
+    command,
+    members,
+    remark,
+    say,
+    skipped_data,
+    summary_of,
+    tell_skipped,
+)
+from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.terminal import clip, columns, pad, page, width_of
+from openapi_tools.json_values import resolve
+from openapi_tools.options import LEAST_BUDGET
+from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of
+from openapi_tools.providers.simple_forms import CannotExpress, Memory
+from openapi_tools.search.costs import MOST_TOKENS, cost, counter, exceeds, summed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from openapi_tools.search.costs import Count
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+_ADVICE = (
+    "the definitions of these tools take more than {:,} tokens: select some (--tag, --method, "
+    "--match), or let a model find them (`openapi-tools serve --mode search`, "
+    "`toolset.meta_tools()`, `toolset.code_tools()`)."
+)
+_HEADS = ("Name", "Method", "Path", "Description", "Bytes", "Tokens")
+_FACTS = ("name", "method", "path", "description")
+_FLAGS = ("deprecated", "read_only", "idempotent", "destructive")
+_LEAST = 6  # columns of a description beside the longest name
+_ENOUGH = 40  # columns of a description before there is room for paths
+_MEMBERS = ("description", "example", "examples", "deprecated")
+_NOT_SCHEMA = frozenset({"in", "name", "required", "collectionFormat", "allowEmptyValue"})
+_MOST_STEPS = 16
+_WAYS = ("naive", "full", "shown", "tight")
+_MEANINGS = {
+    "naive": "each operation converted one to one",
+    "full": "definitions with all words and no limit",
+    "shown": "definitions as toolset.definitions returns them",
+    "tight": 'the same with Settings(definitions="tight")',
+}
+
+
+@command("list")
+@click.argument("spec", required=False)
+@shared.selecting
+@click.option("--cost", "wants_cost", is_flag=True, help="Add bytes and tokens of definitions.")
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@click.option("-v", "--verbose", is_flag=True, help="Say which operations were skipped, and why.")
+@shared.identifying
+@shared.configuring
+@shared.reading
+def list_tools(spec: str | None, *, wants_json: bool, verbose: bool, **wishes: Any) -> int:
+    """List the tools of SPEC: a line each, cut to the width of a terminal; tabs in a pipe."""
+    toolset = shared.load(shared.source_of(spec))
+    chosen = wishes["tags"], wishes["methods"], wishes["patterns"]
+    tools = list(toolset.select(shared.selection(*chosen)))
+    costs = _shown_costs(tools) if wishes["wants_cost"] else []
+    if wants_json:
+        say(as_json(_as_data(toolset, tools, costs)))
+    elif tools:
+        _tell(toolset, tools, costs)
+    if not tools and len(toolset):
+        remark(shared.why_none(toolset, tags=chosen[0], methods=chosen[1]))
+    count = len(toolset.skipped)
+    is_useless = bool(count) and not len(toolset)
+    if verbose or not len(toolset):
+        tell_skipped(toolset)
+    elif count:
+        remark(f"{count} operation{'s' * (count > 1)} skipped; -v says why.")
+    if exceeds(tools):
+        remark(_ADVICE.format(MOST_TOKENS))
+    return 2 if is_useless else 0
+
+
+def _as_data(
+    toolset: Toolset, tools: list[OperationTool], costs: list[tuple[int, int]]
+) -> dict[str, Any]:
+    data = [
+        members(tool, _FACTS) | {"tags": list(tool.tags)} | members(tool, _FLAGS) for tool in tools
+    ]
+    for told, pair in zip(data, costs, strict=False):
+        told["cost"] = summed([pair])
+    found = {"tools": data, **skipped_data(toolset), "counts": dict(toolset.counts)}
+    return found | ({"cost": summed(costs)} if costs else {})
+
+
+def _tell(toolset: Toolset, tools: list[OperationTool], costs: list[tuple[int, int]]) -> None:
+    """Write a line for each tool, and how many there are: in a pipe, on standard error."""
+    rows = [_row(tool) for tool in tools]
+    for row, pair in zip(rows, costs, strict=False):
+        row.extend(map(str, pair))
+    count = f"{len(tools):,} tool{'s' * (len(tools) != 1)}"
+    if len(tools) != len(toolset):
+        count = f"{len(tools):,} of {len(toolset):,} tools"
+    if costs:
+        total = summed(costs)
+        count += f", {total['bytes']:,} bytes, {total['tokens']:,} tokens"
+        count += f" ({counter()[0]})"
+    if width := columns():
+        hues = [
+            "green" if tool.read_only else "red" if tool.destructive else "yellow" for tool in tools
+        ]
+        page("\n".join([*listing(rows, width, hues), "", f"{count}."]))
+        return
+    say("\n".join("\t".join(row) for row in rows))  # each `say` flushes
+    remark(f"{count}.")
+
+
+def listing(rows: Sequence[Sequence[str]], width: int, hues: Sequence[str] = ()) -> Iterator[str]:
+    """Yield a heading and a line for each row, none wider than `width`.
+
+    Names are whole before all else. Paths are there if descriptions have enough room beside them.
+
+    Args:
+        rows: Name, method, path, description, and perhaps bytes and tokens.
+        width: Columns.
+        hues: The colour of each row's method.
+    """
+    heads = _HEADS[: len(rows[0])]
+    longest = [max(map(width_of, column)) for column in zip(heads, *rows, strict=True)]
+    fixed = longest[1], *longest[4:]
+    names = min(longest[0], width * 9 // 20)
+    room = width - names - sum(fixed) - 2 * len(fixed) - 4
+    paths = min(longest[2], room - min(longest[3], _ENOUGH))
+    paths = paths if paths >= min(longest[2], 2 * len(fixed) + 12) else 0
+    for number, (name, method, path, first, *costs) in enumerate([heads, *rows]):
+        shown = clip(name, width - sum(fixed) - 2 * len(fixed) - 2 - _LEAST)
+        over = max(width_of(shown) - names, 0)
+        told = [f"{cost:>{most}}" for cost, most in zip(costs, fixed[1:], strict=True)]
+        cells = [*told, pad(shown, names), pad(method, fixed[0])]
+        if paths:
+            cells.append(pad(clip(path, max(paths - over, _LEAST)), max(paths - over, _LEAST)))
+        cells.append(clip(first, width - sum(map(width_of, cells)) - 2 * len(cells)))
+        if number == 0:
+            yield click.style("  ".join(cells).rstrip(), bold=True)
+            continue
+        place = len(told)
+        cells[place] = click.style(cells[place], fg="cyan")
+        cells[place + 1] = click.style(cells[place + 1], fg=hues[number - 1] if hues else None)
+        yield "  ".join(cells).rstrip()
+
+
+def _row(tool: OperationTool) -> list[str]:
+    texts = (tool.name, tool.method, tool.path, summary_of(tool))
+    return [clean(text, lines=False) for text in texts]
+
+
+def _shown_costs(tools: list[OperationTool]) -> list[tuple[int, int]]:
+    """Return bytes and tokens of each tool's definition, as models get it."""
+    with busy("Counting"):
+        shape = shape_of(tools[0]) if tools else Shape()
+        return _of_shape(tools, "openai", shape, counter()[1])
+
+
+class _Costs(NamedTuple):
+    """Bytes and tokens of one tool's definition, by the way that it is made."""
+
+    name: str
+    by_way: dict[str, tuple[int, int]]
+
+
+@command("stats")
+@click.argument("spec", required=False)
+@click.option(
+    *("--profile", "profile"),
+    type=click.Choice(PROFILES),
+    default="openai",
+    show_default=True,
+    help="The API that the definitions are for.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=LEAST_BUDGET),
+    metavar="BYTES",
+    help="Largest definition; by default that of the settings, 16384.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Show at most this many tools.",
+)
+@shared.selecting
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON: every tool.")
+@shared.identifying
+@shared.configuring
+@shared.reading
+def stats(
+    spec: str | None,
+    *,
+    profile: str,
+    budget: int | None,
+    limit: int,
+    tags: tuple[str, ...],
+    methods: tuple[str, ...],
+    patterns: tuple[str, ...],
+    wants_json: bool,
+) -> None:
+    """Show the bytes and tokens of the definitions of SPEC's tools, the largest first."""
+    toolset = shared.load(shared.source_of(spec))
+    tools = list(shared.selected(toolset, tags, methods, patterns))
+    how, count = counter()
+    with busy("Counting"):
+        costs = _costs(tools, profile, budget, toolset.document, count)
+    totals = {way: summed(one.by_way[way] for one in costs) for way in _WAYS}
+    if wants_json:
+        ways = ({way: summed([pair]) for way, pair in one.by_way.items()} for one in costs)
+        rows = [{"name": one.name, **by_way} for one, by_way in zip(costs, ways, strict=True)]
+        say(as_json({"profile": profile, "tokens": how, "totals": totals, "tools": rows}))
+        return
+    for line in _table(costs[:limit], totals, how):
+        say(clean(line))
+    if len(costs) > limit:
+        say(f"… and {len(costs) - limit} more tools; --limit shows more, --json all.")
+
+
+def _costs(
+    tools: list[OperationTool], profile: str, budget: int | None, document: Any, count: Count
+) -> list[_Costs]:
+    """Return the costs of each tool, the largest definition first."""
+    usual = shape_of(tools[0]) if tools else Shape()
+    usual = usual if budget is None else usual._replace(most=budget)
+    shapes = {"full": Shape("full", 0), "shown": usual, "tight": usual._replace(words="tight")}
+    found = {way: _of_shape(tools, profile, shape, count) for way, shape in shapes.items()}
+    rows = []
+    for index, tool in enumerate(tools):
+        by_way = {way: listed[index] for way, listed in found.items()}
+        whole = naive(document, tool)
+        by_way["naive"] = by_way["full"] if whole is None else cost(whole, count)
+        rows.append(_Costs(tool.name, {way: by_way[way] for way in _WAYS}))
+    return sorted(rows, key=lambda row: row.by_way["shown"], reverse=True)
+
+
+def _of_shape(
+    tools: list[OperationTool], profile: str, shape: Shape, count: Count
+) -> list[tuple[int, int]]:
+    """Return bytes and tokens of each tool's definition; nothing for one that has none."""
+    memory, found = Memory(), []
+    for tool in tools:
+        try:
+            value = define(tool, profile, memory, loosely=True, shape=shape).value
+        except CannotExpress:
+            found.append((0, 0))
+        else:
+            found.append(cost(value, count))
+    return found
+
+
+def _table(costs: list[_Costs], totals: dict[str, dict[str, int]], how: str) -> Iterator[str]:
+    """Yield the largest tools and the totals, each with bytes and tokens."""
+    width = max([len(one.name) for one in costs], default=4)
+    yield f"{'Name':{width}}" + "".join(f"{way:>22}" for way in _WAYS)
+    for one in costs:
+        cells = (f"{size:,} B {tokens:,} t" for size, tokens in one.by_way.values())
+        yield f"{one.name:{width}}" + "".join(f"{cell:>22}" for cell in cells)
+    yield ""
+    base = totals["naive"]
+    for way, total in totals.items():
+        shares = [f"{total[key] / base[key]:.0%}" if base[key] else "-" for key in base]
+        size, tokens = f"{total['bytes']:>12,} bytes", f"{total['tokens']:>10,} tokens"
+        yield f"{way:6}{size} {shares[0]:>4} {tokens} {shares[1]:>4}  {_MEANINGS[way]}"
+    yield f"Tokens are {how}, in JSON without blanks; bytes are those of json.dumps."
+
+
+def naive(document: Any, tool: OperationTool) -> Any:
+    """Return an operation converted one to one, in the form of OpenAI's API; None if broken.
+
+    Texts are whole, schemas keep all keywords, examples and titles, and what they refer to stands
+    in `$defs`. References to other files stay empty.
+    """
+    try:
+        item = _followed(document, document["paths"][tool.path])
+        operation = item[tool.method.lower()]
+        arguments = list(_converted(document, item, operation))
+        members = {key: schema for key, schema, _ in arguments}
+        root: dict[str, Any] = {"type": "object", "properties": members}
+        if required := [key for key, _, is_required in arguments if is_required]:
+            root["required"] = required
+        said = [text for key in ("summary", "description") if (text := operation.get(key))]
+        function = {
+            "name": tool.name,
+            "description": "\n\n".join(said) or f"{tool.method} {tool.path}",
+            "parameters": _with_definitions(document, root),
+        }
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return {"type": "function", "function": function}
+
+
+def _followed(document: Any, node: Any) -> dict[str, Any]:
+    """Return a node, or the one that its reference leads to; empty where that is elsewhere."""
+    for _ in range(_MOST_STEPS):
+        if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
+            break
+        node = resolve(document, node["$ref"].removeprefix("#")) if _is_own(node["$ref"]) else {}
+    return node if isinstance(node, dict) else {}
+
+
+def _is_own(reference: str) -> bool:
+    return reference.startswith("#/")
+
+
+def _converted(document: Any, item: Any, operation: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Yield the name and the schema of each argument, and whether it is required."""
+    for node in (*item.get("parameters", ()), *operation.get("parameters", ())):
+        parameter = _followed(document, node)
+        kinds: dict[str, Any] = parameter.get("content") or {}
+        media: dict[str, Any] = next(iter(kinds.values()), {})
+        own = {key: part for key, part in parameter.items() if key not in _NOT_SCHEMA}
+        schema = parameter.get("schema", media.get("schema"))
+        told = {key: parameter[key] for key in _MEMBERS if key in parameter}
+        shown = own if schema is None else {**schema, **told}
+        yield str(parameter.get("name")), shown, parameter.get("required") is True
+    body = _followed(document, operation.get("requestBody"))
+    contents: dict[str, Any] = body.get("content") or {}
+    for content in list(contents.values())[:1]:
+        told = {key: body[key] for key in _MEMBERS if key in body}
+        yield "body", {**(content.get("schema") or {}), **told}, body.get("required") is True
+
+
+def _with_definitions(document: Any, root: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with all that it refers to in `$defs`."""
+    names: dict[str, str] = {}
+    definitions: dict[str, Any] = {}
+
+    def moved(node: Any) -> Any:
+        if isinstance(node, list):
+            return [moved(part) for part in node]
+        if not isinstance(node, dict):
+            return node
+        reference = node.get("$ref")
+        if not isinstance(reference, str):
+            return {key: moved(part) for key, part in node.items()}
+        if reference not in names:
+            last = reference.rpartition("/")[2]
+            names[reference] = last if last not in definitions else f"{last}_{len(names)}"
+            definitions[names[reference]] = {}
+            found = resolve(document, reference.removeprefix("#")) if _is_own(reference) else {}
+            definitions[names[reference]] = moved(found)
+        return {**node, "$ref": f"#/$defs/{names[reference]}"}
+
+    whole: dict[str, Any] = moved(root)
+    return {**whole, "$defs": definitions} if definitions else whole

@@ -1,0 +1,145 @@
+"""Output on a terminal: colours, the pager, progress, wrapped texts."""
+
+import io
+import re
+import time
+
+import pytest
+import terminals
+
+from openapi_tools.cli import busy
+from openapi_tools.cli.terminal import clip, width_of, wrapped
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("command", ["list", "show get_museum_hours"])
+@pytest.mark.parametrize(
+    ("env", "has_colours"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+)
+def test_a_terminal_gets_colours_unless_it_is_told_otherwise(museum, command, env, has_colours):
+    name, *args = command.split()
+
+    written = terminals.shown(name, museum, *args, **env)
+
+    assert bool(COLOUR.search(written)) is has_colours
+    assert "\x1b" not in COLOUR.sub("", written)
+
+
+@pytest.mark.parametrize("command", ["list", "show get_museum_hours"])
+def test_a_pipe_gets_none_and_no_pager(run, museum, command):
+    name, *args = command.split()
+
+    assert "\x1b" not in run(name, museum, *args, env={"PAGER": "false", "LINES": "2"}).stdout
+
+
+@pytest.fixture
+def pager(tmp_path):
+    """A pager that says that it was used."""
+    script = tmp_path / "pager"
+    script.write_text("#!/bin/sh\ncat\necho PAGED\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.parametrize(
+    ("height", "env", "is_paged"),
+    [
+        (40, {}, False),
+        (8, {}, True),
+        (8, {"PAGER": ""}, False),
+        (8, {"TERM": "dumb"}, False),
+        (8, {"NO_COLOR": "1"}, True),
+    ],
+)
+def test_a_list_longer_than_the_screen_goes_through_the_pager(museum, pager, height, env, is_paged):
+    written = terminals.shown("list", museum, height=height, **{"PAGER": pager, **env})
+
+    assert ("PAGED" in written) is is_paged
+    assert "get_ticket_code" in written
+    assert "8 tools." in written
+    if "NO_COLOR" in env:
+        assert "\x1b" not in written
+
+
+def test_wide_characters_take_two_columns_and_marks_none():
+    assert [width_of(text) for text in ("abc", "\u97f3", "e\u0301", "\u200b", "\uff21")] == [
+        3,
+        2,
+        1,
+        0,
+        2,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab…"),
+        ("\u97f3\u697d\u697d", 4, "\u97f3…"),
+        ("abc", 1, "…"),
+        ("abc", 0, ""),
+        ("abc", -4, ""),
+    ],
+)
+def test_a_text_is_cut_with_a_mark(text, width, expected):
+    assert clip(text, width) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("one two three", 7, ["one two", "three"]),
+        ("one\n\ntwo", 9, ["one", "", "two"]),
+        ("abcdefgh ij", 3, ["abc", "def", "gh", "ij"]),
+        ("\u97f3\u697d\u97f3", 4, ["\u97f3\u697d", "\u97f3"]),
+        ("", 5, [""]),
+        ("\u97f3\u697d", 1, ["\u97f3", "\u697d"]),
+    ],
+)
+def test_a_text_is_wrapped_at_blanks(text, width, expected):
+    assert wrapped(text, width) == expected
+
+
+def terminal(monkeypatch):
+    """Make standard error a terminal that keeps what is written."""
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", stream)
+    return stream
+
+
+def test_long_work_is_told_on_a_terminal_and_then_removed(monkeypatch):
+    stream = terminal(monkeypatch)
+
+    with busy("Reading [bold]x[/bold] \x1b[2J"):
+        while not stream.getvalue():
+            time.sleep(0.01)
+
+    first, *_, blanks, end = stream.getvalue().split("\r")[1:]
+    assert first == "Reading [bold]x[/bold] \\u001b[2J … 1 s"
+    assert (blanks.strip(), end) == ("", "")
+    assert len(blanks) >= len(first)
+
+
+def test_short_work_and_work_elsewhere_are_silent(monkeypatch):
+    short, pipe = terminal(monkeypatch), io.StringIO()
+    with busy("Reading"):
+        pass
+    monkeypatch.setattr("sys.stderr", pipe)
+    with busy("Reading"):
+        time.sleep(1.1)
+    monkeypatch.setattr("sys.stderr", None)
+    with busy("Reading"):
+        pass
+
+    assert short.getvalue() == pipe.getvalue() == ""
+
+
+def test_an_error_ends_the_progress(monkeypatch):
+    terminal(monkeypatch)
+
+    with pytest.raises(ZeroDivisionError), busy("Reading"):
+        raise ZeroDivisionError
