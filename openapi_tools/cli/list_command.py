@@ -73,7 +73,7 @@ def list_tools(spec: str | None, *, wants_json: bool, verbose: bool, **wishes: A
     if wants_json:
         say(as_json(_as_data(toolset, tools, costs)))
     elif tools:
-        _tell(toolset, tools, costs)
+        _tell(toolset, tools, costs, verbose=verbose)
     if not tools and len(toolset):
         remark(shared.why_none(toolset, tags=chosen[0], methods=chosen[1]))
     count = len(toolset.skipped)
@@ -99,8 +99,10 @@ def _as_data(
     return found | ({"cost": summed(costs)} if costs else {})
 
 
-def _tell(toolset: Toolset, tools: list[OperationTool], costs: list[tuple[int, int]]) -> None:
-    """Write a line for each tool, and how many there are: in a pipe, on standard error."""
+def _tell(
+    toolset: Toolset, tools: list[OperationTool], costs: list[tuple[int, int]], *, verbose: bool
+) -> None:
+    """Write a line for each tool, and how many there are: in a pipe, only if more is asked for."""
     rows = [_row(tool) for tool in tools]
     for row, pair in zip(rows, costs, strict=False):
         row.extend(map(str, pair))
@@ -118,7 +120,8 @@ def _tell(toolset: Toolset, tools: list[OperationTool], costs: list[tuple[int, i
         page("\n".join([*listing(rows, width, hues), "", f"{count}."]))
         return
     say("\n".join("\t".join(row) for row in rows))  # each `say` flushes
-    remark(f"{count}.")
+    if verbose or costs:
+        remark(f"{count}.")
 
 
 def listing(rows: Sequence[Sequence[str]], width: int, hues: Sequence[str] = ()) -> Iterator[str]:

@@ -86,8 +86,7 @@ def shell(line):
 def test_a_reader_that_goes_away_is_no_error():
     ran = shell("openapi-tools list specs/gotify.json | head -1")
 
-    assert ran.returncode == 0
-    assert ran.stderr in (b"", b"42 tools.\n")
+    assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout.startswith(b"get_")
     assert len(ran.stdout.splitlines()) == 1
 
@@ -195,5 +194,5 @@ def test_a_terminal_that_lacks_a_character_gets_an_escape(write):
 
     ran = shell(f"PYTHONIOENCODING=latin-1 openapi-tools list {path}")
 
-    assert (ran.returncode, ran.stderr) == (0, b"1 tool.\n")
+    assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout == b"get_a\tGET\t/a\tcaf\xe9 \\u2603\n"
