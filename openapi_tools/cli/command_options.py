@@ -162,8 +162,7 @@ selecting = _together(
     click.option("--method", "methods", multiple=True, help="Only this method; repeatable."),
     click.option(
         *("--match", "patterns"), multiple=True,
-        help="Only tools whose name, path or summary holds this text, in any case, or matches it "
-        "as a glob; repeatable.",
+        help="Only tools with this text or glob in name, path or summary, in any case; repeatable.",
     ),
 )  # fmt: skip
 """The options `tags`, `methods` and `patterns`, for `selection`."""
