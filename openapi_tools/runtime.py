@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Skipped,
     )
     from openapi_tools.options import Select
-    from openapi_tools.settings import Settings
+    from openapi_tools.settings import Settings, SettingsMembers
     from openapi_tools.tools.packages import list_package, load_package, mount_package, tool_class
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -32,6 +32,7 @@ _HOMES = {
     "OperationTool": "tools.tool",
     "Select": "options",
     "Settings": "settings",
+    "SettingsMembers": "settings",
     "Toolset": "tools.toolset",
     "list_package": "tools.packages",
     "load_package": "tools.packages",
@@ -54,6 +55,7 @@ __all__ = [
     "Server",
     "ServerVariable",
     "Settings",
+    "SettingsMembers",
     "Skipped",
     "Toolset",
     "list_package",

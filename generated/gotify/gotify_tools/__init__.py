@@ -10,9 +10,9 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from typing import Any
+    from typing import Any, Unpack
 
-    from openapi_tools.runtime import OperationTool, Select, Settings, Toolset
+    from openapi_tools.runtime import OperationTool, Select, Settings, SettingsMembers, Toolset
 
 __all__ = ["load", "mount"]
 
@@ -23,7 +23,7 @@ def load(
     credentials: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
     client: Any = None,
-    **members: Any,
+    **members: Unpack[SettingsMembers],
 ) -> Toolset:
     """Return the tools.
 
@@ -32,7 +32,7 @@ def load(
         credentials: By the document's scheme names, as for `openapi_tools.load_tools`.
         settings: How the API is called.
         client: An `httpx.AsyncClient` for its transport, authentication and headers; not closed.
-        members: Settings one by one, for instance `base_url="http://localhost:8000"`.
+        members: Settings one by one, over `settings`: `base_url="http://localhost:8000"`.
 
     Raises:
         OpenAPIToolsError: Credentials or settings that do not fit.
