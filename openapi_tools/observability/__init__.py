@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import httpx
-    from opentelemetry.metrics import MeterProvider
-    from opentelemetry.trace import TracerProvider
 
     from openapi_tools.model import Operation
     from openapi_tools.observability.spans import CallSpans, Telemetry
@@ -221,18 +219,13 @@ class Observers:
         self,
         address: Callable[[Operation], str] | None = None,
         redact: Callable[[str], str] = str,
-        *,
-        tracer_provider: TracerProvider | None = None,
-        meter_provider: MeterProvider | None = None,
     ) -> None:
         self._address = address
         self._redact = redact
-        self._tracers = tracer_provider
-        self._meters = meter_provider
         self._subscribers: list[Callable[[Event], object]] = []
         self._telemetry: Telemetry | None = None
         self._off = False
-        self._asked = bool(tracer_provider or meter_provider or any(map(os.getenv, _PROVIDERS)))
+        self._asked = any(map(os.getenv, _PROVIDERS))
 
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Call a function with every event, until the returned function is called."""
@@ -278,9 +271,7 @@ class Observers:
         try:
             from openapi_tools.observability.spans import find_telemetry
 
-            self._telemetry = find_telemetry(
-                self._telemetry, self._redact, tracers=self._tracers, meters=self._meters
-            )
+            self._telemetry = find_telemetry(self._telemetry, self._redact)
         except (ImportError, StopIteration):
             # The environment names a missing package; OpenTelemetry logs its name.
             self._off = True

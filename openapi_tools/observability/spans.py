@@ -67,16 +67,9 @@ class Telemetry:
         return CallSpans(self, started)
 
 
-def find_telemetry(
-    known: Telemetry | None,
-    redact: Callable[[str], str],
-    *,
-    tracers: TracerProvider | None = None,
-    meters: MeterProvider | None = None,
-) -> Telemetry | None:
+def find_telemetry(known: Telemetry | None, redact: Callable[[str], str]) -> Telemetry | None:
     """Return the telemetry of the current providers, which may change; None if they do nothing."""
-    tracers = tracers or trace.get_tracer_provider()
-    meters = meters or metrics.get_meter_provider()
+    tracers, meters = trace.get_tracer_provider(), metrics.get_meter_provider()
     if known is not None and known.providers == (tracers, meters):
         return known
     if _is_mute(tracers) and _is_mute(meters):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
+from opentelemetry import metrics, trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -16,6 +19,22 @@ from openapi_tools.observability import Observers
 
 if TYPE_CHECKING:
     from openapi_tools import Toolset
+
+
+class Watched(Observers):
+    """Observers that report to given providers as to those of the process."""
+
+    def __init__(self, providers, *known):
+        super().__init__(*known)
+        self.providers = providers
+
+    def _find_telemetry(self):
+        with ExitStack() as stack:
+            for kind, provider in self.providers.items():
+                if provider is not None:
+                    module = trace if kind == "tracer_provider" else metrics
+                    stack.enter_context(patch.object(module, f"get_{kind}", lambda p=provider: p))
+            return super()._find_telemetry()
 
 
 class Sdk:
@@ -31,9 +50,13 @@ class Sdk:
     def watch(self, toolset: Toolset, **others: Any) -> Toolset:
         """Have a toolset report here, or to others, as it reports to the providers of a process."""
         known = toolset.session.observers
-        providers = {"tracer_provider": self.tracers, "meter_provider": self.meters, **others}
-        toolset.session._observers = Observers(known._address, known._redact, **providers)
+        toolset.session._observers = self.observers(known._address, known._redact, **others)
         return toolset
+
+    def observers(self, *known: Any, **others: Any) -> Observers:
+        """Return observers that report here."""
+        providers = {"tracer_provider": self.tracers, "meter_provider": self.meters, **others}
+        return Watched(providers, *known)
 
     @property
     def spans(self) -> list[Any]:

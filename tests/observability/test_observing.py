@@ -382,7 +382,7 @@ async def test_a_span_of_the_program_is_the_parent_and_is_current_again_afterwar
 
 
 def test_an_end_in_another_task_than_the_beginning_breaks_nothing(sdk, caplog):
-    looking = Observers(tracer_provider=sdk.tracers)
+    looking = sdk.observers()
     begin = partial(looking.begin, "get_pet", Operation("GET", "/pets"))
     observation = contextvars.copy_context().run(begin)
 
