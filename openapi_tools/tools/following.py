@@ -25,7 +25,6 @@ from openapi_tools.tools.tool import OperationTool, called
 from openapi_tools.transport.failures import retry_after
 
 if TYPE_CHECKING:
-    from openapi_tools.model import Paging
     from openapi_tools.shaping.long_work import WorkReader
     from openapi_tools.shaping.paging import PageReader, Step
     from openapi_tools.tools.execution import PreparedCall
@@ -150,38 +149,6 @@ async def resumed(toolset: Toolset, job: Any, *, wait: float | None, context: An
     return await called(tool, {}, PerCall(wait, address=url, is_poll=True), context)
 
 
-def paged(
-    toolset: Toolset,
-    given: tuple[str, Any],
-    limits: dict[str, Any],
-    profile: str | None,
-    *,
-    context: Any,
-    on_page: Callable[[Pages], Any] | None,
-) -> Pages:
-    """Return the pages of a call, as `Toolset.pages` does; mistakes are its `error`."""
-    name, arguments = given[0], {} if given[1] is None else given[1]
-    fault = _fault(name, arguments, limits)
-    operation = None
-    if not fault:
-        with suppress(KeyError):  # the first page says so
-            operation = operation_of(toolset[name])
-    paging = operation.paging if operation is not None else None
-
-    async def call(step: Any) -> tuple[ToolResult, Any]:
-        if fault:
-            return ToolResult.failed("invalid_input", fault), None
-        changes, address = (step.arguments, step.url) if step is not None else ({}, "")
-        linked = step is not None and step.linked
-        own = PerCall(address="" if changes else address, is_page=True, linked=linked)
-        given = (name, {**arguments, **changes})
-        told: Any = {"profile": profile, "context": context}
-        result = await answer_call(toolset, given, **told, own=own)
-        return result, getattr(own.after, "step", None)
-
-    return Pages(call, paging, limits, on_page)
-
-
 def _fault(name: Any, arguments: Any, limits: Mapping[str, Any]) -> str:
     if not isinstance(name, str):
         return f"pages: give the name of a tool, not {kind_of(name)}."
@@ -213,12 +180,24 @@ class Pages:
 
     def __init__(
         self,
-        call: Callable[[Step | None], Awaitable[tuple[Any, Step | None]]],
-        paging: Paging | None,
+        toolset: Toolset,
+        given: tuple[Any, Any],
         limits: Mapping[str, Any],
-        on_page: Callable[[Pages], Any] | None = None,
+        profile: str | None,
+        *,
+        context: Any,
+        on_page: Callable[[Pages], Any] | None,
     ) -> None:
-        self._call, self._paging, self._on_page = call, paging, on_page
+        self._toolset, self._name = toolset, given[0]
+        self._arguments = {} if given[1] is None else given[1]
+        self._told: dict[str, Any] = {"profile": profile, "context": context}
+        self._fault = _fault(self._name, self._arguments, limits)
+        operation = None
+        if not self._fault:
+            with suppress(KeyError):  # the first page says so
+                operation = operation_of(toolset[self._name])
+        self._paging = operation.paging if operation is not None else None
+        self._on_page = on_page
         self._most, self._most_pages = limits["max_items"], limits["max_pages"]
         self._seconds = limits["timeout"]
         self._step: Step | None = None
@@ -263,6 +242,16 @@ class Pages:
         others = dict(failed.error)
         made = ToolResult.failed(others.pop("type"), others.pop("message"), facts=others, **told)
         return made.for_call(failed.tool_call_id)
+
+    async def _call(self, step: Step | None) -> tuple[ToolResult, Any]:
+        if self._fault:
+            return ToolResult.failed("invalid_input", self._fault), None
+        changes, address = (step.arguments, step.url) if step is not None else ({}, "")
+        linked = step is not None and step.linked
+        own = PerCall(address="" if changes else address, is_page=True, linked=linked)
+        given = (self._name, {**self._arguments, **changes})
+        result = await answer_call(self._toolset, given, **self._told, own=own)
+        return result, getattr(own.after, "step", None)
 
     async def _page(self, end: float | None) -> list[Any]:
         step, self._step = self._step, None

@@ -297,7 +297,7 @@ class Toolset:
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
         told = {"context": context, "on_page": on_page}
         given = (name, arguments)
-        pages: Pages = tools_room.following.paged(self.called, given, limits, self._profile, **told)
+        pages: Pages = tools_room.following.Pages(self.called, given, limits, self._profile, **told)
         return pages
 
     async def resume(
