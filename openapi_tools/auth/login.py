@@ -1,7 +1,4 @@
-"""Interactive login, in a browser on this machine or on another device; failures are `CallError`s.
-
-Spec: RFC 6749, section 4.1; RFC 7636 (PKCE); RFC 8252, section 7.3; RFC 8628 (devices); RFC 9207.
-"""
+"""Interactive login, in a browser or on another device (RFC 6749, 7636, 8252, 8628 and 9207)."""
 
 from __future__ import annotations
 

@@ -129,10 +129,7 @@ class Grants:
 
 
 def form_of(config: OAuth2, parameters: Mapping[str, str], grant: str = "") -> Form:
-    """Return a form with the user's parameters and the client's proof of identity.
-
-    Spec: RFC 6749, section 2.3.1.
-    """
+    """Return a form with the user's parameters and the client's proof (RFC 6749, 2.3.1)."""
     wanted = {"grant_type": grant, **parameters}
     fields = {name: value for name, value in wanted.items() if value} | config.parameters()
     client_id, secret = config.client_id, config.revealed("client_secret")

@@ -1,7 +1,4 @@
-"""Events of calls, for subscribers, the log and OpenTelemetry.
-
-Log records are DEBUG: the caller has the error already, and Python prints warnings by default.
-"""
+"""Events of calls, for subscribers, the log (DEBUG only) and OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -76,6 +73,7 @@ _EXTRA = {f"openapi_{item.name}": item.name for item in fields(Event)}
 
 
 def _log(event: Event) -> None:
+    # The caller has an error already, and Python prints warnings by default.
     if not logger.isEnabledFor(logging.DEBUG):
         return
     answered = "" if event.status is None else f"status {event.status}"
@@ -216,9 +214,7 @@ class Observers:
     """The observers of a toolset's calls; `redact` masks secrets in texts."""
 
     def __init__(
-        self,
-        address: Callable[[Operation], str] | None = None,
-        redact: Callable[[str], str] = str,
+        self, address: Callable[[Operation], str] | None = None, redact: Callable[[str], str] = str
     ) -> None:
         self._address = address
         self._redact = redact

@@ -1,7 +1,4 @@
-"""Spans and metrics for OpenTelemetry, imported only after its API.
-
-Spec: semantic conventions 1.44.0: HTTP spans and metrics, `execute_tool`, `url.template`.
-"""
+"""Spans and metrics for OpenTelemetry (semantic conventions 1.44.0), imported after its API."""
 
 from __future__ import annotations
 

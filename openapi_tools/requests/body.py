@@ -1,7 +1,4 @@
-"""Request bodies, by media type: JSON, text, forms, multipart and files.
-
-Spec: OpenAPI 3.2.0, sections 4.13 to 4.15; RFC 2046, section 5.1; RFC 7578; WHATWG HTML, escapes.
-"""
+"""Request bodies, by media type: JSON, text, forms, multipart, files (OpenAPI 3.2.0, 4.13)."""
 
 from __future__ import annotations
 
@@ -180,7 +177,7 @@ def _joined(pieces: list[bytes | StoredFile]) -> bytes | list[bytes | StoredFile
 
 
 def _multipart(body: RequestBody, value: Any, sources: Sources) -> Content:
-    """Write one part per member, or per item of an array; null is left out."""
+    """Write one part per member or item (RFC 2046, 5.1; RFC 7578); null is left out."""
     # Parts of text in a form carry no Content-Type, as browsers send them.
     boundary = secrets.token_hex(16)
     pieces: list[bytes | StoredFile] = []
@@ -293,7 +290,7 @@ def _disposition(name: str, filename: str = "") -> bytes:
 
 
 def _quotable(name: str) -> str:
-    """Escape a name as browsers do; other control characters have no form in a header."""
+    """Escape a name as browsers do (WHATWG HTML); other controls have no form in a header."""
     if _CONTROLS.intersection(name):
         raise InputError("a name with control characters cannot be sent.")
     return name.translate(_ESCAPES)

@@ -1,7 +1,4 @@
-"""An operation and its arguments as a request: the only module that builds URLs.
-
-A URL is concatenated, and compared with the client's own reading: no request leaves its server.
-"""
+"""An operation and its arguments as a request: the only module that builds URLs."""
 
 from __future__ import annotations
 
@@ -134,7 +131,7 @@ class RequestPlan:
     def _url(self, target: str) -> httpx.URL:
         text = self._base + target
         encoding.check_length(text)
-        url = http_rules.read_url(text)
+        url = http_rules.read_url(text)  # as the client reads it: no value may lead elsewhere
         if (url.netloc, url.raw_path) != (self._netloc, self._path + target.encode()):
             raise CallError("denied", "the request would leave its server; it is not sent.")
         return url

@@ -1,7 +1,4 @@
-"""Values as text, in the characters of each place of a request and the styles of parameters.
-
-Spec: OpenAPI 3.2.0, sections 4.12.3 to 4.12.6 and Appendix C; RFC 6570, section 3.2.
-"""
+"""Values as text, for each place of a request and style of parameters (OpenAPI 3.2.0, 4.12)."""
 
 from __future__ import annotations
 

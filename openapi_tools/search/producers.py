@@ -51,7 +51,7 @@ _MENTIONS = re.compile(r"\b(?:ids?|IDs?|Ids?|identifiers?|[Uu][Uu][Ii][Dd])\b", 
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _ENDING = re.compile(r"(?:\.(?:json|xml|\{format\}))?(?:\?.*)?$", re.ASCII)
 _FORMATS = frozenset({"date", "date-time", "time", "binary", "byte", "uri", "email"})
-_HOLDING = frozenset({"$ref", "properties", "items", "allOf", "anyOf", "oneOf"})
+HOLDING = frozenset({"$ref", "properties", "items", "allOf", "anyOf", "oneOf"})
 
 
 class _Ask(NamedTuple):
@@ -243,7 +243,7 @@ class _Graph:
             found.all_names.add(name)
             if known in self._fields and len(found.fields) < _CANDIDATES:
                 found.fields.append(known)
-            if isinstance(member, dict) and not _HOLDING.isdisjoint(member):
+            if isinstance(member, dict) and not HOLDING.isdisjoint(member):
                 found.members.append((known, member))
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import validation
-from openapi_tools.search.producers import parts
+from openapi_tools.search.producers import HOLDING, parts
 from openapi_tools.visible_text import cut, plain_text
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ _MEMBERS = 300
 _BRANCHES = 3
 _DEEPEST = 8
 _NULL = {"type": "null"}
-_HOLDING = frozenset({"$ref", "properties", "items", "allOf", "anyOf", "oneOf"})
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 _TYPES |= {"object": "dict", "array": "list"}
 _FIRST = frozenset({"id", "name", "title", "number", "key", "slug", "login", "status", "state"})
@@ -252,7 +251,7 @@ def _object(
 def _is_list(node: Any, root: Mapping[str, Any]) -> bool:
     """Tell whether a member holds a list of objects, as envelopes do."""
     items = [part["items"] for _, part in parts(node, root) if isinstance(part.get("items"), dict)]
-    return any(not _HOLDING.isdisjoint(item) for item in items)
+    return any(not HOLDING.isdisjoint(item) for item in items)
 
 
 def _order(name: str, lists: set[str], required: set[str]) -> tuple[bool, ...]:

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools import responses, shaping, tools
@@ -43,9 +44,6 @@ _Found = TypeVar("_Found")
 _LARGE = 32 * 1024  # bytes that are read in a thread: a few milliseconds' work
 _GRACE = 0.25  # seconds beyond the time of a call to read an answer that it cut
 _WORK = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
-_ACCEPTED = 202
-_UNAUTHORIZED = 401
-_NOT_FOUND = 404
 
 
 @dataclass(slots=True, eq=False)
@@ -163,7 +161,7 @@ class Execution:
         is_given = own.wait is not None or self._operation.wait is not None
         is_waited = is_given and reads and not own.is_page and self._operation.paging is None
         begins = not reads and any(name.lower() in _WORK for name, _ in headers.raw)
-        is_work = own.is_poll or is_waited or begins or answer.status == _ACCEPTED
+        is_work = own.is_poll or is_waited or begins or answer.status == HTTPStatus.ACCEPTED
         is_list = own.is_page or self._operation.paging is not None or (reads and "link" in headers)
         if not (is_work or is_list):
             return None
@@ -245,7 +243,7 @@ class Execution:
         shared = self._grant if prepared.credentials is self._session.credentials else None
         prepared.grant = shared or await self._granted(prepared, attempts, None)
         answer = await self._send(prepared, attempts)
-        if answer.status == _UNAUTHORIZED and prepared.grant.renewable:
+        if answer.status == HTTPStatus.UNAUTHORIZED and prepared.grant.renewable:
             newer = await self._granted(prepared, attempts, prepared.grant)
             if newer.auth != prepared.grant.auth:
                 prepared.grant = newer
@@ -324,7 +322,7 @@ class Execution:
         if result.error is not None and result.error["type"] == "auth":
             lacks = "" if prepared.grant.auth else prepared.credentials.lacking(self._operation)
             result = _explained(result, note or lacks)
-        if answer.status != _NOT_FOUND:
+        if answer.status != HTTPStatus.NOT_FOUND:
             session.is_placed = True
         elif not session.is_placed:
             result = _explained(result, redactor.text(self._misplaced()))
