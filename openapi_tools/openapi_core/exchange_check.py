@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Document = Mapping[str, Any]
 
 _STATUS_WITHOUT_BODY = (204, 205, 304)
-_TEXT_OF: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool}
+_TEXT_OF: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool, "object": dict}
 _JUDGED = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 
@@ -98,7 +98,7 @@ class Judge:
     def _request_errors(self, request: httpx.Request, route: Route) -> Iterator[Exception]:
         seen = _seen(request, route, self.document)
         for error in self._validator("RequestParameters", route).iter_errors(seen):
-            if not _is_present(error, route, self.document):
+            if not _is_right(error, route, self.document):
                 yield error
         body = self._validator("RequestBody", route, seen.content_type).iter_errors(seen)
         yield from _about_body(body, seen.content_type)
@@ -137,17 +137,19 @@ class Judge:
         )
 
 
-def _is_present(error: Any, route: Route, document: Document) -> bool:
-    """Tell whether a parameter is there that openapi-core misses: an empty text, `;R=1;G=2`."""
+def _is_right(error: Any, route: Route, document: Document) -> bool:
+    """Tell whether openapi-core is wrong about a parameter: one that is there, or of its type."""
+    named = [p for p in _parameters(route, document) if p.get("name") == error.name]
+    declared = next((p for p in named if p.get("in") == error.location), {})
     if isinstance(error, MissingParameterError):
         # Some documents declare the header or query parameter of an API key as a parameter too.
         is_key = (error.location, error.name.lower()) in _places_of_keys(document)
         found = _path_variables(route.variables).get(error.name, "")
-        return is_key or (error.location == "path" and found.startswith(";"))
+        mark = {"label": ".", "matrix": ";"}.get(declared.get("style", ""), "")
+        return is_key or (error.location == "path" and found.startswith(mark))
     if not isinstance(error.__cause__, EmptyQueryParameterValue):
-        return False
-    named = (p for p in _parameters(route, document) if p.get("name") == error.name)
-    schema = follow(document, next(named, {}).get("schema"))
+        return "content" not in declared and _drop_untyped(error)
+    schema = follow(document, declared.get("schema"))
     schema = follow(document, schema.get("items", schema))
     other = {"minLength", "enum", "const", "format", "pattern"} & schema.keys()
     return schema.get("type", "string") == "string" and not other
@@ -350,8 +352,7 @@ def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def _drop_untyped(error: Exception) -> bool:
-    """Drop errors about the type of multipart parts; return whether none is left."""
-    # All parts are text or bytes; openapi-core reads `1` as a number in other forms only.
+    """Drop errors about values that are still the text on the wire; tell whether none is left."""
     cause: Any = error.__cause__
     details = getattr(cause, "schema_errors", None)
     if not details:
@@ -384,16 +385,16 @@ def _lines(errors: Iterable[Exception]) -> Iterator[str]:
         elif details:
             for item in details:
                 where = pointer(getattr(item, "absolute_path", ()))
-                text = getattr(item, "message", item)
-                yield shorten(place + (f"{where}: {text}" if where else str(text)))
+                text = str(getattr(item, "message", item))
+                # It takes names in the mapping of a discriminator for references.
+                known = not re.search("reference '[^#].* could not be resolved", text)
+                line = place + (f"{where}: {text}" if where else text)
+                yield shorten(line if known else f"not judged: {line}")
         else:
             yield shorten(f"{place}{cause or error}")
 
 
 def _place(error: Exception) -> str:
     name, location = getattr(error, "name", ""), getattr(error, "location", "")
-    if error.__cause__ is None:
-        return ""
-    if location:
-        return f"{location} parameter {name!r}: "
-    return f"header {name!r}: " if name else "body: "
+    kind = f"{location} parameter" if location else "header"
+    return "" if error.__cause__ is None else f"{kind} {name!r}: " if name else "body: "

@@ -215,6 +215,12 @@ async def test_a_request_that_fits_no_operation_is_not_found():
     assert "no such operation" in answer.json()["detail"]
 
 
+async def test_paths_in_other_files_are_not_read_and_the_answer_says_so():
+    source = documents.document({"/pets": {"$ref": "paths/pets.yaml"}}, servers=[{"url": BASE}])
+
+    assert "paths in other files" in (await get(source, "/pets")).json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("schema", "target", "judge", "expected"),
     [

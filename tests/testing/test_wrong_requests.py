@@ -13,6 +13,7 @@ TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 COLOURS = {"type": "array", "items": {"enum": ["red", "blue"]}, "minItems": 1, "uniqueItems": True}
 NUMBERS = {"type": "array", "items": WHOLE}
 RANGE = {"type": "object", "required": ["from"], "properties": {"from": WHOLE, "to": WHOLE}}
+NEAR = {"type": "object", "properties": {"at": RANGE, "miles": {"type": "number"}}}
 PET = {
     "type": "object",
     "required": ["name"],
@@ -55,6 +56,7 @@ DOCUMENT = documents.document(
                     parameter("query", "ids", NUMBERS, explode=False),
                     parameter("query", "pipes", NUMBERS, style="pipeDelimited", explode=False),
                     parameter("query", "range", RANGE, style="deepObject", explode=True),
+                    parameter("query", "near", NEAR, style="deepObject", explode=True),
                     parameter("query", "tame", {"type": "boolean"}),
                     parameter("query", "on", {"type": "string", "format": "date"}),
                     parameter("query", "q", {"type": "string", "minLength": 1}),
@@ -140,6 +142,7 @@ WRONG = {
     "spaces where commas belong": pets("ids=1%202"),
     "a member of a deep object of another type": pets("range[from]=x"),
     "a deep object without a member": pets("range[to]=1"),
+    "a member inside a deep object of another type": pets("near[at][from]=x"),
     "a date in another form": pets("on=31.1.2024"),
     "an empty text that has a length": pets("q="),
     "a parameter whose JSON lacks a member": pets("filter=%7B%7D"),
@@ -189,7 +192,7 @@ RIGHT = {
     "pets": ("GET", "/pets?limit=1", {}),
     "all of them": pets(
         "colours=red&colours=blue&ids=1,2&pipes=1%7C2&range[from]=1&tame=true&on=2024-01-31&q=a"
-        "&filter=%7B%22from%22:1%7D",
+        "&filter=%7B%22from%22:1%7D&near[at][from]=1&near[miles]=1.5",
         headers={"X-Version": "1", "Cookie": "theme=dark"},
     ),
     "one pet": ("GET", "/pets/1", {}),
@@ -219,6 +222,24 @@ async def test_a_wrong_request_is_refused_with_a_reason(title):
     assert answer.status_code in (400, 404, 405)
     assert len(problems) >= 1
     assert answer.json()["detail"] in problems
+
+
+async def test_a_name_in_the_mapping_of_a_discriminator_is_not_judged():
+    kinds = {"cat": "Cat", "dog": "#/components/schemas/Dog"}
+    one = {"type": "object", "properties": {"kind": TEXT}, "required": ["kind"]}
+    pet = {"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Cat", "Dog")]}
+    pet["discriminator"] = {"propertyName": "kind", "mapping": kinds}
+    paths = {"/pets": {"post": operation(content={"application/json": {"schema": pet}})}}
+    api = mock_api(
+        documents.document(
+            paths, components={"schemas": {"Cat": one, "Dog": {**one, "minProperties": 2}}}
+        )
+    )
+
+    async with api.client() as client:
+        named, dog = [await client.post("/pets", json={"kind": kind}) for kind in ("cat", "dog")]
+
+    assert (named.status_code, dog.status_code) == (200, 400)
 
 
 @pytest.mark.parametrize("title", UNSEEN)
