@@ -68,53 +68,30 @@ _Path = str | os.PathLike[str] | None
 _Function = Callable[..., Any]
 
 
-class SettingsMembers(TypedDict, total=False):
-    """The members of `Settings` as keyword arguments of `load_tools`, for type checkers."""
-
-    base_url: str | None
-    server_variables: Mapping[str, str]
-    timeout: float
-    wait: float
-    concurrency: int
-    max_response_bytes: int
-    max_file_bytes: int
-    max_output_chars: int
-    max_items: int
-    drop: Sequence[str]
-    nulls: bool
-    max_input_chars: int
-    max_base64_bytes: int
-    download_dir: _Path
-    files: FileStore | None
-    check_answers: bool
-    file_roots: Sequence[str | os.PathLike[str]]
-    prefix: str
-    short_names: bool
-    body: Literal["flat", "nested"]
-    media_types: Sequence[str] | Mapping[str, str | Sequence[str]]
-    description_chars: int
-    describe: Sequence[Literal["returns", "errors"]]
-    definitions: Literal["full", "short", "tight"]
-    definition_bytes: int
-    max_document_bytes: int
-    ref_root: _Path
-    ref_urls: Sequence[str]
-    allow_private: bool | None
-    trust_env: bool
-    ca_file: _Path
-    credential_origins: Sequence[str]
-    anonymous: bool
-    retries: int
-    idempotency_header: str | None
-    approve: _Function | None
-    approve_for: str | _Function
-    dry_run: bool
-    trace_context: bool
-    cache: bool
-    stale: bool
-    synonyms: Mapping[str, str | Sequence[str]]
-    embed: _Function | None
-    transport: Literal["auto", "httpx", "fast"]
+SettingsMembers = TypedDict(  # noqa: UP013 -- a class has a line for each member
+    "SettingsMembers",
+    {
+        "base_url": str | None, "server_variables": Mapping[str, str], "timeout": float,
+        "wait": float, "concurrency": int, "max_response_bytes": int, "max_file_bytes": int,
+        "max_output_chars": int, "max_items": int, "drop": Sequence[str], "nulls": bool,
+        "max_input_chars": int, "max_base64_bytes": int, "download_dir": _Path,
+        "files": FileStore | None, "check_answers": bool,
+        "file_roots": Sequence[str | os.PathLike[str]], "prefix": str, "short_names": bool,
+        "body": Literal["flat", "nested"],
+        "media_types": Sequence[str] | Mapping[str, str | Sequence[str]], "description_chars": int,
+        "describe": Sequence[Literal["returns", "errors"]],
+        "definitions": Literal["full", "short", "tight"], "definition_bytes": int,
+        "max_document_bytes": int, "ref_root": _Path, "ref_urls": Sequence[str],
+        "allow_private": bool | None, "trust_env": bool, "ca_file": _Path,
+        "credential_origins": Sequence[str], "anonymous": bool, "retries": int,
+        "idempotency_header": str | None, "approve": _Function | None,
+        "approve_for": str | _Function, "dry_run": bool, "trace_context": bool, "cache": bool,
+        "stale": bool, "synonyms": Mapping[str, str | Sequence[str]], "embed": _Function | None,
+        "transport": Literal["auto", "httpx", "fast"],
+    },
+    total=False,
+)  # fmt: skip
+"""The members of `Settings` as keyword arguments of `load_tools`, for type checkers."""
 
 
 class Settings(BaseModel):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import shutil
 import sys
 import tempfile
+from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,7 +49,9 @@ _SECONDS = click.FloatRange(min=0)
 @click.option("--dry-run", is_flag=True, help="Print the request and send nothing.")
 @click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
 @click.option("-i", "--include", is_flag=True, help="Write status and headers to standard error.")
-@click.option("--output", type=click.Path(path_type=Path), help="Write the body to this new file.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="Write the body to this file; - for stdout."
+)
 @click.option("--force", is_flag=True, help="Let --output overwrite a file.")
 @click.option("--all-pages", is_flag=True, help="Print the items of all pages as one list.")
 @click.option("--limit", type=click.IntRange(min=1), help="Items at most, of all pages.")
@@ -126,7 +130,8 @@ async def _execute(
 ) -> int:
     bodies: list[bytes] = []
     (session,) = toolset.sessions
-    if wishes["output"] is not None:
+    waits = wishes["wait"] or tool.operation.wait or session.settings.wait
+    if wishes["output"] is not None and not waits:
         session.check_answer = partial(_kept, bodies)
     async with toolset:
         with busy(f"Calling {tool.name}"):
@@ -193,19 +198,18 @@ def told(
     result: ToolResult,
     problems: list[str],
     output: Path | None = None,
-    body: bytes | None = None,
-    *,
-    hint: str = "",
+    body: Any = None,
+    **more: str,
 ) -> int:
-    """Write a result, and the errors of mocked requests; return the exit code.
-
-    The body of the answer goes to `output`, where that is given.
-    """
+    """Write a result, or the body to `output`, and the errors of requests; return the exit code."""
     for problem in problems:
         kind = "note" if problem.startswith("not judged") else "openapi-core"
         remark(redacted(f"{kind}: {problem}"))
     if result.is_error:
-        text = f"{_kind(result)}: {for_shell(result)} {hint}".rstrip()
+        if "paging" in result.metadata:  # the items before the failure
+            say(redacted(as_json(result.output, pretty=sys.stdout.isatty())))
+        error = (result.error or {}).get("message", result)
+        text = f"{_kind(result)}: {for_shell(error)} {more.get('hint', '')}".rstrip()
         click.echo(clean(redacted(text)), err=True)
         return 1
     if output is not None:
@@ -236,17 +240,19 @@ def _write(result: ToolResult, output: Path, body: bytes | None) -> None:
     stored, text = result.metadata.get("file"), result.output
     if stored is None and (body is None or result.metadata.keys() & {"shaped", "paging"}):
         body = (text if isinstance(text, str) else text_of(text)).encode(errors="replace")
+    to_stdout = str(output) == "-"
     try:
-        with output.open("wb") as file:
-            if stored is None:
-                file.write(body or b"")
-            else:
-                with Path(text["file"]).open("rb") as content:
-                    shutil.copyfileobj(content, file)
+        with (
+            io.BytesIO(body or b"") if stored is None else Path(text["file"]).open("rb") as content,
+            nullcontext(sys.stdout.buffer) if to_stdout else output.open("wb") as file,
+        ):
+            shutil.copyfileobj(content, file)
+            file.flush()
+            size = content.tell()
     except OSError as error:
         raise OutputError(f"cannot be written ({error.strerror}).", path=str(output)) from None
-    kind = result.metadata.get("media_type") or "JSON"
-    remark(f"{output}: {output.stat().st_size:,} bytes, {kind}")
+    if not to_stdout:
+        remark(f"{output}: {size:,} bytes, {result.metadata.get('media_type') or 'JSON'}")
 
 
 async def _preview(toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:

@@ -25,7 +25,9 @@ BODIES = {
 def answer(asked):
     """Return an answer: a page of items, an echo, or a body of its name."""
     name = asked.path.rpartition("/")[2]
-    if name == "items":
+    if name == "broken" and asked.query.get("offset"):
+        return Said({"title": "out of order"}, 500, JSON)
+    if name in ("items", "broken"):
         begin, size = int(asked.query.get("offset", 0)), int(asked.query.get("limit", 10))
         body = {"items": ITEMS[begin : begin + size], "total": len(ITEMS)}
         return Said(body, headers=(*JSON, ("X-Request-Id", "r-1"), ("Set-Cookie", "a=b")))
@@ -54,6 +56,7 @@ def shop(write, site):
     responses = {"200": {"description": "ok", "content": content}}
     page = {"operationId": "items", "parameters": numbers, "responses": responses}
     paths["/items"] = {"get": page}
+    paths["/broken"] = {"get": {**page, "operationId": "broken"}}
     return write(paths, servers=[{"url": site}])
 
 
@@ -151,6 +154,12 @@ def test_a_body_goes_to_a_file_byte_for_byte(run, shop, tmp_path, tool, content)
     assert f"{place}: {len(content):,} bytes, " in result.stderr
 
 
+def test_a_body_goes_to_standard_output_as_it_came(run, shop):
+    result = run("call", shop, "picture", "--output", "-")
+
+    assert (result.exit_code, result.stdout_bytes, result.stderr) == (0, PNG, "")
+
+
 def test_a_file_is_not_overwritten_without_force(refused, run, shop, tmp_path):
     place = tmp_path / "body"
     place.write_bytes(b"mine")
@@ -191,6 +200,15 @@ def test_all_pages_are_one_list(run, shop, options, count, note):
     assert json.loads(result.stdout) == ITEMS[:count]
     assert result.stderr.startswith(note)
     assert bool(result.stderr) == bool(note)
+
+
+def test_items_before_a_failed_page_are_printed_and_the_failure_is_told(run, shop):
+    result = run("call", shop, "broken", "limit=10", "--all-pages")
+
+    assert result.exit_code == 1
+    assert json.loads(result.stdout) == ITEMS[:10]
+    assert result.stderr.startswith("http 500: GET /broken")
+    assert "out of order" in result.stderr
 
 
 def test_a_list_without_known_paging_says_so(run, shop):
