@@ -2,6 +2,7 @@
 "use strict";
 
 const ROWS_AT_ONCE = 60;
+const WHOLE_NAME = 100;
 
 /** Return the list; `show` takes the wanted words, tag and safety. */
 function openList(tools, list, count) {
@@ -12,8 +13,7 @@ function openList(tools, list, count) {
   let chosen = "";
 
   function show(words, tag, safety) {
-    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-    matching = matchesOf(entries, wanted, tag, safety);
+    matching = matchesOf(entries, words.toLowerCase().trim(), tag, safety);
     made = 0;
     list.replaceChildren();
     list.scrollTop = 0;
@@ -78,14 +78,16 @@ function searched(tool) {
   };
 }
 
-/** Return the entries that have every wanted word, the best ones first. */
-function matchesOf(entries, wanted, tag, safety) {
+/** Return the entries that have every wanted word, the best ones first; `_` parts words, too. */
+function matchesOf(entries, words, tag, safety) {
+  const wanted = words.split(/[\s_]+/).filter(Boolean);
   const found = [];
   for (const entry of entries) {
     if (tag && !entry.tool.tags.includes(tag)) continue;
     if (safety && entry.tool.safety !== safety) continue;
     const scores = wanted.map((word) => scoreOf(entry, word));
-    if (scores.every(Boolean)) found.push([scores.reduce((a, b) => a + b, 0), entry]);
+    const whole = words && entry.name.startsWith(words) ? WHOLE_NAME : 0;
+    if (scores.every(Boolean)) found.push([scores.reduce((a, b) => a + b, whole), entry]);
   }
   if (wanted.length) found.sort((one, other) => other[0] - one[0]);
   return found.map(([, entry]) => entry);

@@ -172,6 +172,22 @@ def test_typed_keys_find_filter_and_count(browser, github):
     assert {found.text for found in browser.all("#list .method")} == {"GET"}
 
 
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("create_issue", "issues_create"),
+        ("issues_cr", "issues_create"),
+        ("/repos/{owner}/{repo}/issues create", "issues_create"),
+        ("DELETE gists/{gist_id}/star", "gists_unstar"),
+    ],
+)
+def test_the_best_hit_comes_first(browser, github, words, first):
+    browser.open(github.address)
+    browser.one("#search").send_keys(words)
+
+    browser.until(lambda: browser.text("#list .name") == first)
+
+
 def test_rows_come_as_the_list_is_scrolled(browser, github):
     browser.open(github.address)
     before = len(browser.all("#list a"))

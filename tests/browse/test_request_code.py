@@ -1,0 +1,124 @@
+"""The request as code: what curl and httpx send is what the package sends."""
+
+import asyncio
+import json
+import shutil
+import subprocess
+
+import pytest
+from documents import document, operation, tools
+from servers.recorder import Recorder
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.browse.page_data import preview
+
+OWN = {"host", "content-length", "connection", "accept-encoding", "user-agent"}
+ODD = 'it\'s {a} [b] "q" $HOME `x` \\ é & = % # \n line'
+
+
+def parameter(name, place, schema, **more):
+    return {"name": name, "in": place, "required": place == "path", "schema": schema, **more}
+
+
+def body(kind, schema):
+    return {"requestBody": {"required": True, "content": {kind: {"schema": schema}}}}
+
+
+TEXT = {"type": "string"}
+OBJECT = {"type": "object", "properties": {"text": TEXT, "tags": {"type": "array", "items": TEXT}}}
+PATHS = {
+    "/pets/{id}": {
+        "get": operation(
+            operationId="get_pet",
+            parameters=[
+                parameter("id", "path", TEXT),
+                parameter("filter[x]", "query", {"type": "array", "items": TEXT}),
+                parameter("where", "query", OBJECT, style="deepObject", explode=True),
+                parameter("X-Note", "header", TEXT),
+            ],
+        ),
+        "head": operation(operationId="look", parameters=[parameter("id", "path", TEXT)]),
+        "delete": operation(operationId="drop", parameters=[parameter("id", "path", TEXT)]),
+    },
+    "/json": {"post": operation(operationId="send_json", **body("application/json", OBJECT))},
+    "/form": {
+        "put": operation(
+            operationId="send_form", **body("application/x-www-form-urlencoded", OBJECT)
+        )
+    },
+    "/text": {"post": operation(operationId="send_text", **body("text/plain", TEXT))},
+}
+CALLS = [
+    ("get_pet", {"id": "a b/c", "filter_x": ["1", "{2}"], "X_Note": "it's"}),
+    ("get_pet", {"id": "a..b", "where": {"text": ODD}}),
+    ("look", {"id": "1"}),
+    ("drop", {"id": "1"}),
+    ("send_json", {"text": ODD, "tags": ["a", "b"]}),
+    ("send_form", {"text": ODD, "tags": ["a", "b"]}),
+    ("send_text", {"body": ODD}),
+]
+
+
+def run_curl(code):
+    subprocess.run(["sh", "-c", code], capture_output=True, check=True)
+
+
+def run_httpx(code):
+    exec(code, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), CALLS, ids=[f"{n}-{i}" for i, (n, _) in enumerate(CALLS)]
+)
+async def test_code_sends_the_request_of_the_package(name, arguments):
+    ways = {"httpx": run_httpx} | ({"curl": run_curl} if shutil.which("curl") else {})
+    async with Recorder() as api:
+        toolset = tools(PATHS, settings=Settings(base_url=f"{api.url}/v1"))
+        schema = toolset[name].input_schema["properties"]
+        given = {key: value for key, value in arguments.items() if key in schema}
+        shown = preview(toolset[name], given)
+        async with toolset:
+            await toolset.call(name, given)
+        for way, run in ways.items():
+            await asyncio.to_thread(run, shown[way])
+        sent = [
+            (
+                one.method,
+                one.target,
+                {k.lower(): v for k, v in one.headers if k.lower() not in OWN},
+                one.body,
+            )
+            for one in api.requests
+        ]
+
+    assert set(given) == set(arguments)
+    assert sent[1:] == [sent[0]] * len(ways)
+
+
+def test_a_body_that_is_not_text_is_read_from_a_file():
+    schema = {"type": "string", "format": "binary"}
+    paths = {"/file": {"post": operation(operationId="send", **body("image/png", schema))}}
+    (tool,) = tools(paths, servers=[{"url": "https://api.example.com"}])
+    (argument,) = tool.input_schema["properties"]
+
+    shown = preview(tool, {argument: {"base64": "iVBORw0KGgo="}})
+
+    assert "--data-binary @body" in shown["curl"]
+    assert 'open("body", "rb").read()' in shown["httpx"]
+    assert "(8 bytes that are not text)" in shown["http"]
+
+
+def test_credentials_are_masked_in_code():
+    paths = {"/x": {"get": operation(operationId="get_x", security=[{"key": []}])}}
+    scheme = {"key": {"type": "apiKey", "in": "query", "name": "api_key"}}
+    found = document(
+        paths,
+        components={"securitySchemes": scheme},
+        servers=[{"url": "https://api.example.com"}],
+    )
+    toolset = load_tools(found, credentials={"key": "c0de-s3cr3t-7714"})
+
+    shown = json.dumps(preview(toolset["get_x"], {}))
+
+    assert "c0de-s3cr3t-7714" not in shown
+    assert "https://api.example.com/x?api_key=***" in shown
