@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.request_code import code_of
+from openapi_tools.browse.tool_facts import facts_of, members
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.providers.definitions import PROFILES, define
 from openapi_tools.providers.simple_forms import CannotExpress, Memory
 from openapi_tools.requests import preview_of
 from openapi_tools.search import costs
-from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from openapi_tools.model import Operation
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
@@ -51,7 +48,7 @@ class PageData:
             "title": str(info.get("title") or "Tools"),
             "version": str(info.get("version") or ""),
             "tools": [_row(tool) for tool in self.toolset],
-            "skipped": [_plain(entry, _SKIPPED) for entry in self.toolset.skipped],
+            "skipped": [members(entry, _SKIPPED) for entry in self.toolset.skipped],
             "warnings": list(self.toolset.warnings),
             "changes": self.changes,
             "profiles": list(PROFILES),
@@ -67,19 +64,9 @@ class PageData:
         """Return everything about one tool."""
         arguments = example_of(tool)
         return {
+            **facts_of(tool, self.toolset),
             **_row(tool),
-            "description": tool.description,
-            "operation_id": tool.operation.operation_id,
-            "idempotent": tool.idempotent,
-            "input_schema": tool.input_schema,
             "answer_schema": tool.answer_schema,
-            "places": _places(tool.operation),
-            "servers": [server.url for server in tool.operation.servers],
-            "security": [self._security(alternative) for alternative in tool.operation.security],
-            "shape": _shape(tool.operation),
-            "not_checked": [
-                note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes
-            ],
             "example": arguments,
             "preview": preview(tool, arguments),
             "definitions": {profile: self._definition(tool, profile) for profile in PROFILES},
@@ -93,16 +80,6 @@ class PageData:
             return {"reason": str(error)}
         size, tokens = costs.cost(made.value, self.counting[1])
         return {"value": made.value, "notes": list(made.notes), "bytes": size, "tokens": tokens}
-
-    def _security(self, alternative: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-        """Return the schemes that are needed together."""
-        found = []
-        for name, scopes in alternative.items():
-            scheme = self.toolset.security_schemes.get(name)
-            detail = scheme and (scheme.location if scheme.type == "apiKey" else scheme.scheme)
-            kind = "not defined in the document" if scheme is None else f"{scheme.type} {detail}"
-            found.append({"name": name, "kind": kind.strip(), "scopes": list(scopes)})
-        return found
 
 
 def preview(tool: OperationTool, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -125,62 +102,12 @@ def example_of(tool: OperationTool) -> dict[str, Any]:
     return made if isinstance(made, dict) else {}
 
 
-def _plain(item: object, names: Sequence[str]) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in names}
-
-
 def _row(tool: OperationTool) -> dict[str, Any]:
     """Return what the list shows of a tool."""
     destroys = tool.annotations["destructiveHint"]
     return {
-        **_plain(tool, ("name", "method", "path", "deprecated")),
+        **members(tool, ("name", "method", "path", "deprecated")),
         "tags": list(tool.tags),
         "summary": tool.description.partition("\n")[0],
         "safety": READ if tool.read_only else DESTROY if destroys else CHANGE,
     }
-
-
-def _shape(operation: Operation) -> dict[str, Any]:
-    """Return what a configuration or the document says about calls beside the schema."""
-    parts = {
-        "fixed values": dict(operation.fixed),
-        "time limits": _plain(operation, ("timeout", "wait")),
-        "answers": asdict(operation.answer) if operation.answer else {},
-        "pages": asdict(operation.paging) if operation.paging else {},
-    }
-    return {
-        name: {key: value for key, value in part.items() if value or value == 0}
-        for name, part in parts.items()
-        if any(value or value == 0 for value in part.values())
-    }
-
-
-def _places(operation: Operation) -> list[dict[str, str]]:
-    """Return how each argument travels, in words; a body of another media type has more rows."""
-    rows = [
-        {
-            "argument": parameter.argument,
-            "in": parameter.location,
-            "name": parameter.name,
-            "how": parameter.media_type
-            or parameter.style + (", explode" * bool(parameter.explode)),
-        }
-        for parameter in operation.parameters
-    ]
-    bodies = [] if operation.body is None else [operation.body, *operation.body.choices]
-    for body in bodies:
-        if body.argument:
-            rows.append(
-                {"argument": body.argument, "in": "body", "name": "", "how": body.media_type}
-            )
-        members = [(member.argument, member.name) for member in body.properties]
-        members += [
-            (header.argument, f"{encoding.name}, header {header.name} of its part")
-            for encoding in body.encodings
-            for header in encoding.headers
-        ]
-        rows += (
-            {"argument": argument, "in": "body", "name": name, "how": body.media_type}
-            for argument, name in members
-        )
-    return rows

@@ -206,25 +206,32 @@ function definitionView(tool, profile, definition) {
 /** Return how each argument travels, in words. */
 function placesOf(tool) {
   const found = new Map();
-  for (const place of tool.places) {
-    const what = place.in === "body" && place.name ? "body member" : place.in;
-    const name = place.name && place.name !== place.argument ? ` ${place.name}` : "";
-    const words = `${what}${name} (${place.how})`;
+  for (const place of tool.arguments) {
     const known = found.get(place.argument);
-    if (!known) found.set(place.argument, words);
-    else if (known !== words) found.set(place.argument, `${known}; ${words}`);
+    const words = placeInWords(place);
+    found.set(place.argument, known ? `${known}; ${words}` : words);
   }
   return found;
 }
 
+function placeInWords(place) {
+  const how = place.media_type || `${place.style}${place.explode ? ", explode" : ""}`;
+  const name = place.name && place.name !== place.argument ? ` ${place.name}` : "";
+  if (place.in !== "body") return `${place.in}${name} (${how})`;
+  const part = place.header ? `, header ${place.header} of its part` : "";
+  return `${place.name ? `body member${name}` : "the whole body"}${part} (${how})`;
+}
+
 function factsSection(tool) {
-  const security = tool.security.map((alternative) => alternative.map(({ name, kind, scopes }) =>
-    `${name} (${kind}${scopes.length ? `: ${scopes.join(", ")}` : ""})`).join(" and ") || "none");
+  const security = tool.security.map((alternative) => Object.entries(alternative)
+    .map(([name, scopes]) => `${name} (${tool.security_schemes[name]}`
+      + `${scopes.length ? `: ${scopes.join(", ")}` : ""})`).join(" and ") || "none");
   const rows = [
     ["Operation", tool.operation_id || "no id"],
     ["Servers", tool.servers.join(", ") || "none"],
     ["Security", security.join(", or ") || "none"],
-    ...Object.entries(tool.shape).map(([name, facts]) => [name, json(facts)]),
+    ...Object.entries(tool.shape).filter(([, facts]) => Object.keys(facts).length)
+      .map(([name, facts]) => [name, json(facts)]),
     ...tool.not_checked.map((note) => ["Not checked here", note]),
   ];
   const answers = tool.answer_schema;

@@ -172,12 +172,10 @@ def test_the_index_has_each_tool_and_its_costs_are_in_the_same_order(museum_page
 def test_a_tool_is_shown_as_each_model_sees_it_and_as_it_travels(museum_page):
     tool = museum_page.data("tool", {"name": "get_special_event"})
 
-    assert tool["places"] == [
-        {"argument": "eventId", "in": "path", "name": "eventId", "how": "simple"}
-    ]
-    assert tool["security"] == [
-        [{"name": "MuseumPlaceholderAuth", "kind": "http basic", "scopes": []}]
-    ]
+    (place,) = tool["arguments"]
+    assert (place["argument"], place["in"], place["style"]) == ("eventId", "path", "simple")
+    assert tool["security"] == [{"MuseumPlaceholderAuth": []}]
+    assert tool["security_schemes"] == {"MuseumPlaceholderAuth": "http basic"}
     openai, anthropic = tool["definitions"]["openai"], tool["definitions"]["anthropic"]
     assert openai["value"]["function"]["name"] == "get_special_event"
     assert anthropic["value"]["input_schema"]["required"] == ["eventId"]

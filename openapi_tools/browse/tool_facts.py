@@ -1,0 +1,92 @@
+"""The facts of one tool, as `show --json` prints them and the page shows them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.validation.checker import Checker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openapi_tools.model import Operation
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+
+def facts_of(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
+    """Return what a tool takes, where its arguments travel, and how it is called."""
+    operation = tool.operation
+    return {
+        **members(tool, ("name", "description", "method", "path")),
+        "operation_id": operation.operation_id,
+        "tags": list(tool.tags),
+        **members(tool, ("deprecated", "read_only", "idempotent", "destructive", "input_schema")),
+        "not_checked": unchecked(tool),
+        "arguments": places_of(operation),
+        "servers": [server.url for server in operation.servers],
+        "security": [
+            {name: list(scopes) for name, scopes in alternative.items()}
+            for alternative in operation.security
+        ],
+        "shape": shape_of(operation),
+        "security_schemes": {
+            name: scheme_in_words(toolset, name)
+            for alternative in operation.security
+            for name in alternative
+        },
+    }
+
+
+def members(item: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return some attributes by name."""
+    return {name: getattr(item, name) for name in names}
+
+
+def shape_of(operation: Operation) -> dict[str, dict[str, Any]]:
+    """Return the facts of a tool's shape that its schema does not have."""
+    answer, pages = (asdict(part) if part else {} for part in (operation.answer, operation.paging))
+    limits = members(operation, ("timeout", "wait"))
+    parts = {"fixed": operation.fixed, "limits": limits, "answers": answer, "pages": pages}
+    return {
+        name: {key: value for key, value in part.items() if name == "fixed" or value or value == 0}
+        for name, part in parts.items()
+    }
+
+
+def unchecked(tool: OperationTool) -> list[str]:
+    """Return the parts of a schema that only the API checks."""
+    return [note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes]
+
+
+def scheme_in_words(toolset: Toolset, name: str) -> str:
+    """Return the kind of a security scheme, as `http bearer`."""
+    scheme = toolset.security_schemes.get(name)
+    if scheme is None:
+        return "not defined in the document"
+    detail = f"{scheme.location} {scheme.name}" if scheme.type == "apiKey" else scheme.scheme
+    return f"{scheme.type} {detail}".strip()
+
+
+def places_of(operation: Operation) -> list[dict[str, Any]]:
+    """Return the place of each argument in the request; the name `""` is the whole body."""
+    found = [
+        {"argument": parameter.argument, "in": parameter.location, "name": parameter.name}
+        | {"style": parameter.style, "explode": bool(parameter.explode)}
+        | members(parameter, ("allow_reserved", "media_type"))
+        for parameter in operation.parameters
+    ]
+    body = operation.body
+    if body is None:
+        return found
+    common = {"in": "body", "media_type": body.media_type}
+    if body.argument:
+        found.append({"argument": body.argument, "name": "", **common})
+    found += ({"argument": m.argument, "name": m.name, **common} for m in body.properties)
+    for encoding in body.encodings:
+        found += (
+            {"argument": h.argument, "name": encoding.name, "header": h.name, **common}
+            for h in encoding.headers
+        )
+    return found
