@@ -50,14 +50,9 @@ function openList(tools, list, count) {
   list.addEventListener("scroll", () => {
     if (list.scrollTop + list.clientHeight > list.scrollHeight - 400) more();
   });
-  // Where the list does not scroll by itself, the window does.
-  addEventListener("scroll", () => {
-    if (list.getBoundingClientRect().bottom < innerHeight + 400) more();
-  }, { passive: true });
 
   return {
     show,
-    more,
     choose(name) {
       chosen = name;
       entries.filter((entry) => entry.row).forEach(mark);
