@@ -198,6 +198,11 @@ def most_in(text: bytes) -> int:
     return len(text) + blanks + escapes
 
 
+def members(item: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return some attributes as JSON data."""
+    return {name: getattr(item, name) for name in names}
+
+
 def text_of(value: Any) -> str:
     """Return a JSON value as a model reads it: without blanks, letters as they are."""
     return _ENCODER.encode(value)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.json_values import members
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from openapi_tools.model import Operation
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -23,28 +22,23 @@ def facts_of(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
         "operation_id": operation.operation_id,
         "tags": list(tool.tags),
         **members(tool, ("deprecated", "read_only", "idempotent", "destructive", "input_schema")),
-        "not_checked": unchecked(tool),
-        "arguments": places_of(operation),
+        "not_checked": _unchecked(tool),
+        "arguments": _places(operation),
         "servers": [server.url for server in operation.servers],
         "security": [
             {name: list(scopes) for name, scopes in alternative.items()}
             for alternative in operation.security
         ],
-        "shape": shape_of(operation),
+        "shape": _shape(operation),
         "security_schemes": {
-            name: scheme_in_words(toolset, name)
+            name: _scheme(toolset, name)
             for alternative in operation.security
             for name in alternative
         },
     }
 
 
-def members(item: object, names: Iterable[str]) -> dict[str, Any]:
-    """Return some attributes by name."""
-    return {name: getattr(item, name) for name in names}
-
-
-def shape_of(operation: Operation) -> dict[str, dict[str, Any]]:
+def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
     """Return the facts of a tool's shape that its schema does not have."""
     answer, pages = (asdict(part) if part else {} for part in (operation.answer, operation.paging))
     limits = members(operation, ("timeout", "wait"))
@@ -55,12 +49,12 @@ def shape_of(operation: Operation) -> dict[str, dict[str, Any]]:
     }
 
 
-def unchecked(tool: OperationTool) -> list[str]:
+def _unchecked(tool: OperationTool) -> list[str]:
     """Return the parts of a schema that only the API checks."""
     return [note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes]
 
 
-def scheme_in_words(toolset: Toolset, name: str) -> str:
+def _scheme(toolset: Toolset, name: str) -> str:
     """Return the kind of a security scheme, as `http bearer`."""
     scheme = toolset.security_schemes.get(name)
     if scheme is None:
@@ -69,7 +63,7 @@ def scheme_in_words(toolset: Toolset, name: str) -> str:
     return f"{scheme.type} {detail}".strip()
 
 
-def places_of(operation: Operation) -> list[dict[str, Any]]:
+def _places(operation: Operation) -> list[dict[str, Any]]:
     """Return the place of each argument in the request; the name `""` is the whole body."""
     found = [
         {"argument": parameter.argument, "in": parameter.location, "name": parameter.name}

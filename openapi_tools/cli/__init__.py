@@ -22,10 +22,10 @@ import click
 
 from openapi_tools._version import __version__
 from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.json_values import text_of
+from openapi_tools.json_values import members, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from openapi_tools.generate import Report
     from openapi_tools.tools.tool import OperationTool
@@ -243,11 +243,6 @@ def skipped_data(found: Toolset | Report) -> dict[str, Any]:
 def summary_of(tool: OperationTool) -> str:
     """Return the first line of a tool's description."""
     return next((line for line in tool.description.splitlines() if line.strip()), "")
-
-
-def members(item: object, names: Iterable[str]) -> dict[str, Any]:
-    """Return some attributes as JSON data."""
-    return {name: getattr(item, name) for name in names}
 
 
 def has_colours() -> bool:

@@ -17,13 +17,13 @@ from openapi_tools.cli import (
     busy,
     clean,
     command,
-    members,
     remark,
     say,
     skipped_data,
 )
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import DocumentError, OutputError
+from openapi_tools.json_values import members
 from openapi_tools.loading import cache as cached
 from openapi_tools.loading.load import Given, configured, read_document
 from openapi_tools.loading.source import fetcher_of, read_overlays

@@ -11,7 +11,6 @@ from openapi_tools.cli import (
     busy,
     clean,
     command,
-    members,
     remark,
     say,
     skipped_data,
@@ -20,7 +19,7 @@ from openapi_tools.cli import (
 )
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.terminal import clip, columns, pad, page, width_of
-from openapi_tools.json_values import resolve
+from openapi_tools.json_values import members, resolve
 from openapi_tools.options import LEAST_BUDGET
 from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of
 from openapi_tools.providers.simple_forms import CannotExpress, Memory

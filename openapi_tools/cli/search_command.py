@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import as_json, clean, command, members, remark, say
+from openapi_tools.cli import as_json, clean, command, remark, say
 from openapi_tools.cli import command_options as shared
+from openapi_tools.json_values import members
 from openapi_tools.search.stubs import stub
 from openapi_tools.search.stubs import stubs as stubs_of
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import as_json, clean, command, members, say
+from openapi_tools.browse.tool_facts import facts_of
+from openapi_tools.cli import as_json, clean, command, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.argument_values import resolved, values_of
 from openapi_tools.cli.terminal import columns, grid, page, width_of, wrapped
 from openapi_tools.json_values import text_of
 from openapi_tools.model import DEFAULT_STYLES
-from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.samples import example
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.model import Operation
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
 
 _DEEPEST = 3
 _LISTED = 20
@@ -50,35 +47,14 @@ def show(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> None:
     toolset = shared.load(shared.source_of(spec))
     found = shared.tool_of(toolset, tool)
     if wants_schema or wants_json:
-        say(as_json(found.input_schema if wants_schema else _as_data(found, toolset)))
+        say(as_json(found.input_schema if wants_schema else facts_of(found, toolset)))
     else:
-        page("\n".join(_lines(found, toolset, spec, columns())))
+        page("\n".join(_lines(found, facts_of(found, toolset), spec, columns())))
 
 
-def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
-    operation = tool.operation
-    return {
-        **members(tool, ("name", "description", "method", "path")),
-        "operation_id": operation.operation_id,
-        "tags": list(tool.tags),
-        **members(tool, ("deprecated", "read_only", "idempotent", "destructive", "input_schema")),
-        "not_checked": list(_unchecked(tool)),
-        "arguments": _places(operation),
-        "servers": [server.url for server in operation.servers],
-        "security": [
-            {name: list(scopes) for name, scopes in alternative.items()}
-            for alternative in operation.security
-        ],
-        "shape": _shape(operation),
-        "security_schemes": {
-            name: _scheme(toolset, name)
-            for alternative in operation.security
-            for name in alternative
-        },
-    }
-
-
-def _lines(tool: OperationTool, toolset: Toolset, spec: str, width: int | None) -> Iterator[str]:
+def _lines(
+    tool: OperationTool, facts: dict[str, Any], spec: str, width: int | None
+) -> Iterator[str]:
     """Yield the lines of a tool, wrapped for a terminal."""
     yield click.style(clean(tool.name), bold=True)
     yield clean(f"{tool.method} {tool.path}", lines=False)
@@ -87,9 +63,9 @@ def _lines(tool: OperationTool, toolset: Toolset, spec: str, width: int | None) 
     yield from wrapped(said, min(width, _READABLE)) if width else [said]
     yield ""
     yield _heading("Arguments") if tool.input_schema.get("properties") else "Arguments: none"
-    yield from _arguments(tool, width)
+    yield from _arguments(tool, facts, width)
     yield ""
-    for title, text in _facts(tool, toolset):
+    for title, text in _facts(tool, facts):
         yield f"{_heading(title)}: {clean(text, lines=False)}"
     schema = as_json(tool.input_schema)
     line = f"openapi-tools call {shlex.quote(spec)} {tool.name}{_example(tool)}"
@@ -117,39 +93,27 @@ def _heading(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def _facts(tool: OperationTool, toolset: Toolset) -> Iterator[tuple[str, str]]:
-    operation = tool.operation
-    yield "Servers", ", ".join(server.url for server in operation.servers) or "none"
-    yield "Security", _security(tool, toolset)
-    if operation.operation_id:
-        yield "Operation", operation.operation_id
+def _facts(tool: OperationTool, facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "Servers", ", ".join(facts["servers"]) or "none"
+    yield "Security", _security(facts)
+    if facts["operation_id"]:
+        yield "Operation", facts["operation_id"]
     if tool.tags:
         yield "Tags", ", ".join(tool.tags)
     hints = ("deprecated", "read_only", "idempotent", "destructive")
-    if told := [hint.replace("_", "-") for hint in hints if getattr(tool, hint)]:
+    if told := [hint.replace("_", "-") for hint in hints if facts[hint]]:
         yield "Calls are", ", ".join(told)
-    if operation.body is not None:
-        yield "Body", operation.body.media_type
-    for title, facts in _shape(operation).items():
-        if facts:
-            yield title.capitalize(), ", ".join(f"{n} {text_of(v)}" for n, v in facts.items())
-    yield from (("Not checked here", note) for note in _unchecked(tool))
+    if tool.operation.body is not None:
+        yield "Body", tool.operation.body.media_type
+    for title, shape in facts["shape"].items():
+        if shape:
+            yield title.capitalize(), ", ".join(f"{n} {text_of(v)}" for n, v in shape.items())
+    yield from (("Not checked here", note) for note in facts["not_checked"])
 
 
-def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
-    """Return the facts of a tool's shape that its schema does not have."""
-    answer, pages = (asdict(part) if part else {} for part in (operation.answer, operation.paging))
-    limits = members(operation, ("timeout", "wait"))
-    parts = {"fixed": operation.fixed, "limits": limits, "answers": answer, "pages": pages}
-    return {
-        name: {key: value for key, value in part.items() if name == "fixed" or value or value == 0}
-        for name, part in parts.items()
-    }
-
-
-def _arguments(tool: OperationTool, width: int | None) -> Iterator[str]:
+def _arguments(tool: OperationTool, facts: dict[str, Any], width: int | None) -> Iterator[str]:
     """Yield a table: a row for each argument, its description below where there is no room."""
-    rows = [[clean(cell) for cell in row] for row in _rows(tool, "\n" if width else ". ")]
+    rows = [[clean(cell) for cell in row] for row in _rows(tool, facts, "\n" if width else ". ")]
     if not rows:
         return
     table = [list(_HEADS), *rows]
@@ -168,10 +132,10 @@ def _arguments(tool: OperationTool, width: int | None) -> Iterator[str]:
             yield from (f"    {line}" for line in wrapped(row[-1], (width or 0) - 4))
 
 
-def _rows(tool: OperationTool, between: str) -> Iterator[list[str]]:
+def _rows(tool: OperationTool, facts: dict[str, Any], between: str) -> Iterator[list[str]]:
     """Yield for each argument its cells; values and words of the last one are joined."""
     schema = tool.input_schema
-    ways = {place["argument"]: _where(place) for place in _places(tool.operation)}
+    ways = {place["argument"]: _where(place) for place in facts["arguments"]}
     for name, entry in schema.get("properties", {}).items():
         own = {**resolved(entry, schema), **(entry if isinstance(entry, dict) else {})}
         kind = " or ".join(_types(entry, schema, 0)) or "any"
@@ -189,10 +153,6 @@ def _rows(tool: OperationTool, between: str) -> Iterator[list[str]]:
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) and value else text_of(value)
-
-
-def _unchecked(tool: OperationTool) -> tuple[str, ...]:
-    return tuple(note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes)
 
 
 def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
@@ -226,44 +186,14 @@ def _array(schema: dict[str, Any], root: dict[str, Any], depth: int) -> str:
     return f"array of {items[0]}" if items else "array"
 
 
-def _security(tool: OperationTool, toolset: Toolset) -> str:
+def _security(facts: dict[str, Any]) -> str:
     """Return the security requirements as words: alternatives, and what each needs together."""
+    kinds = facts["security_schemes"]
     alternatives = [
-        " and ".join(f"{name} ({_scheme(toolset, name)})" for name in alternative) or "none"
-        for alternative in tool.operation.security
+        " and ".join(f"{name} ({kinds[name]})" for name in alternative) or "none"
+        for alternative in facts["security"]
     ]
     return ", or ".join(alternatives) or "none"
-
-
-def _scheme(toolset: Toolset, name: str) -> str:
-    scheme = toolset.security_schemes.get(name)
-    if scheme is None:
-        return "not defined in the document"
-    detail = f"{scheme.location} {scheme.name}" if scheme.type == "apiKey" else scheme.scheme
-    return f"{scheme.type} {detail}".strip()
-
-
-def _places(operation: Operation) -> list[dict[str, Any]]:
-    """Return the place of each argument in the request; the name `""` is the whole body."""
-    found = [
-        {"argument": parameter.argument, "in": parameter.location, "name": parameter.name}
-        | {"style": parameter.style, "explode": bool(parameter.explode)}
-        | members(parameter, ("allow_reserved", "media_type"))
-        for parameter in operation.parameters
-    ]
-    body = operation.body
-    if body is None:
-        return found
-    common = {"in": "body", "media_type": body.media_type}
-    if body.argument:
-        found.append({"argument": body.argument, "name": "", **common})
-    found += ({"argument": m.argument, "name": m.name, **common} for m in body.properties)
-    for encoding in body.encodings:
-        found += (
-            {"argument": h.argument, "name": encoding.name, "header": h.name, **common}
-            for h in encoding.headers
-        )
-    return found
 
 
 def _where(place: dict[str, Any]) -> str:
