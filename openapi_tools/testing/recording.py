@@ -22,7 +22,7 @@ from openapi_tools.http_rules import (
     names_credential,
     parameter,
 )
-from openapi_tools.redaction import MASK, hidden, redacted
+from openapi_tools.redaction import MASK, hidden
 
 if TYPE_CHECKING:
     import os
@@ -45,7 +45,7 @@ def hidden_request(request: httpx.Request) -> dict[str, Any]:
 def hidden_headers(headers: httpx.Headers) -> dict[str, str]:
     """Return headers by name in lower case, without credentials."""
     found = headers.items()
-    return {k: MASK if names_credential(k) else redacted(value) for k, value in found}
+    return {k: MASK if names_credential(k) else hidden(value) for k, value in found}
 
 
 @dataclass(slots=True)

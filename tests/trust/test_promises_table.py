@@ -24,6 +24,7 @@ BEYOND = (
     "a handle that is a path, a link, a folder, or the name of another file",
     "a download that is cut, stalls, is too large, or fills the disk",
     "a secret in a downloaded file, also where pieces meet",
+    "a secret in a recorded call or a cassette",
     "an overlay with 10,000 descents, filters in filters, slow patterns, copies that double",
     "an overlay that changes a caller's dict, or shared YAML nodes elsewhere",
     "an overlay of a server that asks for the API's credentials",
