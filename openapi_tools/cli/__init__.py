@@ -43,7 +43,7 @@ _COMMANDS = {
     "stubs": ("Show tools as typed signatures.", "search_command", "stubs"),
     "run": ("Run a program that calls the tools.", "run_command", "run"),
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
-    "browse": ("Show the tools as a page in the browser.", "browse_command", "browse"),
+    "browse": ("Show the tools as a page in the browser.", "serve_command", "browse"),
     "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
     "lint": ("Check a document for errors.", "document_commands", "lint"),
     "init": ("Write a configuration file.", "document_commands", "init"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import as_json, busy, clean, command, say, skipped_data, tell_skipped
+from openapi_tools.cli import as_json, busy, clean, command, remark, say, skipped_data, tell_skipped
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.browse_command import write_page
 from openapi_tools.errors import SettingsError
 from openapi_tools.tools.session import settings_of
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.generate import Report
     from openapi_tools.settings import Settings
+    from openapi_tools.tools.toolset import Toolset
 
 _LISTED = 20
 _FILE = "pyproject.toml"
@@ -92,6 +93,8 @@ def generate(
     looks = check or wants_diff
     if looks and force:
         raise click.UsageError("--check and --diff write nothing, so --force has nothing to do.")
+    if html is not None and not options["output"] and (wants_diff or wants_json):
+        raise click.UsageError("--diff and --json are about packages; give --output, too.")
     stale = html is not None and _page(spec, html, check=looks, **options)
     if html is not None and not options["output"]:
         return int(looks and stale)
@@ -115,6 +118,32 @@ def _page(spec: str | None, html: Path, *, check: bool, output: str | None, **op
     toolset = shared.load(shared.source_of(spec))
     filters = (options[name] for name in ("tags", "methods", "patterns"))
     return write_page(shared.selected(toolset, *filters), html, check=check)
+
+
+def write_page(
+    toolset: Toolset,
+    file: Path,
+    changes: list[dict[str, Any]] | None = None,
+    *,
+    check: bool = False,
+) -> bool:
+    """Write the page as one file unless it is only checked, and tell whether that changes it.
+
+    Raises:
+        click.ClickException: The file cannot be read or written.
+    """
+    with busy("Writing the page"):
+        one_file = import_module("openapi_tools.browse.one_file")
+        content: bytes = one_file.page(toolset, changes).encode()
+    try:
+        stale = not file.is_file() or file.read_bytes() != content
+        if stale and not check:
+            file.write_bytes(content)
+    except OSError as error:
+        raise click.ClickException(f"{file}: {error.strerror}.") from None
+    state = ("would change" if check else "written") if stale else "up to date"
+    remark(f"page: {state}, {len(toolset)} tools in {file}")
+    return stale
 
 
 def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:

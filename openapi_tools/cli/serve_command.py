@@ -1,15 +1,19 @@
-"""`openapi-tools serve` offers the tools over MCP: each, or a few that reach all."""
+"""`openapi-tools serve` offers the tools over MCP; `openapi-tools browse` shows them as a page."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+import webbrowser
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from openapi_tools.cli import command, for_shell, remark
+from openapi_tools.cli import command, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.generate_command import write_page
 from openapi_tools.errors import MissingExtraError
 from openapi_tools.search import costs
 from openapi_tools.tools.guardrails import require_approval
@@ -17,6 +21,7 @@ from openapi_tools.tools.guardrails import require_approval
 if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
+_HERE = "127.0.0.1"
 _MOST = 128
 _PATH = "/mcp"
 _OPEN = "warning: anyone who reaches this address can call the tools; it asks for no password."
@@ -167,3 +172,66 @@ def _check_stdio(context: click.Context, spec: str | None) -> None:
         raise click.UsageError(
             "SPEC and the client cannot both be read from standard input; use http."
         )
+
+
+@command("browse")
+@click.argument("spec", required=False)
+@click.option(
+    *("--port",), type=click.IntRange(0, 65535), default=0,
+    help="Listen on this port of 127.0.0.1; a free one by default.",
+)  # fmt: skip
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option("--against", metavar="OLD", help="Show what changes since this older document.")
+@click.option(
+    *("--html", "html"), type=click.Path(path_type=Path), metavar="FILE",
+    help="Write the page to a file that needs no server, and end.",
+)  # fmt: skip
+@click.option("--mock", is_flag=True, help="Answer calls from the document, without a network.")
+@shared.selecting
+@shared.identifying
+@shared.configuring
+@shared.reading
+def browse(
+    spec: str | None,
+    *,
+    port: int,
+    opens: bool,
+    against: str | None,
+    html: Path | None,
+    mock: bool,
+    **filters: tuple[str, ...],
+) -> None:
+    """Show the tools of SPEC as a page in the browser, until interrupted.
+
+    The page lists, searches, previews and calls the tools. Only this machine reaches it, and only
+    by the address that is printed.
+    """
+    if html is not None and (port or opens or mock):
+        raise click.UsageError("--html writes a file; --port, --open and --mock are for a server.")
+    problems: list[str] | None = [] if mock else None
+    loaded: list[Toolset] = []
+    given: dict[str, Any] = {}
+    if problems is not None:
+        given = import_module("openapi_tools.cli.call_command").mocked(loaded, problems)
+    toolset = shared.load(shared.source_of(spec), **given)
+    loaded.append(toolset)
+    toolset = shared.selected(toolset, **filters)
+    changes: list[dict[str, Any]] | None = None
+    if against is not None:
+        older = shared.load(shared.source_of(against), **given).select(shared.selection(**filters))
+        changes = import_module("openapi_tools.differences").differences_of(older, toolset)
+    if html is not None:
+        write_page(toolset, html, changes)
+        return
+    # Here, as --help and --html need no extra.
+    web_server = import_module("openapi_tools.serving.web_server")
+    page_server = import_module("openapi_tools.browse.page_server")
+    with web_server.listening(_HERE, port) as place:
+        hosts = [f"{name}:{place.getsockname()[1]}" for name in web_server.LOOPBACK]
+        app = page_server.PageServer(toolset, hosts, problems=problems, changes=changes)
+        address = f"http://{hosts[0]}/?key={app.key}"
+        say(address)
+        remark(f"{len(toolset)} tools; Ctrl-C ends the server.")
+        if opens and not webbrowser.open(address):
+            remark("no browser can be opened here; open the address above.")
+        web_server.run_app(app, place, toolset)
