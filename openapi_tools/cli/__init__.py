@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import click
 
 from openapi_tools._version import __version__
-from openapi_tools.errors import OpenAPIToolsError
+from openapi_tools.errors import OpenAPIToolsError, OutputError
 from openapi_tools.json_values import members, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from openapi_tools.generate import Report
     from openapi_tools.tools.tool import OperationTool
@@ -45,7 +46,9 @@ _COMMANDS = {
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
     "browse": ("Show the tools as a page in the browser.", "serve_command", "browse"),
     "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
-    "lint": ("Check a document for errors.", "document_commands", "lint"),
+    "lint": ("Check a document, and mend it.", "checking_commands", "lint"),
+    "prove": ("Call every tool through a mock, and judge it.", "checking_commands", "prove"),
+    "diff": ("Show what changes for the tools.", "checking_commands", "diff"),
     "init": ("Write a configuration file.", "document_commands", "init"),
     "generate": ("Write the tools as a Python package.", "generate_command", "generate"),
     "cache": ("List or remove cached documents.", "document_commands", "cache"),
@@ -224,6 +227,21 @@ def say(text: str = "") -> None:
 def remark(text: str) -> None:
     """Write one line to standard error."""
     click.echo(clean(text, lines=False), err=True)
+
+
+def write_new(path: Path, text: str, *, force: bool) -> None:
+    """Write a file; one that exists only by force.
+
+    Raises:
+        OutputError: It exists, or cannot be written.
+    """
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise OutputError("it exists; --force overwrites it.", path=str(path)) from None
+    except OSError as error:
+        raise OutputError(f"cannot be written ({error.strerror}).", path=str(path)) from None
 
 
 def tell_skipped(found: Toolset | Report) -> None:

@@ -1,4 +1,4 @@
-"""`openapi-tools lint`, `init` and `cache`: a document's errors, its configuration, the cache."""
+"""`openapi-tools init` and `cache`: a configuration for a document, and the cache."""
 
 from __future__ import annotations
 
@@ -14,100 +14,22 @@ import click
 
 from openapi_tools.cli import (
     as_json,
-    busy,
     clean,
     command,
     remark,
     say,
-    skipped_data,
+    write_new,
 )
 from openapi_tools.cli import command_options as shared
-from openapi_tools.errors import DocumentError, OutputError
-from openapi_tools.json_values import members
 from openapi_tools.loading import cache as cached
-from openapi_tools.loading.load import Given, configured, read_document
-from openapi_tools.loading.source import fetcher_of, read_overlays
-from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import cut, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from openapi_tools.openapi_core.document_check import Finding
     from openapi_tools.tools.toolset import Toolset
 
 _KILO = 1000
-
-
-@command("lint")
-@click.argument("spec", required=False)
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON: every finding.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="Show at most this many findings.",
-)
-@shared.identifying
-@shared.configuring
-@shared.reading
-def lint(spec: str | None, *, wants_json: bool, limit: int) -> int:
-    """Check SPEC with openapi-core's validation; say what was skipped. Exit 1 for any error."""
-    from openapi_tools.openapi_core.document_check import findings  # takes half a second
-
-    source = shared.source_of(spec)
-    toolset = shared.load(source)
-    with busy("Checking the document"):
-        settings = settings_of(shared.given_settings() or None)
-        told = shared.given_credentials(), shared.given_overlays()
-        _, given = configured(shared.given_config(), Given(source, settings, *told))
-        found = [*duplicate_keys(given), *findings(toolset.document)]
-    if wants_json:
-        data = [members(item, ("severity", "pointer", "message")) for item in found]
-        say(as_json({"findings": data, **skipped_data(toolset), "counts": dict(toolset.counts)}))
-    else:
-        _tell(found, toolset, limit)
-    return 1 if toolset.skipped or any(item.severity == "error" for item in found) else 0
-
-
-def duplicate_keys(given: Given) -> list[Finding]:
-    """Return the repeated keys of a document of any size; loading checks up to 1 MB.
-
-    Raises:
-        SourceError: The document cannot be read.
-    """
-    from openapi_tools.openapi_core.document_check import Finding, shorten  # as above
-
-    fetcher = fetcher_of(given.source, given.settings, given.credentials)
-    known = read_overlays(given.overlays, given.settings, fetcher)
-    try:
-        read_document(
-            given.source, given.settings, duplicates=True, fetcher=fetcher, overlays=known
-        )
-    except DocumentError as error:
-        return [Finding(error.pointer, shorten(error.reason))]
-    return []
-
-
-def _tell(found: list[Finding], toolset: Toolset, limit: int) -> None:
-    """Write the findings, errors first, and what they add up to."""
-    lines = [
-        f"{item.severity}: {item.pointer or '(document)'}: {item.message}"
-        for item in sorted(found, key=lambda item: item.severity != "error")
-    ]
-    skipped = [f"skipped: {item.pointer}: {item.reason}" for item in toolset.skipped]
-    warnings = [f"warning: {warning}" for warning in toolset.warnings]
-    for group in (lines, skipped, warnings):
-        for line in group[:limit]:
-            say(clean(line, lines=False))
-        if len(group) > limit:
-            say(f"… and {len(group) - limit} more; --limit shows more, --json all.")
-    errors = sum(item.severity == "error" for item in found)
-    say(
-        f"{len(toolset)} tools, {len(skipped)} skipped, {errors} errors, "
-        f"{len(found) - errors} notes, {len(warnings)} warnings."
-    )
 
 
 @click.command("cache")
@@ -195,13 +117,7 @@ def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> 
     if str(output) == "-":
         say(text.rstrip())
         return
-    try:
-        with output.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise OutputError("it exists; --force overwrites it.", path=str(output)) from None
-    except OSError as error:
-        raise OutputError(f"cannot be written ({error.strerror}).", path=str(output)) from None
+    write_new(output, text, force=force)
     way = output if output.suffix == ".toml" else f"--config {output}"
     say(f"{output} written: {len(toolset)} tools. Next: openapi-tools list {way}")
 

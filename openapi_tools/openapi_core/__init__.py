@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from openapi_tools.extras import missing_extra
 from openapi_tools.json_values import follow
+from openapi_tools.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from openapi_tools.transport import Answer
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_LONGEST = 240
 _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 
@@ -59,6 +61,29 @@ def make_judge(document: Mapping[str, Any], base_path: str | None) -> Judge:
     from openapi_tools.openapi_core.exchange_check import Judge
 
     return Judge(document, base_path)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding about a document, by JSON Pointer (`""` for the whole document; RFC 6901).
+
+    `severity` is `"error"`, `"warning"`, `"hint"`, or `"note"` where something could not be
+    checked; `rule` names the check.
+    """
+
+    pointer: str
+    message: str
+    severity: str = "error"
+    rule: str = "openapi"
+
+
+def shorten(text: str, limit: int = _LONGEST) -> str:
+    """Return text on one line, without its middle where it is too long."""
+    line = " ".join(redacted(text).split())
+    if len(line) <= limit:
+        return line
+    half = (limit - 3) // 2
+    return f"{line[:half]} … {line[-half:]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from inspect import getmembers, isfunction
 from itertools import chain
 from typing import Any, NoReturn
@@ -12,7 +11,7 @@ import jsonschema_rs
 
 from openapi_tools.extras import requiring
 from openapi_tools.json_values import keys_of, pointer
-from openapi_tools.redaction import redacted
+from openapi_tools.openapi_core import Finding, shorten
 from openapi_tools.visible_text import visible
 
 with requiring("testing"):
@@ -23,23 +22,10 @@ with requiring("testing"):
     from openapi_spec_validator.validation.registries import KeywordValidatorRegistry
     from referencing.exceptions import Unresolvable
 
-_LONGEST = 240
 _TRAVERSED = 64
 _TRAVELLING = frozenset({"enum", "const", "default"})
 _NAMED = {("properties",), ("responses",), ("definitions",), ("schemas",), ("$defs",)}
 """Members whose keys are names of the document's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One error of a document, by JSON Pointer (`""` for the whole document; RFC 6901).
-
-    `severity` is `"error"`, or `"note"` where something could not be checked.
-    """
-
-    pointer: str
-    message: str
-    severity: str = "error"
 
 
 def findings(root: Mapping[str, Any]) -> list[Finding]:
@@ -270,12 +256,3 @@ class _Refusing(dict[str, Any]):
 
 def _refuse(uri: str) -> NoReturn:
     raise LookupError(f"{uri!r} is another document, which is not read here")
-
-
-def shorten(text: str, limit: int = _LONGEST) -> str:
-    """Return text on one line, without its middle where it is too long."""
-    line = " ".join(redacted(text).split())
-    if len(line) <= limit:
-        return line
-    half = (limit - 3) // 2
-    return f"{line[:half]} … {line[-half:]}"

@@ -20,8 +20,8 @@ from urllib.parse import parse_qsl, unquote
 from openapi_tools.extras import requiring
 from openapi_tools.http_rules import is_form
 from openapi_tools.json_values import follow, pointer
-from openapi_tools.openapi_core import Route, find_route
-from openapi_tools.openapi_core.document_check import closed_path, shorten
+from openapi_tools.openapi_core import Route, find_route, shorten
+from openapi_tools.openapi_core.document_check import closed_path
 
 with requiring("testing"):
     from openapi_core.datatypes import RequestParameters
@@ -345,6 +345,7 @@ def _has_no_content(status: int, route: Route, document: Mapping[str, Any]) -> b
 
 
 def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
+    yield from (("header", name) for name in ("accept", "authorization", "content-type"))
     schemes = follow(document, follow(document, document.get("components")).get("securitySchemes"))
     for scheme in (follow(document, entry) for entry in schemes.values()):
         if scheme.get("type") == "apiKey":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +22,7 @@ _DEEPEST = 12
 _MOST_SCHEMAS = 5000
 _OPTIONAL_UNTIL = 2
 _MOST_ITEMS = 16
-_LONGEST = 4096
+_LONGEST, _MOST_ATOMS = 4096, 256
 _EXAMPLE = 300
 _ROOMS = (_EXAMPLE, 90, 30)  # characters of each argument, less where the whole is too long
 _NESTED = _MOST_PLACES = 3
@@ -46,6 +47,7 @@ _FORMATS = {
     "uri-template": "https://example.com/{id}",
     "uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
 }
+_ATOM = re.compile(r"(\[[^\]]*\]|\\.|.)(?:([*+?])|\{(\d+)[\d,]*\})?")
 _OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a1", "/", "")
 
 
@@ -217,6 +219,11 @@ class _Sampler:
         unions = (_listed(schema, key) for key in ("oneOf", "anyOf"))
         others = ([part for part in union if part != {"type": "null"}] for union in unions)
         branches = [part for union in others for part in union[:1]]
+        if isinstance(members := merged.get("properties"), Mapping):
+            nodes = map(self._resolved, (schema, *branches, *_listed(schema, "oneOf")))
+            named = [{*map(str, _listed(node, "required"))} for node in nodes]
+            away = set().union(*named).difference(*named[: len(branches) + 1])
+            merged["properties"] = {name: members[name] for name in members if name not in away}
         parts = [*_listed(schema, "allOf"), *self._told(schema, branches), *branches]
         for part in parts if depth <= _DEEPEST and self.left > 0 else ():
             inner = self._merged(self._resolved(part), depth + 1)
@@ -368,7 +375,18 @@ def _text(schema: Mapping[str, Any]) -> str:
         fits = jsonschema_rs.validator_for(asked).is_valid
     except (ValueError, jsonschema_rs.ValidationError):
         return text
-    return next(filter(fits, (text, *_FORMATS.values(), *_OTHER_TEXTS)), text)
+    known = (text, *_FORMATS.values(), *_OTHER_TEXTS, _spelled(asked["pattern"]))
+    return next(filter(fits, known), text)
+
+
+def _spelled(pattern: str) -> str:
+    """Return a text for a regular expression without groups and alternatives; others do not fit."""
+    text = ""
+    for atom, sign, count in _ATOM.findall(pattern.strip("^$"))[:_MOST_ATOMS]:
+        char = atom.lstrip("[\\")[:1]
+        char = {"d": "0", "w": "a", "s": " "}.get(char, char) if "\\" in atom[:2] else char
+        text += char * (min(int(count), _LONGEST) if count else sign not in ("*", "?"))
+    return text
 
 
 def _count(schema: Mapping[str, Any], key: str, default: int) -> int:

@@ -33,7 +33,7 @@ def test_findings_come_with_their_place(run, write):
     told = json.loads(data.stdout)
     assert {item["severity"] for item in told["findings"]} == {"error", "note"}
     assert [item["path"] for item in told["skipped"]] == ["/c"]
-    assert set(told) == {"findings", "skipped", "warnings", "counts"}
+    assert set(told) == {"findings", "hints", "skipped", "warnings", "counts", "score"}
 
 
 def test_a_note_alone_is_no_failure(run, write):

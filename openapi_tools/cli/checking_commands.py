@@ -1,0 +1,386 @@
+"""`openapi-tools lint`, `prove` and `diff`, and the formats of their reports.
+
+Spec: SARIF 2.1.0 (OASIS); commands of GitHub's workflows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+from xml.etree import ElementTree as ET
+
+import click
+import yaml
+
+from openapi_tools._version import __version__
+from openapi_tools.cli import (
+    PROGRAM,
+    as_json,
+    busy,
+    clean,
+    command,
+    remark,
+    say,
+    skipped_data,
+    write_new,
+)
+from openapi_tools.cli import command_options as shared
+from openapi_tools.errors import DocumentError, MissingExtraError
+from openapi_tools.json_values import keys_of, members
+from openapi_tools.loading.load import Given, configured, read_document
+from openapi_tools.loading.source import fetcher_of, read_overlays
+from openapi_tools.openapi_core import Finding, lint_rules, shorten
+from openapi_tools.tools.session import settings_of
+from openapi_tools.visible_text import without_user
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from openapi_tools.testing.proving import Proof
+    from openapi_tools.tools.toolset import Toolset
+
+_LARGEST = 2_000_000  # characters of a file whose lines are looked up
+_LEVELS = {"error": "error", "warning": "warning"}
+_NAMED = 10
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_FACTS = ("severity", "pointer", "message", "rule")
+_VERDICTS = ("proved", "not judged", "failed", "skipped")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_REPEATED = "is not declared; it is taken as text."  # a warning that a rule repeats
+
+
+def _reporting(*names: str) -> Callable[[Any], Any]:
+    """Return the options for the form of a report."""
+    choice = click.Choice(("text", "json", *names))
+    form = click.option("--format", "form", type=choice, default="text", show_default=True)
+    flag = click.option("--json", "wants_json", is_flag=True, help="The same as --format json.")
+    return lambda command: form(flag(command))
+
+
+@command("lint")
+@click.argument("spec", required=False)
+@_reporting("sarif", "github")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Show at most this many findings of each kind.",
+)
+@click.option("--fix", type=click.Path(path_type=Path), help="Write an overlay with mends here.")
+@click.option("--force", is_flag=True, help="Let --fix overwrite a file.")
+@shared.identifying
+@shared.configuring
+@shared.reading
+def lint(
+    spec: str | None, *, form: str, wants_json: bool, limit: int, fix: Path | None, force: bool
+) -> int:
+    """Check whether SPEC is valid and fit for tools. Exit 1 for an error or a skipped operation.
+
+    --fix writes an overlay that mends what can be mended without a decision; --overlay applies it.
+    """
+    source = shared.source_of(spec)
+    toolset = shared.load(source)
+    with busy("Checking the document"):
+        found = [*_duplicate_keys(source), *_validity(toolset)]
+        hints = lint_rules.tool_findings(toolset)
+    everything = [*found, *lint_rules.skipped_findings(toolset.skipped), *hints]
+    score = lint_rules.score(everything, toolset.counts["operations"])
+    if wants_json or form == "json":
+        told, advice = ([members(item, _FACTS) for item in some] for some in (found, hints))
+        data = {"findings": told, **skipped_data(toolset), "hints": advice}
+        say(as_json({**data, "counts": dict(toolset.counts), "score": score}))
+    elif form == "text":
+        _tell(found, hints, toolset, limit, score)
+    else:
+        others = [text for text in toolset.warnings if not text.endswith(_REPEATED)]
+        _write(form, [*everything, *(Finding("", t, "warning", "load") for t in others)], spec)
+    if fix is not None:
+        _write_overlay(toolset, source, fix, force=force)
+    return 1 if any(item.severity == "error" for item in everything) else 0
+
+
+def _validity(toolset: Toolset) -> list[Finding]:
+    """Return the findings of openapi-core; none without it, which standard error says."""
+    try:
+        from openapi_tools.openapi_core.document_check import findings  # takes half a second
+    except MissingExtraError as error:
+        remark(f"note: the document's validity is not checked: {error}")
+        return []
+    return findings(toolset.document)
+
+
+def _duplicate_keys(source: Any) -> list[Finding]:
+    """Return the repeated keys of a document of any size; loading checks up to 1 MB."""
+    told = shared.given_credentials(), shared.given_overlays()
+    settings = settings_of(shared.given_settings() or None)
+    _, given = configured(shared.given_config(), Given(source, settings, *told))
+    fetcher = fetcher_of(given.source, given.settings, given.credentials)
+    known = read_overlays(given.overlays, given.settings, fetcher)
+    try:
+        read_document(
+            given.source, given.settings, duplicates=True, fetcher=fetcher, overlays=known
+        )
+    except DocumentError as error:
+        return [Finding(error.pointer, shorten(error.reason), rule="duplicate-key")]
+    return []
+
+
+def _tell(
+    found: list[Finding], hints: list[Finding], toolset: Toolset, limit: int, score: int
+) -> None:
+    """Write the findings, errors first, and what they add up to."""
+    ordered = sorted(found, key=lambda item: item.severity != "error")
+    lines = [f"{i.severity}: {i.pointer or '(document)'}: {i.message}" for i in ordered]
+    skipped = [f"skipped: {item.pointer}: {item.reason}" for item in toolset.skipped]
+    warnings = [f"warning: {warning}" for warning in toolset.warnings]
+    advice = [f"hint: {i.pointer or '(document)'}: {i.rule}: {i.message}" for i in hints]
+    for group in (lines, skipped, warnings, advice):
+        for line in group[:limit]:
+            say(clean(line, lines=False))
+        if len(group) > limit:
+            say(f"… and {len(group) - limit} more; --limit shows more, --json all.")
+    errors = sum(item.severity == "error" for item in found)
+    say(
+        f"{len(toolset)} tools, {len(skipped)} skipped, {errors} errors, "
+        f"{len(found) - errors} notes, {len(warnings)} warnings. "
+        f"{len(hints)} hints for tools; score {score} of 100."
+    )
+
+
+def _write_overlay(toolset: Toolset, source: Any, path: Path, *, force: bool) -> None:
+    def reload(overlay: dict[str, Any]) -> Toolset:
+        return shared.load(source, overlays=[overlay])
+
+    overlay, left = lint_rules.overlay_of(toolset, reload)
+    count = len(overlay["actions"])
+    if count:
+        text = yaml.safe_dump(overlay, sort_keys=False, allow_unicode=True, width=100)
+        write_new(path, text, force=force)
+        remark(f"{path} written: {count} actions; apply it with --overlay {path}.")
+    else:
+        remark(f"nothing to mend, so {path} is not written.")
+    for entry in left:
+        remark(f"still skipped: {entry.method} {entry.path} at {entry.pointer}: {entry.reason}")
+
+
+@command("prove")
+@click.argument("spec", required=False)
+@shared.selecting
+@_reporting("sarif", "junit")
+@shared.identifying
+@shared.configuring
+@shared.reading
+def prove(spec: str | None, *, form: str, wants_json: bool, **filters: tuple[str, ...]) -> int:
+    """Call every tool of SPEC through a mock with sampled input, and judge requests and answers.
+
+    Nothing leaves the process. Exit 1 when a tool fails; parts that could not be judged are told
+    and counted apart.
+    """
+    from openapi_tools.testing.mock import ADDRESS, mock_api
+    from openapi_tools.testing.proving import Proof
+    from openapi_tools.testing.proving import prove as proofs_of
+
+    loaded: list[Toolset] = []
+    base_url = shared.given_settings().get("base_url") or ADDRESS
+    path = urlsplit(base_url).path.rstrip("/")
+    api = mock_api(lambda: loaded[0].document, refuse=False, state=False, base_path=path)
+    settings: dict[str, Any] = {"base_url": base_url, "check_answers": True, "anonymous": True}
+    loaded.append(shared.load(shared.source_of(spec), client=api.client(), **settings))
+    chosen = shared.selected(loaded[0], *filters.values())
+    with busy("Calling the tools"):
+        proofs = asyncio.run(proofs_of(chosen, api))
+    for entry in loaded[0].skipped:
+        name = f"{entry.method} {entry.path}".strip()
+        proofs.append(Proof(name, "skipped", "skipped", entry.reason, entry.pointer))
+    counts = Counter(proof.verdict for proof in proofs)
+    summary = {name: counts[name] for name in _VERDICTS}
+    if wants_json or form == "json":
+        rows = [members(p, ("tool", "verdict", "request", "answer", "reason")) for p in proofs]
+        say(as_json({"tools": rows, "counts": summary}))
+    elif form == "junit":
+        say(_junit(proofs, spec or "configuration"))
+    elif form == "sarif":
+        _write(form, [_fault(proof) for proof in proofs if proof.verdict != "proved"], spec)
+    else:
+        _tell_proofs(proofs, summary)
+    return int(bool(counts["failed"]))
+
+
+def _tell_proofs(proofs: list[Proof], summary: dict[str, int]) -> None:
+    width = max((len(proof.tool) for proof in proofs), default=4)
+    for name, *cells in [("Tool", "Request", "Answer", "Reason"), *map(astuple, proofs)]:
+        request, answer, reason = (clean(shorten(text), lines=False) for text in cells[:3])
+        say(f"{clean(name, lines=False):<{width}}  {request:<10}  {answer:<10}  {reason}".rstrip())
+    say(", ".join(f"{count} {name}" for name, count in summary.items()) + ".")
+
+
+def _fault(proof: Proof) -> Finding:
+    severity = "note" if proof.verdict == "not judged" else "error"
+    rule = proof.verdict.replace(" ", "-")
+    return Finding(proof.pointer, f"{proof.tool}: {shorten(proof.reason)}", severity, rule)
+
+
+def _junit(proofs: list[Proof], source: str) -> str:
+    """Return the proofs as JUnit's XML: a case for each tool."""
+    kinds = {"proved": "", "failed": "failure"}
+    cases = [(proof, kinds.get(proof.verdict, "skipped")) for proof in proofs]
+    counts = Counter(kind for _, kind in cases)
+    facts = {"name": "openapi-tools prove", "tests": len(cases), "failures": counts["failure"]}
+    facts |= {"skipped": counts["skipped"], "errors": 0}
+    suite = ET.Element("testsuite", {key: str(value) for key, value in facts.items()})
+    for proof, kind in cases:
+        names = {"name": clean(proof.tool, lines=False), "classname": clean(_shown(source))}
+        case = ET.SubElement(suite, "testcase", names)
+        if kind:
+            said = clean(shorten(proof.reason), lines=False)
+            ET.SubElement(case, kind, message=f"{proof.verdict}: {said}")
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+@command("diff")
+@click.argument("old")
+@click.argument("new")
+@shared.selecting
+@_reporting("sarif", "github")
+@click.option(
+    "--fail-on",
+    type=click.Choice(("breaking", "any")),
+    help="Exit 1 for breaking changes, or for any; by default the exit code is 0.",
+)
+@shared.identifying
+@shared.configuring
+@shared.reading
+def diff(
+    old: str, new: str, *, form: str, wants_json: bool, fail_on: str | None, **filters: Any
+) -> int:
+    """Say what changes for the tools between OLD and NEW, one line for each cause.
+
+    Both are documents as SPEC of other commands, or JSON files with an MCP server's answers to
+    `tools/list`. Options for reading and selecting count for both.
+    """
+    from openapi_tools.differences import differences_of
+
+    if (old, new) == ("-", "-"):
+        raise click.UsageError("OLD and NEW cannot both be read from standard input.")
+    sides = [_side(spec, **filters) for spec in (old, new)]
+    with busy("Comparing the tools"):
+        found = differences_of(*sides)
+    breaking = sum(item["breaking"] for item in found)
+    if wants_json or form == "json":
+        say(as_json({"changes": found, "counts": {"changes": len(found), "breaking": breaking}}))
+    elif form == "text":
+        for item in found:
+            state, tools = "breaking" if item["breaking"] else "", len(item["tools"])
+            more = f" ({tools} tools)" if tools > 1 else ""
+            say(f"{state:<10}{item['kind']:<11}{clean(item['message'] + more, lines=False)}")
+        touched = len({name for item in found for name in item["tools"]})
+        say(f"{len(found)} changes, {breaking} breaking; {touched} tools differ.")
+    else:
+        _write(form, [_as_finding(item) for item in found], new)
+    return int(bool(breaking if fail_on == "breaking" else fail_on and found))
+
+
+def _side(spec: str, **filters: Any) -> Any:
+    """Return the tools of a document, or an MCP server's list."""
+    from openapi_tools.differences import listed_tools
+
+    source = shared.source_of(spec)
+    if isinstance(source, Path | bytes) and Path(spec).suffix != ".toml":
+        try:
+            answer = json.loads(source if isinstance(source, bytes) else source.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            answer = None  # the loader tells
+        if listed_tools(answer) is not None:
+            cursor = answer.get("result", answer) if isinstance(answer, dict) else {}
+            if cursor.get("nextCursor"):
+                remark(f"note: {spec} is a part of a list; its server has further tools.")
+            return answer
+    return shared.selected(shared.load(source), **filters)
+
+
+def _as_finding(item: dict[str, Any]) -> Finding:
+    tools = ", ".join(item["tools"][:_NAMED]) + ", …" * (len(item["tools"]) > _NAMED)
+    severity, rule = "error" if item["breaking"] else "note", item["kind"].replace(" ", "-")
+    return Finding(item["cause"], f"{item['message']} ({tools})", severity, rule)
+
+
+def _shown(spec: str | None) -> str:
+    """Return SPEC for a report: a URL without its user and query."""
+    return without_user(spec or "-").partition("?")[0] if "://" in (spec or "") else spec or "-"
+
+
+def _write(form: str, found: list[Finding], spec: str | None) -> None:
+    """Write findings as SARIF, or as commands of a GitHub workflow."""
+    lines, name = _lines(spec, {item.pointer for item in found}), _shown(spec)
+    if form == "sarif":
+        say(as_json(_sarif(found, name, lines)))
+        return
+    for item in found:
+        facts = {"file": name, "line": lines.get(item.pointer, 1), "title": item.rule}
+        told = ",".join(f"{key}={_escaped(str(value), ':,')}" for key, value in facts.items())
+        words = _escaped(clean(f"{item.pointer or '(document)'}: {item.message}"))
+        say(f"::{_LEVELS.get(item.severity, 'notice')} {told}::{words}")
+
+
+def _escaped(text: str, more: str = "") -> str:
+    """Return text for a command of a GitHub workflow."""
+    return "".join(f"%{ord(c):02X}" if c in f"%\r\n{more}" else c for c in text)
+
+
+def _sarif(found: list[Finding], name: str, lines: dict[str, int]) -> dict[str, Any]:
+    rules = list(dict.fromkeys(item.rule for item in found))
+    uri = {"uri": quote(name, safe="/:")}
+    results = [
+        {
+            "ruleId": item.rule,
+            "ruleIndex": rules.index(item.rule),
+            "level": _LEVELS.get(item.severity, "note"),
+            "message": {"text": item.message},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": uri,
+                        "region": {"startLine": lines.get(item.pointer, 1)},
+                    },
+                    "logicalLocations": [{"fullyQualifiedName": f"#{item.pointer}"}],
+                }
+            ],
+        }
+        for item in found
+    ]
+    driver = {"name": PROGRAM, "version": __version__, "rules": [{"id": rule} for rule in rules]}
+    run = {"tool": {"driver": driver}, "results": results}
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _lines(spec: str | None, pointers: set[str]) -> dict[str, int]:
+    """Return the lines of places in a file; none for a large one, a URL or standard input."""
+    path = Path(spec or "-")
+    try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        root = yaml.compose(text, Loader=_LOADER) if len(text) <= _LARGEST else None
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
+        return {}
+    return {} if root is None else {place: _line(root, keys_of(place)) for place in pointers}
+
+
+def _line(node: Any, keys: Iterable[str]) -> int:
+    """Return the line of a place, or of the nearest one above it that exists."""
+    line = 1
+    for key in keys:
+        if isinstance(node, yaml.MappingNode):
+            inner = next((pair for pair in node.value if pair[0].value == key), None)
+        else:
+            items = dict(enumerate(node.value)) if isinstance(node, yaml.SequenceNode) else {}
+            inner = (items[int(key)],) * 2 if key.isdecimal() and int(key) in items else None
+        if inner is None:
+            break
+        line, node = inner[0].start_mark.line + 1, inner[1]
+    return line

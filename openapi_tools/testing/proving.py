@@ -1,0 +1,156 @@
+"""Prove tools against their own document: each is called through the mock, with sampled input."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+
+from openapi_tools.http_rules import essence, is_form
+from openapi_tools.json_values import follow, pointer
+from openapi_tools.testing.mock import UNJUDGED
+from openapi_tools.validation.samples import sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.result import ToolResult
+    from openapi_tools.testing.mock import MockApi
+    from openapi_tools.testing.recording import RecordedCall
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+_ORDER = ("ok", "skipped", UNJUDGED, "failed")
+_UNSURE = re.compile("is valid under each of|could not be resolved|discriminating property")
+"""Errors about unions whose members or discriminators do not tell which one a value is for."""
+
+_EMPTY = "Missing required request body"  # a form without members has no bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The verdict on one tool.
+
+    Attributes:
+        tool: Its name.
+        request: Of its requests: `"ok"`, `"failed"` or `"not judged"`.
+        answer: The same of its answers, which come from the document itself.
+        reason: The first fault, else the first part that was not judged; empty if there is none.
+        pointer: JSON Pointer of the operation.
+    """
+
+    tool: str
+    request: str = "ok"
+    answer: str = "ok"
+    reason: str = ""
+    pointer: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """`"proved"`, `"failed"`, `"not judged"`, or `"skipped"`: an operation without a tool."""
+        worst = max((self.request, self.answer), key=_ORDER.index)
+        return "proved" if worst == "ok" else worst
+
+
+async def prove(toolset: Toolset, api: MockApi) -> list[Proof]:
+    """Call every tool, with the required arguments only and with all; judge requests and answers.
+
+    Args:
+        toolset: Loaded with `client=api.client()` and `Settings(anonymous=True,
+            check_answers=True, base_url=…)`.
+        api: A mock of the same document, made with `refuse=False` and `state=False`.
+    """
+    return [await _proved(tool, api) for tool in toolset]
+
+
+async def _proved(tool: OperationTool, api: MockApi) -> Proof:
+    validator = jsonschema_rs.validator_for(tool.input_schema)
+    found = []
+    for arguments in _inputs(tool.input_schema):
+        fault = next(iter(validator.iter_errors(arguments)), None)
+        if fault is None:
+            found.append(await _called(tool, api, arguments))
+        else:
+            told = f"no sampled input fits: {pointer(fault.instance_path)}: {fault.message}"
+            found.append(Proof(tool.name, UNJUDGED, UNJUDGED, told))
+    worst = max(found, key=lambda proof: max(map(_ORDER.index, (proof.request, proof.answer))))
+    return replace(worst, pointer=pointer(("paths", tool.path, tool.method.lower())))
+
+
+async def _called(tool: OperationTool, api: MockApi, arguments: dict[str, Any]) -> Proof:
+    """Return the proof of one call."""
+    sent, known = len(api.calls), len(api.problems)
+    result = await tool.execute(arguments)
+    document = api.openapi()
+    item = follow(document, document["paths"].get(tool.path))
+    operation = item.get(tool.method.lower()) or follow(
+        document, item.get("additionalOperations")
+    ).get(tool.method)
+    if len(api.calls) == sent:
+        told = f"the sampled input was not sent: {result.output}"
+    elif "$ref" in item or operation is None:
+        told = "the operation is in another document, which the mock does not read"
+    else:
+        problems = list(_relevant(document, operation, api.calls[-1], api.problems[known:]))
+        return _judged(tool.name, result, problems, is_shown=_shows_answer(document, operation))
+    return Proof(tool.name, UNJUDGED, UNJUDGED, told)
+
+
+def _relevant(
+    document: Any, operation: Any, call: RecordedCall, problems: list[str]
+) -> Iterator[str]:
+    """Yield the problems of a request, but for those that openapi-core cannot know."""
+    kind = essence(call.headers.get("content-type", ""))
+    body = follow(document, follow(document, operation).get("requestBody"))
+    content = follow(document, follow(document, body.get("content")).get(kind))
+    is_union = (
+        "form" in kind and {"oneOf", "anyOf"} & follow(document, content.get("schema")).keys()
+    )
+    for problem in problems:
+        if is_union or _UNSURE.search(problem):
+            yield f"{UNJUDGED}: {problem}"
+        elif problem != _EMPTY or not is_form(kind):
+            yield problem
+
+
+def _inputs(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield sampled arguments: the required ones, and all if there are more."""
+    everything: dict[str, Any] = sample(schema, schema)
+    for name, part in schema.get("properties", {}).items():
+        if part == {} and name in everything:  # any value; an object has many ways to be sent
+            everything[name] = "sample"
+    required = {name: everything[name] for name in schema.get("required", ()) if name in everything}
+    yield required
+    if everything != required:
+        yield everything
+
+
+def _shows_answer(document: Any, operation: Any) -> bool:
+    """Tell whether the document has an example of an answer of success."""
+    responses = follow(document, follow(document, operation).get("responses"))
+    good = (follow(document, node) for code, node in responses.items() if str(code)[0] in "2d")
+    kinds = (follow(document, node.get("content")).values() for node in good)
+    return any("example" in kind or "examples" in kind for some in kinds for kind in some)
+
+
+def _judged(tool: str, result: ToolResult, problems: list[str], *, is_shown: bool) -> Proof:
+    error = result.error or {}
+    answered = list(result.metadata.get("answer_problems", ()))
+    if not is_shown:  # a value made for the schema does not fit it: that is not the tool's fault
+        answered = [
+            p if p.startswith(UNJUDGED) else f"{UNJUDGED}: no sample fits: {p}" for p in answered
+        ]
+    if error and "status" not in error:  # an error status is read like any other answer
+        answered.append(f"{error['type']}: {result.output}")
+    told = [("request", p) for p in problems] + [("answer", p) for p in answered]
+    told.sort(key=lambda pair: pair[1].startswith(UNJUDGED))
+    reason = f"{told[0][0]}: {told[0][1].removeprefix(f'{UNJUDGED}: ')}" if told else ""
+    return Proof(tool, _verdict(problems), _verdict(answered), reason)
+
+
+def _verdict(problems: list[str]) -> str:
+    if not problems:
+        return "ok"
+    return UNJUDGED if all(p.startswith(UNJUDGED) for p in problems) else "failed"
