@@ -270,13 +270,12 @@ def load(
     """
     from openapi_tools.loading.load import load_tools
 
-    overlays = [*given_overlays(), *members.pop("overlays", ())]
+    more = [*given_overlays(), *members.pop("overlays", ())]
+    others: dict[str, Any] = {"overlays": more, "config": given_config()}
     given = given_settings() | {n: value for n, value in members.items() if value is not None}
     if _given().get("no_cache", True):
         given["cache"] = False
-    credentials = given_credentials()
-    settings = settings_of(given or None)  # the defaults need no pydantic
-    others: dict[str, Any] = {"overlays": overlays, "config": given_config()}
+    credentials, settings = given_credentials(), settings_of(given or None)
     try:
         with busy("Reading the document"):
             return load_tools(
