@@ -281,8 +281,8 @@ def diff(
             more = f" ({tools} tools)" if tools > 1 else ""
             say(f"{state:<10}{item['kind']:<11}{clean(item['message'] + more, lines=False)}")
         touched = len({name for item in found for name in item["tools"]})
-        tools = f"{touched} tool{' differs' if touched == 1 else 's differ'}"
-        say(f"{len(found)} change{'s' * (len(found) != 1)}, {breaking} breaking; {tools}.")
+        told = f"{touched} tool{' differs' if touched == 1 else 's differ'}"
+        say(f"{len(found)} change{'s' * (len(found) != 1)}, {breaking} breaking; {told}.")
     else:
         _write(form, [_as_finding(item) for item in found], new)
     return int(bool(breaking if fail_on == "breaking" else fail_on and found))
