@@ -1,19 +1,26 @@
 """The command that serves the page, and requests to it."""
 
+import asyncio
 import http.client
 import json
 import os
+import queue
 import re
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+import uvicorn
 from documents import document, operation
 
 from openapi_tools import load_tools
+from openapi_tools.cli import commands
+from openapi_tools.serving import web_server
 
 POOL = "\x01"
 HOSTILE = (
@@ -87,6 +94,32 @@ def browsing(*args, **environment):
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=30)
     assert (process.returncode, "Traceback" in told) == (0, False), told
+
+
+@contextmanager
+def browsing_here(*args):
+    """Run the command in this process, where coverage sees it, and give its page."""
+    started = queue.SimpleQueue()
+
+    def run_app(app, place, _toolset):
+        web = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        started.put((app, place.getsockname()[1], web))
+        asyncio.run(web.serve(sockets=[place]))
+
+    def run():
+        with commands.make_context("openapi-tools", ["browse", *map(str, args)]) as context:
+            commands.invoke(context)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(web_server, "run_app", run_app)
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        app, port, web = started.get(timeout=30)
+    try:
+        yield Page(f"http://127.0.0.1:{port}/?key={app.key}")
+    finally:
+        web.should_exit = True
+        thread.join(30)
 
 
 def hostile():

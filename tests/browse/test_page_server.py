@@ -3,10 +3,11 @@
 import asyncio
 import json
 import socket
+import webbrowser
 from pathlib import Path
 
 import pytest
-from browse_pages import MUSEUM, browsing
+from browse_pages import MUSEUM, browsing, browsing_here
 from click.testing import CliRunner
 from documents import document, operation
 from servers.recorder import Answer, Recorder
@@ -263,8 +264,19 @@ def test_a_chosen_port_is_used_and_one_in_use_is_told():
 def test_what_changes_since_an_older_document_is_shown(tmp_path):
     old = tmp_path / "old.yaml"
     old.write_text(MUSEUM_TEXT.replace("operationId: getMuseumHours", "operationId: getHours"))
-    with browsing(MUSEUM, "--against", old) as page:
+    with browsing_here(MUSEUM, "--against", old) as page:
         changes = page.data("index", {})["changes"]
 
     assert [(change["kind"], change["breaking"]) for change in changes] == [("renamed", True)]
     assert changes[0]["tools"] == ["get_museum_hours"]
+
+
+def test_the_address_is_opened_in_the_browser_on_request(monkeypatch, capsys):
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)  # which answers None: not opened
+    with browsing_here(MUSEUM, "--open") as page:
+        assert opened == [page.address]
+
+    told = capsys.readouterr()
+    assert told.out.strip() == page.address
+    assert "no browser can be opened here" in told.err
