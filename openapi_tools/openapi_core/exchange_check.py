@@ -142,7 +142,6 @@ def _is_right(error: Any, route: Route, document: Document) -> bool:
     named = [p for p in _parameters(route, document) if p.get("name") == error.name]
     declared = next((p for p in named if p.get("in") == error.location), {})
     if isinstance(error, MissingParameterError):
-        # Some documents declare the header or query parameter of an API key as a parameter too.
         is_key = (error.location, error.name.lower()) in _places_of_keys(document)
         found = _path_variables(route.variables).get(error.name, "")
         mark = {"label": ".", "matrix": ";"}.get(declared.get("style", ""), "")
