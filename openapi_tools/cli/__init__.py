@@ -2,8 +2,7 @@
 
 Texts are safe for a terminal: characters that control one are escaped.
 
-Exit codes: 0 done, 1 the answer is no (a failing call, findings, drift) or cannot be written, 2
-wrong usage or a document that does not load, 130 interrupted.
+Exit codes are those of `manual.EXIT_CODES`.
 """
 
 from __future__ import annotations
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 PROGRAM = "openapi-tools"
+VARIABLE = "_OPENAPI_TOOLS_COMPLETE"
+"""The environment variable with which a shell asks for completions."""
 _INTERRUPTED = 130
 _UNWRITTEN = 1
 _COMMANDS = {
@@ -52,6 +53,8 @@ _COMMANDS = {
     "init": ("Write a configuration file.", "document_commands", "init"),
     "generate": ("Write the tools as a Python package.", "generate_command", "generate"),
     "cache": ("List or remove cached documents.", "document_commands", "cache"),
+    "completion": ("Print a shell's completion script.", "shell_completion", "completion"),
+    "man": ("Print the manual page.", "manual", "man"),
 }
 
 CREDENTIALS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'"
@@ -118,6 +121,10 @@ class _Command(click.Command):
             with formatter.section(heading):
                 formatter.write_dl(records)
 
+    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write examples."""
+        import_module("openapi_tools.cli.manual").write_end(self.name, formatter)
+
 
 def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
     """Return the decorator for a command, whose shared options have headings."""
@@ -132,14 +139,24 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command, its name and the other arguments."""
         name, found, left = super().resolve_command(ctx, args)
-        return name, imported(found.name) if found and found.name in _COMMANDS else found, left
+        if found and found.name in _COMMANDS:
+            found = imported(found.name)
+            if ctx.resilient_parsing:
+                import_module("openapi_tools.cli.shell_completion").attach(found)
+        return name, found, left
+
+    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the exit codes."""
+        import_module("openapi_tools.cli.manual").write_end(None, formatter)
 
     def main(self, args: Sequence[str] | None = None, *_more: Any, **_extra: Any) -> NoReturn:
-        """Run a command and exit."""
+        """Run a command, or answer a shell that completes one, and exit."""
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 # What the terminal's encoding lacks is shown as an escape.
                 stream.reconfigure(errors="backslashreplace")
+        if asked := os.environ.get(VARIABLE):
+            sys.exit(import_module("openapi_tools.cli.shell_completion").answered(self, asked))
         sys.exit(_run(self, list(sys.argv[1:] if args is None else args)))
 
 

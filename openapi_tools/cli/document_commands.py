@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _KILO = 1000
 
 
-@click.command("cache")
+@command("cache")
 @click.option("--clear", "wants_clear", is_flag=True, help="Remove all of them.")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 def cache(*, wants_clear: bool, wants_json: bool) -> None:

@@ -1,0 +1,232 @@
+"""Completion in bash, zsh and fish: `openapi-tools completion SHELL` prints a shell's script.
+
+A script runs the program with the line up to the cursor, and gets a line for each completion: its
+kind (`plain` or `file`), its value and words about it. It never writes to standard error, and the
+network is not used: documents at URLs come from the cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem, ShellComplete, split_arg_string
+
+from openapi_tools.cli import PROGRAM, VARIABLE, clean, command, say, summary_of
+from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.argument_values import resolved, values_of
+from openapi_tools.loading import cache
+from openapi_tools.options import DefaultSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from openapi_tools.tools.toolset import Toolset
+
+_BASH = """\
+_openapi_tools() {
+    local kind value line=${COMP_LINE:0:COMP_POINT} word=${COMP_WORDS[COMP_CWORD]}
+    COMPREPLY=()
+    while IFS=$'\\t' read -r kind value _; do
+        if [[ $kind == file ]]; then
+            compopt -o default
+        else
+            [[ $value == *= ]] && compopt -o nospace
+            [[ $word == [\\"\\']* ]] || printf -v value %q "$value"
+            COMPREPLY+=("$value")
+        fi
+    done < <(COMP_LINE=$line BREAKS=$COMP_WORDBREAKS VARIABLE=bash_complete "$1" 2> /dev/null)
+}
+complete -o nosort -F _openapi_tools openapi-tools
+"""
+_ZSH = """\
+#compdef openapi-tools
+_openapi_tools() {
+    local row shown
+    local -a rows cells values words_of open open_words
+    rows=("${(@f)$(COMP_LINE="${(j: :)words[1,CURRENT]}" VARIABLE=zsh_complete \\
+        ${words[1]} 2> /dev/null)}")
+    for row in $rows; do
+        cells=("${(@ps:\\t:)row}")
+        shown="${cells[2]}${cells[3]:+  -- ${cells[3]}}"
+        if [[ $cells[1] == file ]]; then
+            _files
+        elif [[ $cells[2] == *= ]]; then
+            open+=("$cells[2]"); open_words+=("$shown")
+        else
+            values+=("$cells[2]"); words_of+=("$shown")
+        fi
+    done
+    (($#values)) && compadd -U -V values -l -d words_of -a values
+    (($#open)) && compadd -U -V open -l -S '' -d open_words -a open
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _openapi_tools "$@"
+else
+    compdef _openapi_tools openapi-tools
+fi
+"""
+_FISH = """\
+function __openapi_tools
+    set -l line (commandline -cp)
+    for row in (env COMP_LINE="$line" VARIABLE=fish_complete (commandline -opc)[1] 2> /dev/null)
+        set -l cells (string split \\t -- $row)
+        if test $cells[1] = file
+            __fish_complete_path (commandline -ct)
+        else
+            printf '%s\\t%s\\n' $cells[2] "$cells[3]"
+        end
+    end
+end
+complete --no-files --command openapi-tools --arguments '(__openapi_tools)'
+"""
+_SCRIPTS = {
+    shell: text.replace("VARIABLE", VARIABLE)
+    for shell, text in {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}.items()
+}
+_LONGEST_WORDS = 60
+
+
+@command("completion")
+@click.argument("shell", type=click.Choice(list(_SCRIPTS)))
+def completion(shell: str) -> None:
+    r"""Print the script that completes commands, options, tools and arguments in SHELL.
+
+    \b
+    bash: put into ~/.bashrc:     eval "$(openapi-tools completion bash)"
+    zsh:  put into ~/.zshrc, behind compinit:
+                                  eval "$(openapi-tools completion zsh)"
+    fish: run once:               openapi-tools completion fish
+                                  > ~/.config/fish/completions/openapi-tools.fish
+    """
+    say(_SCRIPTS[shell].rstrip())
+
+
+def answered(group: click.Group, instruction: str) -> int:
+    """Answer a shell: `SHELL_complete` gets completions, `SHELL_source` a script."""
+    shell, _, action = instruction.partition("_")
+    if shell not in _SCRIPTS or action not in ("complete", "source"):
+        return 1
+    found = _SCRIPTS[shell]
+    if action == "complete":
+        found, cache.offline = "", True
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(Exception):
+            found = _Line(group, {}, PROGRAM, VARIABLE).complete()
+    if found:
+        say(found.rstrip("\n"))
+    return 0
+
+
+class _Line(ShellComplete):
+    """A line up to the cursor, from any shell; BREAKS are bash's ends of words."""
+
+    name = source_template = ""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words behind the program's name, and the incomplete one."""
+        words, last = _line()
+        option, equals, _ = last.partition("=")
+        self.lead = option + equals if equals and option[:2] == "--" else ""
+        breaks = [last.rfind(mark) for mark in "=:" if mark in os.environ.get("BREAKS", "")]
+        self.known = last[: max(breaks, default=-1) + 1]
+        return words, last
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Return a line for the shell: what bash has already before its last break is left out."""
+        value = clean(f"{self.lead if item.type == 'plain' else ''}{item.value}", lines=False)
+        words = clean(str(item.help or ""), lines=False)[:_LONGEST_WORDS]
+        return "\t".join((item.type, value.removeprefix(self.known), words))
+
+
+def _line() -> tuple[list[str], str]:
+    """Return the words behind the program's name, and the incomplete one."""
+    line = os.environ.get("COMP_LINE", "")
+    words = split_arg_string(line)
+    last = "" if not words or line[-1:].isspace() else words.pop()
+    return words[1:], last
+
+
+def attach(found: click.Command) -> None:
+    """Have the parameters of a command complete what a document or the settings have."""
+    for parameter in found.params:
+        if values := _VALUES.get(str(parameter.name)):
+            parameter.shell_complete = partial(_completed, values)  # type: ignore[method-assign]
+
+
+def _completed(
+    values: Callable[[click.Context, str], Iterator[Any]], context: click.Context, incomplete: str
+) -> list[CompletionItem]:
+    items = []
+    words, _ = _line()
+    if context.params.get("spec") is None and words[-1][:1] == "-":
+        # An option without its value kept click from reading the words before it.
+        facts: dict[str, Any] = {"parent": context.parent, "resilient_parsing": True}
+        context = context.command.make_context(context.info_name, words[1:-1], **facts)
+    with context.scope(cleanup=False):
+        for value, *more in values(context, incomplete):
+            if value.startswith(incomplete):
+                items.append(CompletionItem(value, **dict(more)))
+    return items
+
+
+def _spec(_context: click.Context, incomplete: str) -> Iterator[Any]:
+    yield incomplete, ("type", "file")
+
+
+def _toolset(context: click.Context) -> Toolset:
+    """Return the tools of SPEC, from the cache if it is a URL."""
+    spec = context.params.get("spec")
+    return shared.load(shared.source_of(None if spec == "-" else spec), stale=True)
+
+
+def _tools(context: click.Context, _incomplete: str) -> Iterator[Any]:
+    for tool in _toolset(context):
+        yield tool.name, ("help", summary_of(tool))
+
+
+def _arguments(context: click.Context, incomplete: str) -> Iterator[Any]:
+    schema = shared.tool_of(_toolset(context), str(context.params["tool"])).input_schema
+    given = {pair.partition("=")[0].rstrip(":") for pair in context.params["arguments"] or ()}
+    name, equals, _ = incomplete.partition("=")
+    for argument, entry in schema.get("properties", {}).items():
+        if not equals and argument not in given:
+            need = "required. " if argument in schema.get("required", ()) else ""
+            words = resolved(entry, schema).get("description", "")
+            yield f"{argument}=", ("help", f"{need}{entry.get('description', words)}")
+        elif equals and argument == name:
+            is_flag = resolved(entry, schema).get("type") == "boolean"
+            values = ["true", "false"] if is_flag else values_of(entry, schema)
+            yield from ((f"{argument}={value}",) for value in values)
+
+
+def _tags(context: click.Context, _incomplete: str) -> Iterator[Any]:
+    yield from ((tag,) for tag in dict.fromkeys(t for tool in _toolset(context) for t in tool.tags))
+
+
+def _methods(context: click.Context, incomplete: str) -> Iterator[Any]:
+    methods = sorted({tool.method for tool in _toolset(context)})
+    yield from ((m.lower() if incomplete.islower() else m,) for m in methods)
+
+
+def _schemes(context: click.Context, _incomplete: str) -> Iterator[Any]:
+    yield from ((f"{name}=",) for name in _toolset(context).security_schemes)
+
+
+def _settings(_context: click.Context, _incomplete: str) -> Iterator[Any]:
+    yield from ((f"{name}=",) for name in dir(DefaultSettings) if not name.startswith("_"))
+
+
+_VALUES = {
+    **dict.fromkeys(("spec", "old", "new"), _spec),
+    **dict.fromkeys(("tool", "names"), _tools),
+    "arguments": _arguments,
+    "tags": _tags,
+    "methods": _methods,
+    "credentials": _schemes,
+    "others": _settings,
+}
+"""How a parameter is completed, by its name in every command."""

@@ -1,0 +1,183 @@
+"""Completion: what the program answers to a shell, and what bash, zsh and fish make of it."""
+
+import pytest
+import shells
+from documents import document
+from servers.site import Said, Site
+
+from openapi_tools.cli import VARIABLE
+from openapi_tools.loading import cache
+
+HUE = {"type": "string", "enum": ["light blue", "red", None]}
+ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+QUERY = [
+    {"name": "hue", "in": "query", "schema": {"$ref": "#/components/schemas/Hue"}},
+    {"name": "hungry", "in": "query", "schema": {"type": "boolean"}},
+]
+GET = {"operationId": "getDog", "summary": "Find \x1b[31m a dog", "parameters": [ID, *QUERY]}
+DELETE = {"operationId": "deleteDog", "parameters": [ID]}
+PATHS = {
+    "/dogs/{id}": {
+        method: {**operation, "tags": ["Small pets"], "responses": {}}
+        for method, operation in {"get": GET, "delete": DELETE}.items()
+    }
+}
+KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
+PARTS = {"schemas": {"Hue": HUE}, "securitySchemes": {"petKey": KEY}}
+
+
+@pytest.fixture
+def complete(run, monkeypatch):
+    """Complete a line as a shell asks for it, and return kinds and values."""
+    monkeypatch.setattr(cache, "offline", False)
+
+    def answer(line, shell="zsh", **env):
+        asked = {VARIABLE: f"{shell}_complete", "COMP_LINE": line, **env}
+        result = run(env=asked)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "\x1b" not in result.stdout
+        rows = [row.split("\t") for row in result.stdout.splitlines() if row]
+        return [value if kind == "plain" else kind for kind, value, *_ in rows]
+
+    return answer
+
+
+@pytest.fixture
+def dogs(write):
+    """A document whose operations have all that is completed."""
+    return write(PATHS, components=PARTS)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("li", ["lint", "list"]),
+        ("list --ta", ["--tag"]),
+        ("list ", ["file"]),
+        ("list sp", ["file"]),
+        ("call SPEC ", ["get_dog", "delete_dog"]),
+        ("call SPEC ge", ["get_dog"]),
+        ("show SPEC d", ["delete_dog"]),
+        ("stubs SPEC get_dog d", ["delete_dog"]),
+        ("call SPEC get_dog ", ["id=", "hue=", "hungry="]),
+        ("call SPEC 'GET /dogs/{id}' i", ["id="]),
+        ("call SPEC get_dog id=7 h", ["hue=", "hungry="]),
+        ("call SPEC get_dog hue=", ["hue=light blue", "hue=red"]),
+        ("call SPEC get_dog hue=r", ["hue=red"]),
+        ("call SPEC get_dog hungry=", ["hungry=true", "hungry=false"]),
+        ("call SPEC get_dog id=", []),
+        ("call SPEC get_dog --mock h", ["hue=", "hungry="]),
+        ("list SPEC --tag ", ["Small pets"]),
+        ("list SPEC --tag=S", ["--tag=Small pets"]),
+        ("list SPEC --method ", ["DELETE", "GET"]),
+        ("list SPEC --method d", ["delete"]),
+        ("stats SPEC --profile an", ["anthropic"]),
+        ("call SPEC get_dog --credential p", ["petKey="]),
+        ("list SPEC --set stal", ["stale="]),
+        ("completion ", ["bash", "zsh", "fish"]),
+    ],
+)
+def test_commands_options_and_values_are_completed(complete, dogs, words, expected):
+    assert complete(f"openapi-tools {words.replace('SPEC', str(dogs))}") == expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "call nowhere.yaml ",
+        "call - ",
+        "call BROKEN ",
+        "call http://127.0.0.1:9/openapi.json ",
+        "call SPEC no_such_tool ",
+        "call SPEC get_dog --credential petKey=NOT_SET_AT_ALL h",
+        "call SPEC get_dog nope=",
+        "list SPEC --config nowhere.toml --tag ",
+    ],
+)
+def test_what_cannot_be_completed_is_silent(complete, dogs, tmp_path, words):
+    (tmp_path / "broken").write_text("{")
+    words = words.replace("SPEC", str(dogs)).replace("BROKEN", str(tmp_path / "broken"))
+
+    assert complete(f"openapi-tools {words}") == []
+
+
+def test_bash_gets_what_stands_behind_its_last_break(complete, dogs):
+    line = f"openapi-tools call {dogs} get_dog hue="
+
+    assert complete(line, "bash", BREAKS=" =:") == ["light blue", "red"]
+    assert complete(line, "bash", BREAKS=" ") == ["hue=light blue", "hue=red"]
+    assert complete(f"openapi-tools list {dogs} --tag=S", "bash", BREAKS="=") == ["Small pets"]
+
+
+def test_a_document_at_a_url_comes_from_the_cache_without_a_request(complete, run, tmp_path):
+    body = document(PATHS, components=PARTS, **{"x-more": "x" * 70_000})
+    with Site(lambda _: Said(body, headers=(("ETag", '"1"'),))) as site:
+        before = complete(f"openapi-tools call {site.url}/openapi.json ")
+        cache.offline = False
+        run("list", f"{site.url}/openapi.json", env={"OPENAPI_TOOLS_CACHE_DIR": str(tmp_path)})
+        count = len(site.asked)
+        after = complete(
+            f"openapi-tools call {site.url}/openapi.json ", OPENAPI_TOOLS_CACHE_DIR=str(tmp_path)
+        )
+
+        assert (before, after) == ([], ["get_dog", "delete_dog"])
+        assert len(site.asked) == count == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_is_printed_in_both_ways(run, shell):
+    script = run("completion", shell)
+
+    assert script.exit_code == 0
+    assert f"{VARIABLE}={shell}_complete" in script.stdout
+    assert run(env={VARIABLE: f"{shell}_source"}).stdout == script.stdout
+    assert shell in run("completion", "--help").stdout
+
+
+def test_another_shell_is_refused(run, refused):
+    assert refused("completion", "tcsh", said=["'tcsh' is not one of 'bash', 'zsh', 'fish'"])
+    assert run(env={VARIABLE: "tcsh_complete"}).exit_code == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_an_argument_and_its_value(shell, tmp_path):
+    keys = "openapi-tools call specs/museum.yaml buy_museum_tickets ticketT\tg\t"
+
+    line, shown = shells.typed(shell, keys, tmp_path)
+
+    assert line == "openapi-tools call specs/museum.yaml buy_museum_tickets ticketType=general"
+    assert "Traceback" not in shown
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("keys", "end"),
+    [
+        ("show specs/mus\t", "show specs/museum.yaml"),
+        ("show specs/museum.yaml buy\t", "show specs/museum.yaml buy_museum_tickets"),
+        ("call specs/museum.yaml buy_museum_tickets ticketType=\t", "tickets ticketType="),
+        ("list specs/museum.yaml --tag Ti\t", "--tag Tickets"),
+        ("list specs/museum.yaml --tag=Ti\t", "--tag=Tickets"),
+        ("list specs/museum.yaml --method pa\t", "--method patch"),
+        ("stats specs/museum.yaml --profile gem\t", "--profile gemini"),
+        ("call specs/nowhere.yaml ge\t", "call specs/nowhere.yaml ge"),
+        ("gen\t", "openapi-tools generate"),
+    ],
+)
+def test_a_shell_completes_each_kind_of_word(shell, keys, end, tmp_path):
+    line, shown = shells.typed(shell, f"openapi-tools {keys}", tmp_path)
+
+    assert line.endswith(end)
+    assert "Traceback" not in shown
+    if end.endswith("ticketType="):
+        assert "event" in shown
+        assert "general" in shown
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_value_with_a_blank_is_one_word_of_the_shell(shell, dogs, tmp_path):
+    line, _ = shells.typed(shell, f"openapi-tools list {dogs} --tag Sm\t", tmp_path)
+
+    assert line.replace("\\", "").endswith("--tag Small pets")
