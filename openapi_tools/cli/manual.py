@@ -39,8 +39,8 @@ EXAMPLES = {
     "login": ("login openapi.yaml --client-id my-app --token-file token.json",),
     "serve": ("serve openapi.yaml --mode search", "serve openapi.yaml --transport http --ask"),
     "browse": ("browse openapi.yaml",),
-    "lint": ("lint openapi.yaml",),
-    "diff": ("diff old.yaml new.yaml",),
+    "lint": ("lint openapi.yaml", "lint openapi.yaml --fix overlay.yaml"),
+    "diff": ("diff old.yaml new.yaml --fail-on breaking",),
     "prove": ("prove openapi.yaml",),
     "init": ("init openapi.yaml", "init --schema > openapi-tools.schema.json"),
     "generate": (

@@ -65,4 +65,4 @@ def test_the_manual_page_is_formatted_without_a_warning(run):
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "call openapi.yaml get_user id=7" in done.stdout
-    assert "Write JSON: every finding." in done.stdout
+    assert "Write the input schema only." in done.stdout
