@@ -239,15 +239,14 @@ class _Causes:
 
     def _reaching(self, name: str) -> Iterator[_Cause]:
         """Yield the changed parts that may change a tool."""
-        old, new = (record.operation for record in self.pairs[name])
-        refs, schemes = set[str](), {s for names in (*old.security, *new.security) for s in names}
+        refs, path = set[str](), self.pairs[name][0].operation.path
         for item, root in zip(self._nodes(name), self.roots, strict=True):
             refs |= self._refs([item.get("parameters"), item[""]], root)
         for cause in self.shared:
             first = cause.places[0]
-            is_scheme = cause.kind == "security" and first[-1] in schemes
-            is_here = first[0] == "paths" and first[1] == old.path
-            if len(first) == 1 or is_scheme or is_here or pointer(first) in refs:
+            # A scheme also hides arguments of operations that do not use it.
+            is_of_all = len(first) == 1 or cause.kind == "security"
+            if is_of_all or first[:2] == ("paths", path) or pointer(first) in refs:
                 yield cause
 
     def _refs(self, node: Any, root: dict[str, Any]) -> set[str]:

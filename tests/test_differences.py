@@ -1,15 +1,23 @@
-"""What changes for the tools between two documents: one finding for each cause."""
+"""What changes for the tools between two documents: one finding for each cause.
+
+What is expected was written down from the edits, and from reading both versions of published ones.
+"""
 
 import copy
+import json
 from functools import cache
 from pathlib import Path
 
+import corpus
+import pytest
 import yaml
 
-from openapi_tools import load_tools
-from openapi_tools.differences import differences_of
+from openapi_tools import Select, load_tools
+from openapi_tools.differences import differences_of, listed_tools
+from openapi_tools.errors import SourceError
 
 SPECS = Path(__file__).parents[1] / "specs"
+MUSEUM_PAGES = ["get_museum_hours", "list_special_events"]
 
 
 @cache
@@ -17,23 +25,263 @@ def read(name):
     return yaml.safe_load((SPECS / name).read_text(encoding="utf-8"))
 
 
+def edited(name, edit):
+    root = copy.deepcopy(read(name))
+    edit(root)
+    return root
+
+
 def told(old, new):
-    """Return the findings as (kind, breaking, cause, number of tools)."""
-    found = differences_of(load_tools(old), load_tools(new))
-    assert all(
-        item["tool"] == (item["tools"][0] if len(item["tools"]) == 1 else "") for item in found
-    )
-    return [(i["kind"], i["breaking"], i["cause"], len(i["tools"])) for i in found]
+    """Return the findings as (breaking, kind, cause, tools), breaking ones first."""
+    found = differences_of(old, new)
+    json.dumps(found)
+    assert all(i["tool"] == ("".join(i["tools"]) if len(i["tools"]) == 1 else "") for i in found)
+    assert all("\n" not in item["message"] for item in found)
+    return [
+        ("BREAKS" if i["breaking"] else "", i["kind"], i["cause"], sorted(i["tools"]))
+        for i in found
+    ]
+
+
+def another_server(root):
+    root["servers"] = [{"url": "https://museum.example.com"}]
+
+
+def a_lower_maximum(root):
+    root["components"]["parameters"]["PaginationLimit"]["schema"]["maximum"] = 20
+
+
+def two_parameters_and_an_operation(root):
+    a_lower_maximum(root)
+    root["components"]["parameters"]["PaginationPage"]["description"] = "Which page."
+    root["paths"]["/museum-hours"]["get"]["summary"] = "When it is open"
+
+
+def one_ticket_type_less(root):
+    root["components"]["schemas"]["TicketType"]["enum"] = ["general"]
+
+
+def operations_come_and_go(root):
+    del root["paths"]["/pet/{petId}"]["delete"]
+    root["paths"]["/store/inventory"]["get"]["operationId"] = "stock"
+    root["paths"]["/store/inventory"]["head"] = {"responses": {"200": {"description": "ok"}}}
+
+
+def a_required_member_of_a_shared_schema(root):
+    root["components"]["schemas"]["Pet"]["required"].append("status")
+
+
+def another_header_of_the_key(root):
+    # DELETE has a parameter of the old name, which was no argument as long as it was the key's.
+    root["components"]["securitySchemes"]["api_key"]["name"] = "X-Key"
+
+
+def a_parameter_of_a_path(root):
+    more = {"name": "trace", "in": "query", "required": True, "schema": {"type": "string"}}
+    root["paths"]["/pet/{petId}"]["parameters"] = [more]
+
+
+def another_host(root):
+    root["host"], root["basePath"], root["schemes"] = "gotify.example.com", "/v2", ["https"]
+
+
+GOTIFY = "gotify.json"
+TOOLS_OF_PET = [
+    *("add_pet", "find_pets_by_status", "get_pet_by_id", "update_pet", "update_pet_with_form")
+]
+"""Two send a pet; four say in their description which members come back, required ones first."""
+EDITS = [
+    ("museum.yaml", another_server, [("BREAKS", "server", "/servers", 8)]),
+    (
+        "museum.yaml",
+        a_lower_maximum,
+        [("BREAKS", "parameter", "/components/parameters/PaginationLimit", MUSEUM_PAGES)],
+    ),
+    (
+        "museum.yaml",
+        two_parameters_and_an_operation,
+        [
+            ("BREAKS", "parameter", "/components/parameters/PaginationLimit", MUSEUM_PAGES),
+            ("", "parameter", "/components/parameters/PaginationPage", MUSEUM_PAGES),
+            ("", "operation", "/paths/~1museum-hours/get", ["get_museum_hours"]),
+        ],
+    ),
+    (
+        "museum.yaml",
+        one_ticket_type_less,
+        [("BREAKS", "schema", "/components/schemas/TicketType", ["buy_museum_tickets"])],
+    ),
+    (
+        "petstore.yaml",
+        operations_come_and_go,
+        [
+            ("BREAKS", "renamed", "/paths/~1store~1inventory/get", ["stock"]),
+            ("BREAKS", "removed", "/paths/~1pet~1{petId}/delete", ["delete_pet"]),
+            ("", "added", "/paths/~1store~1inventory/head", ["head_store_inventory"]),
+        ],
+    ),
+    (
+        "petstore.yaml",
+        a_required_member_of_a_shared_schema,
+        [("BREAKS", "schema", "/components/schemas/Pet", TOOLS_OF_PET)],
+    ),
+    (
+        "petstore.yaml",
+        another_header_of_the_key,
+        [
+            (
+                "BREAKS",
+                "security",
+                "/components/securitySchemes/api_key",
+                ["delete_pet", "get_inventory", "get_pet_by_id"],
+            )
+        ],
+    ),
+    (
+        "petstore.yaml",
+        a_parameter_of_a_path,
+        [
+            (
+                "BREAKS",
+                "path",
+                "/paths/~1pet~1{petId}/parameters",
+                ["delete_pet", "get_pet_by_id", "update_pet_with_form"],
+            )
+        ],
+    ),
+    (GOTIFY, another_host, [("BREAKS", "server", "/host", 42)]),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "expected"), EDITS, ids=[edit.__name__ for _, edit, _ in EDITS]
+)
+def test_an_edit_is_one_finding_for_each_cause(name, edit, expected):
+    found = told(load_tools(read(name)), load_tools(edited(name, edit)))
+
+    counted = [
+        (*fixed, len(tools) if isinstance(wanted[-1], int) else tools)
+        for (*fixed, tools), wanted in zip(found, expected, strict=True)
+    ]
+    assert counted == expected
+
+
+PLAYLIST = "/paths/~1playlists~1{playlist_id}"
+PUBLISHED = [
+    ("realworld/swagger.json", "realworld/openapi.yml", []),
+    (
+        "prometheus/openapi_3.1_golden.yaml",
+        "prometheus/openapi_3.2_golden.yaml",
+        [("", "added", "/paths/~1notifications~1live/get", 1)],
+    ),
+    (
+        "spotify/official-spotify-open-api.yml",
+        "spotify/fixed-spotify-open-api.yml",
+        [
+            ("BREAKS", "parameter", "/components/parameters/QueryLimit", 16),
+            ("BREAKS", "operation", "/paths/~1search/get", 1),
+            ("BREAKS", "operation", "/paths/~1me~1tracks/put", 1),
+            ("BREAKS", "operation", "/paths/~1me~1episodes/put", 1),
+            ("BREAKS", "operation", "/paths/~1me~1shows/put", 1),
+            ("BREAKS", "operation", "/paths/~1me~1shows/delete", 1),
+            ("BREAKS", "operation", f"{PLAYLIST}~1images/put", 1),
+            ("BREAKS", "operation", "/paths/~1me~1following/get", 1),
+            ("BREAKS", "operation", "/paths/~1me~1player~1recently-played/get", 1),
+            ("BREAKS", "removed", "/paths/~1me~1top~1{type}/get", 1),
+            ("", "answer", "/components/responses/OneCurrentlyPlayingTrack", 1),
+            ("", "operation", f"{PLAYLIST}~1tracks/get", 1),
+            ("", "operation", "/paths/~1recommendations/get", 1),
+            ("", "operation", "/paths/~1me~1player/put", 1),
+            ("", "operation", "/paths/~1me~1player~1play/put", 1),
+            ("", "added", "/paths/~1me~1top~1artists/get", 1),
+            ("", "added", "/paths/~1me~1top~1tracks/get", 1),
+        ],
+    ),
+]
+
+
+@pytest.mark.skipif(not corpus.FOLDER.is_dir(), reason=corpus.ABSENT)
+@pytest.mark.parametrize(
+    ("old", "new", "expected"), PUBLISHED, ids=["realworld", "prometheus", "spotify"]
+)
+def test_versions_of_a_published_document(old, new, expected):
+    found = told(load_tools(corpus.FOLDER / old), load_tools(corpus.FOLDER / new))
+
+    assert [(*fixed, len(tools)) for *fixed, tools in found] == expected
 
 
 def test_a_document_does_not_differ_from_itself():
     museum = read("museum.yaml")
 
-    assert told(museum, copy.deepcopy(museum)) == []
+    assert told(load_tools(museum), load_tools(copy.deepcopy(museum))) == []
 
 
-def test_another_server_is_one_finding_for_all_tools():
-    old = read("museum.yaml")
-    new = old | {"servers": [{"url": "https://other.example.com"}]}
+def test_the_lines_say_what_differs_and_tools_that_are_not_selected_are_left_out():
+    sides = [read("museum.yaml"), edited("museum.yaml", two_parameters_and_an_operation)]
+    old, new = (load_tools(side, select=Select(tags=["Events"])) for side in sides)
 
-    assert told(old, new) == [("server", True, "/servers", 8)]
+    limit, page = differences_of(old, new)
+
+    assert limit["message"] == "parameter PaginationLimit: /limit: maximum was 30, is 20 now"
+    assert page["details"] == [
+        "/page: description was 'Page number to retrieve.', is 'Which page.' now"
+    ]
+
+
+def test_a_part_of_another_file_is_one_finding_for_equal_differences(tmp_path):
+    def write(folder, kind):
+        (tmp_path / folder).mkdir()
+        schema = {"name": "n", "in": "query", "schema": {"type": kind}}
+        (tmp_path / folder / "shared.json").write_text(json.dumps(schema))
+        node = {"parameters": [{"$ref": "shared.json"}], "responses": {}}
+        root = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {}}
+        root["paths"] = {"/a": {"get": node}, "/b": {"get": node}}
+        (tmp_path / folder / "api.json").write_text(json.dumps(root))
+        return load_tools(tmp_path / folder / "api.json")
+
+    found = told(write("old", "string"), write("new", "integer"))
+
+    assert found == [("BREAKS", "elsewhere", "", ["get_a", "get_b"])]
+
+
+def test_an_operation_that_is_skipped_now_is_removed_with_the_reason():
+    def spoil(root):
+        root["paths"]["/pet/{petId}"]["delete"]["parameters"] = [{"$ref": "#/gone"}]
+
+    (found,) = differences_of(
+        load_tools(read("petstore.yaml")), load_tools(edited("petstore.yaml", spoil))
+    )
+
+    assert (found["kind"], found["tool"]) == ("removed", "delete_pet")
+    assert "skipped in the other version: '$ref': '#/gone' leads nowhere" in found["message"]
+
+
+def mcp(**tools):
+    listed = [{"name": name, "description": "Adds.", **facts} for name, facts in tools.items()]
+    return {"jsonrpc": "2.0", "id": 1, "result": {"tools": listed}}
+
+
+def takes(*required, **properties):
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return {"inputSchema": schema}
+
+
+def test_lists_of_mcp_servers_are_compared_tool_by_tool():
+    number, text = {"type": "number"}, {"type": "string"}
+    reads = {"annotations": {"readOnlyHint": True}}
+    old = mcp(add=takes(a=number), drop=takes(), look={**takes(), **reads})
+    new = mcp(add=takes("a", a=number), look=takes(), fresh=takes(b=text))
+
+    assert told(old, new) == [
+        ("BREAKS", "tool", "/tools/add", ["add"]),
+        ("BREAKS", "removed", "/tools/drop", ["drop"]),
+        ("", "tool", "/tools/look", ["look"]),
+        ("", "added", "/tools/fresh", ["fresh"]),
+    ]
+    assert listed_tools(new["result"]["tools"]) == listed_tools(new)
+    assert listed_tools({"openapi": "3.1.0"}) is None
+
+
+def test_what_is_neither_tools_nor_a_list_is_refused():
+    with pytest.raises(SourceError, match="neither tools nor"):
+        differences_of({"openapi": "3.1.0"}, load_tools(read("museum.yaml")))

@@ -137,7 +137,10 @@ def _shows_answer(document: Any, operation: Any) -> bool:
 
 def _judged(tool: str, result: ToolResult, problems: list[str], *, is_shown: bool) -> Proof:
     error = result.error or {}
-    answered = list(result.metadata.get("answer_problems", ()))
+    answered = [
+        f"{UNJUDGED}: {p}" if _UNSURE.search(p) else p
+        for p in result.metadata.get("answer_problems", ())
+    ]
     if not is_shown:  # a value made for the schema does not fit it: that is not the tool's fault
         answered = [
             p if p.startswith(UNJUDGED) else f"{UNJUDGED}: no sample fits: {p}" for p in answered
