@@ -137,9 +137,10 @@ class Inputs:
     def _paging(self, node: OperationNode, operation: Operation, schemas: Node) -> Paging | None:
         if operation.method not in ("GET", "POST", "QUERY"):
             return None
-        from openapi_tools.loading.page_hints import documented, recognise
+        from openapi_tools.loading.page_hints import Recognition, documented
 
-        return recognise(operation, schemas, documented(node.node, node.resource, self._followed))
+        known = documented(node.node, node.resource, self._followed)
+        return Recognition(operation, schemas, known).result()
 
     def _followed(self, node: Any, resource: Resource) -> Target | None:
         try:

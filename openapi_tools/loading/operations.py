@@ -118,24 +118,17 @@ class Document:
         self._merged: dict[tuple[int, int], ParameterNodes] = {}
         self._none: ParameterNodes = {}
         self._legible: set[tuple[str, str]] = set()
+        self._form: Any = {"words": settings.description_chars, "ref_siblings": self.dialect.modern}
 
     @cached_property
     def schemas(self) -> Schemas:
         """Converts the schemas of requests."""
-        return self._schemas("readOnly")
+        return Schemas(self.references, **self._form, hidden="readOnly")
 
     @cached_property
     def answer_schemas(self) -> Schemas:
         """Converts the schemas of answers."""
-        return self._schemas("writeOnly")
-
-    def _schemas(self, hidden: str) -> Schemas:
-        return Schemas(
-            self.references,
-            ref_siblings=self.dialect.modern,
-            description_chars=self.settings.description_chars,
-            hidden=hidden,
-        )
+        return Schemas(self.references, **self._form, hidden="writeOnly")
 
     @property
     def root(self) -> Node:

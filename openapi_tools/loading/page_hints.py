@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import Node, kinds_of
+from openapi_tools.json_values import UNIONS, Node, as_dict, as_list, kinds_of
 from openapi_tools.model import Operation, Paging
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ def outline_of(node: Any, resource: Any, follow: Callable[..., Any]) -> Outline:
             other = look(part, resource, depth + 1)
             found.kind, found.item = found.kind or other.kind, found.item or other.item
             found.members.update(other.members)
-        members = node.get("properties")
-        for name, schema in members.items() if isinstance(members, dict) else ():
+        for name, schema in as_dict(node.get("properties")).items():
             found.members[name] = look(schema, resource, depth + 1)
         if "items" in node:
             found.item = look(node["items"], resource, depth + 1)
@@ -105,11 +104,9 @@ def _kind(node: Node) -> str:
 
 def _parts(node: Node) -> Iterator[Any]:
     """Yield the schemas that apply to the same value; of a union only where one is not null."""
-    if isinstance(node.get("allOf"), list):
-        yield from node["allOf"]
-    for keyword in ("anyOf", "oneOf"):
-        parts = node.get(keyword)
-        parts = [p for p in parts if p != {"type": "null"}] if isinstance(parts, list) else []
+    yield from as_list(node.get("allOf"))
+    for keyword in UNIONS:
+        parts = [part for part in as_list(node.get(keyword)) if part != {"type": "null"}]
         if len(parts) == 1:
             yield parts[0]
 
@@ -124,13 +121,13 @@ class Documented(NamedTuple):
 
 def documented(node: Any, resource: Any, follow: Callable[..., Any]) -> Documented:
     """Return the facts in an Operation Object; `follow` returns None for a bad reference."""
-    pageable, answers = node.get("x-ms-pageable"), node.get("responses")
-    for status, given in answers.items() if isinstance(answers, dict) else ():
+    pageable = node.get("x-ms-pageable")
+    for status, given in as_dict(node.get("responses")).items():
         target = follow(given, resource) if str(status).startswith("2") else None
         if target is None or not isinstance(target.node, dict):
             continue
         headers, schema = target.node.get("headers"), _schema_of(target.node)
-        links = isinstance(headers, dict) and any(name.lower() == "link" for name in headers)
+        links = any(name.lower() == "link" for name in as_dict(headers))
         outline = Outline("other" if schema is None and target.node.get("content") else "")
         if schema is not None:
             outline = outline_of(schema, target.resource, follow)
@@ -142,8 +139,7 @@ def documented(node: Any, resource: Any, follow: Callable[..., Any]) -> Document
 
 def _schema_of(answer: Node) -> Any:
     """Return the schema of an answer's JSON; OpenAPI 2 has no media types there."""
-    content = answer.get("content")
-    for kind, value in content.items() if isinstance(content, dict) else ():
+    for kind, value in as_dict(answer.get("content")).items():
         if isinstance(value, dict) and (http_rules.is_json(kind) or kind == "*/*"):
             return value.get("schema")
     return answer.get("schema")
@@ -157,12 +153,9 @@ class _Candidate(NamedTuple):
     kinds: set[str]
 
 
-def recognise(operation: Operation, schemas: Mapping[str, Any], known: Documented) -> Paging | None:
-    """Return how to ask for an operation's pages; `schemas` are those of its arguments."""
-    return _Recognition(operation, schemas, known).result()
+class Recognition:
+    """Recognises how to ask for an operation's pages; `schemas` are those of its arguments."""
 
-
-class _Recognition:
     def __init__(self, operation: Operation, schemas: Mapping[str, Any], known: Documented) -> None:
         self._known, self._outline = known, known.outline
         self._writes = operation.method == "POST"
@@ -181,6 +174,7 @@ class _Recognition:
             self._members.setdefault(http_rules.folded(path[-1]), path)
 
     def result(self) -> Paging | None:
+        """Return how to ask for pages; None without plain signs."""
         # A schema without a list is not that of a page.
         if self._outline.kind and self._items is None:
             return None

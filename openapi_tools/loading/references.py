@@ -38,9 +38,9 @@ class Resource:
     uri: str = ""
     name: str = ""
     self_uri: str = ""
-    anchors: Node | None = None
     public: bool = False
     is_tree: bool = True
+    _anchors: Node | None = None
     _texts: dict[int, bytes] = field(default_factory=dict)
     _room: int = MAX_TEXTS
 
@@ -51,6 +51,12 @@ class Resource:
             self._room -= len(text)
             self._texts[id(node)] = text
         return self._texts[id(node)]
+
+    def anchor(self, name: str) -> Any:
+        """Return the schema with an anchor (JSON Schema 2020-12, 8.2.2), or an id and `#`."""
+        if self._anchors is None:
+            self._anchors = dict(_anchors(without_lazy(self.root)))
+        return self._anchors.get(name)
 
 
 class Target(NamedTuple):
@@ -119,7 +125,9 @@ class References:
         owner = self._resource(address, ref, resource) if address else resource
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
-            return Target(self._anchor(fragment, ref, owner), owner, f"#{fragment}")
+            if (node := owner.anchor(fragment)) is None:
+                raise self._error(f"'$ref': {ref!r} leads nowhere; no such anchor.", owner)
+            return Target(node, owner, f"#{fragment}")
         return Target(self._at(fragment, ref, owner), owner, fragment)
 
     def _at(self, pointer: str, ref: str, owner: Resource) -> Any:
@@ -130,20 +138,11 @@ class References:
             raise self._error(reason, owner) from None
         return node.plain() if isinstance(node, LazyDict) else node
 
-    def _anchor(self, name: str, ref: str, owner: Resource) -> Any:
-        if owner.anchors is None:
-            owner.anchors = dict(_anchors(without_lazy(owner.root)))
-        if name not in owner.anchors:
-            raise self._error(f"'$ref': {ref!r} leads nowhere; no such anchor.", owner)
-        return owner.anchors[name]
-
     def _resource(self, address: str, ref: str, base: Resource) -> Resource:
         for uri in (urljoin(base.self_uri or base.uri, address), urljoin(base.uri, address)):
             if uri in self._resources:
                 return self._resources[uri]
-        if self.entry.anchors is None:
-            self.entry.anchors = dict(_anchors(without_lazy(self.entry.root)))
-        if (known := self.entry.anchors.get(f"{address}#")) is not None:
+        if (known := self.entry.anchor(f"{address}#")) is not None:
             found = self._resources[address] = Resource(known, self.entry.uri, self.entry.name)
             return found
         found = self._read(address, ref, base)

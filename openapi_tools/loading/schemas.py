@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import TYPES, Node, as_boolean, as_list, is_true
+from openapi_tools.json_values import TYPES, Node, as_boolean, as_dict, as_list, is_true
 from openapi_tools.loading import keyword_values
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
@@ -45,16 +45,11 @@ class Schemas:
     """Converts the schemas of one document, without the members that are marked `hidden`."""
 
     def __init__(
-        self,
-        references: References,
-        *,
-        ref_siblings: bool,
-        description_chars: int,
-        hidden: str = "readOnly",
+        self, references: References, words: int, *, ref_siblings: bool, hidden: str
     ) -> None:
         self._references = references
         self._ref_siblings = ref_siblings
-        self._text = cache(partial(plain_text, limit=description_chars))
+        self._text = cache(partial(plain_text, limit=words))
         self._targets: dict[str, Target] = {}
         self._names: dict[tuple[int, str], str] = {}
         self._definitions: dict[str, Definition] = {}
@@ -130,16 +125,9 @@ class Schemas:
     def _reference(self, node: Node, resource: Resource, depth: int) -> Node:
         """Return a `$ref` with what stands beside it."""
         converted: Node = {"$ref": f"#/$defs/{self._define(node, resource)}"}
-        if len(node) == 1:
-            return converted
-        words = node.get("description")
-        if len(node) == 2 and type(words) is str:  # noqa: PLR2004 -- the two
-            converted["description"] = self._text(words)
-            return converted
-        siblings = {key: value for key, value in node.items() if key != "$ref"}
-        if not self._ref_siblings:  # 3.0 ignores them; words and `nullable` are still meant
-            kept = keyword_values.HARMLESS_SIBLINGS
-            siblings = {key: value for key, value in siblings.items() if key in kept}
+        # 3.0 ignores what is beside it; words and `nullable` are still meant.
+        kept = node.keys() if self._ref_siblings else keyword_values.HARMLESS_SIBLINGS
+        siblings = {key: node[key] for key in node if key in kept and key != "$ref"}
         if not siblings:
             return converted
         beside = self._schema({**siblings, "nullable": False}, resource, depth)
@@ -309,8 +297,7 @@ class _Marked:
             seen.add(key)
             if "$ref" in node:
                 waiting.append((node, owner))
-            members = node.get("properties")
-            for name, member in members.items() if isinstance(members, dict) else ():
+            for name, member in as_dict(node.get("properties")).items():
                 if self.is_hidden(member, owner):
                     yield name
             waiting += [(branch, owner) for branch in as_list(node.get("allOf"))]
