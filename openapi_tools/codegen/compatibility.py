@@ -15,7 +15,7 @@ import json
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import TYPES, UNIONS, pointer_token, resolve
+from openapi_tools.json_values import TYPES, UNIONS, as_list, pointer_token, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -107,7 +107,7 @@ class _Walk:
             yield Difference("", "is no longer allowed", breaking=True)
         else:
             found = tuple(self._schemas(before, after, strict=strict))
-            unions = [union for key in UNIONS if (union := _list(before, key))]
+            unions = [union for key in UNIONS if (union := as_list(before.get(key)))]
             fits = _is_breaking(found) and any(
                 not any(_is_breaking(self.compare(branch, after, strict=True)) for branch in union)
                 for union in unions
@@ -131,7 +131,10 @@ class _Walk:
             return
         yield from _rule_differences(old, new)
         if "object" in _types(old):
-            yield from _required_differences(_list(old, "required"), _list(new, "required"))
+            before, after = as_list(old.get("required")), as_list(new.get("required"))
+            for names, others, state in ((after, before, "required"), (before, after, "optional")):
+                for name in (name for name in names if name not in others):
+                    yield Difference(pointer_token(name), f"is {state} now", state == "required")
             yield from self._properties(old, new, strict=strict)
         if "array" in _types(old):
             items = self.compare(old.get("items", True), new.get("items", True), strict=strict)
@@ -167,10 +170,10 @@ class _Walk:
 
     def _alternatives(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
         """Compare `anyOf`: each old alternative must fit a new one."""
-        before, after = _list(old, "anyOf"), _list(new, "anyOf")
+        before, after = as_list(old.get("anyOf")), as_list(new.get("anyOf"))
         if not after:
             return
-        olds = before or _list(old, "oneOf") or [old]
+        olds = before or as_list(old.get("oneOf")) or [old]
         inner = strict or not {"properties", "$ref", "allOf"}.isdisjoint(old)
         for index, branch in enumerate(olds):
             # The alternative at the same place is the likeliest, and explains a difference best.
@@ -234,18 +237,6 @@ def _reached(node: Any, root: Schema) -> dict[str, Any]:
         elif isinstance(part, list):
             waiting += part
     return found
-
-
-def _list(schema: Schema, keyword: str) -> list[Any]:
-    value = schema.get(keyword)
-    return value if isinstance(value, list) else []
-
-
-def _required_differences(old: list[Any], new: list[Any]) -> Iterator[Difference]:
-    for names, others, state in ((new, old, "required"), (old, new, "optional")):
-        for name in names:
-            if name not in others:
-                yield Difference(pointer_token(name), f"is {state} now", state == "required")
 
 
 def _keyword_differences(old: Schema, new: Schema) -> Iterator[Difference]:

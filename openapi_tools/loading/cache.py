@@ -21,6 +21,7 @@ from platformdirs import user_cache_path
 
 from openapi_tools.errors import SourceError
 from openapi_tools.loading import cache_file
+from openapi_tools.loading.keyword_values import is_longer
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import NO_OVERLAYS, address_of, read_file, read_source
@@ -260,7 +261,9 @@ def _hit(
 def keep(slot: Slot, document: Document, facts: Facts) -> None:
     """Write a document into the cache, unless it refers to others or is too long as JSON."""
     label = slot.label._replace(tools=len(facts.tools))
-    if document.references.alone and not _is_longer(document.entry, 4 * label.length + _ROOM):
+    # Aliases are written out as JSON.
+    entry, most = document.entry, 4 * label.length + _ROOM
+    if document.references.alone and (entry.is_tree or not is_longer(entry.root, most)):
         try:
             _write(
                 slot.name, lambda path: cache_file.write_document(path, label, facts, document.root)
@@ -283,22 +286,6 @@ def index_of(slot: Slot | None, settings: Settings) -> cache_file.IndexFile | No
         if slot is None
         else cache_file.IndexFile.of(folder() / slot.name, slot.label, settings)
     )
-
-
-def _is_longer(entry: Resource, limit: int) -> bool:
-    """Tell whether a document with aliases is longer as JSON, where they are written out."""
-    size, stack = 0, [] if entry.is_tree else [entry.root]
-    while stack and size <= limit:
-        node = stack.pop()
-        if isinstance(node, dict):
-            size += sum(map(len, node)) + 4 * len(node)
-            stack += node.values()
-        elif isinstance(node, list):
-            size += len(node)
-            stack += node
-        else:
-            size += len(node) if isinstance(node, str) else 8
-    return size > limit
 
 
 def folder() -> Path:

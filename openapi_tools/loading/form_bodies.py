@@ -130,8 +130,8 @@ class Forms:
                 untyped=self._document.dialect.modern,
             )
             if found is not None:
-                schema = found.schema
-                kind = encoding.content_type or _ranges(node) or found.content_type
+                schema, named = found
+                kind = encoding.content_type or _ranges(node) or named
                 encoding = replace(encoding, file=True, content_type=kind)
         default = _is_default(encoding) and not headers
         return Form(schema, () if default else (encoding,), headers)
@@ -205,13 +205,6 @@ def _is_default(encoding: Encoding) -> bool:
     return not (encoding.style or encoding.content_type or encoding.file)
 
 
-class _Part(NamedTuple):
-    """A part that is a file or holds some; `content_type` as the document names it, else empty."""
-
-    schema: Node
-    content_type: str
-
-
 def is_file(schema: Node, *, untyped: bool) -> bool:
     """Tell whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
     types = schema.get("type")
@@ -239,8 +232,8 @@ def _part_schema(
     content: Callable[[Node], Node],
     untyped: bool,
     depth: int = 4,
-) -> _Part | None:
-    """Return a multipart member that is a file, an array of files or a union, or None."""
+) -> tuple[Node, str] | None:
+    """Return a member with files in it, and its media type if the document names one, or None."""
     if not isinstance(declared, dict) or depth == 0:
         return None
     declared = content(declared)
@@ -249,14 +242,14 @@ def _part_schema(
         made = described_file(settings, declared, "A file.")
         if isinstance(declared.get("type"), list):
             made = {"anyOf": [made, {"type": "null"}]}
-        return _Part(made, "" if http_rules.is_wildcard(kind) else kind)
+        return made, "" if http_rules.is_wildcard(kind) else kind
     look = partial(_part_schema, settings, content=content, depth=depth - 1)
     if declared.get("type") == "array":
         inner = look(declared.get("items"), untyped=untyped)
-        return inner and _Part({**declared, "items": inner.schema}, inner.content_type)
+        return inner and ({**declared, "items": inner[0]}, inner[1])
     branches = declared.get("anyOf", [])
     found = [look(branch, untyped=False) for branch in branches]
     if not any(found):
         return None
     pairs = zip(found, branches, strict=True)
-    return _Part({**declared, "anyOf": [part.schema if part else old for part, old in pairs]}, "")
+    return {**declared, "anyOf": [part[0] if part else old for part, old in pairs]}, ""

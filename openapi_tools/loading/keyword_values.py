@@ -340,11 +340,6 @@ def _not_exact(_first: Any, _second: Any) -> Any:
     raise _NotExactError
 
 
-def _common_values(first: list[Any], second: list[Any]) -> list[Any]:
-    common = [value for value in first if json_values.holds(second, value)]
-    return common or _not_exact(first, second)
-
-
 def _closed(first: Any, second: Any) -> Any:
     if first in (True, {}):
         return second
@@ -378,7 +373,7 @@ _JOINERS: dict[str, Callable[[Any, Any], Any]] = {
     "properties": _joined_members,
     "patternProperties": _joined_members,
     "required": lambda first, second: list(dict.fromkeys([*first, *second])),
-    "enum": _common_values,
+    "enum": lambda one, two: [v for v in one if json_values.holds(two, v)] or _not_exact(one, two),
     "uniqueItems": lambda first, second: first or second,
     "additionalProperties": _closed,
     "unevaluatedProperties": _closed,

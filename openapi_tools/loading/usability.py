@@ -197,7 +197,10 @@ class _Search:
         while self._waiting:
             place = self._waiting.popleft()
             if place.node.__class__ is not dict:
-                self._note_other(place)
+                is_wrong = place.kind == "schema" and place.node is not None
+                if is_wrong and as_boolean(place.node) is None:
+                    said = f"{place.node!r:.60} is not a schema; any value is taken there."
+                    self._note(place.path, place.resource, said, self.keywords)
             elif id(place.node) not in self._seen:
                 self._seen.add(id(place.node))
                 self._look_at(place)
@@ -239,11 +242,6 @@ class _Search:
         with suppress(DocumentError):  # an operation that needs it was skipped
             target = self._document.references.follow(place.node, place.resource)
             self._waiting.append(_Place(place.kind, target.node, target.pointer, target.resource))
-
-    def _note_other(self, place: _Place) -> None:
-        if place.kind == "schema" and place.node is not None and as_boolean(place.node) is None:
-            said = f"{place.node!r:.60} is not a schema; any value is taken there."
-            self._note(place.path, place.resource, said, self.keywords)
 
     def _note(self, path: _Path | str, resource: Resource, said: str, found: list[str]) -> None:
         keys: list[str | int] = []

@@ -56,6 +56,7 @@ _INNER = (HOLDING | {"$ref"}) - {"$defs"}
 _BELOW = HOLDING - IN_PLACE - {"$defs", "definitions"}  # of members and items
 _OF_ROOT = ("type", "properties", "required", "additionalProperties", "description", "$defs")
 _SIMPLE = ("type", "description", "enum", "format", "default")
+_MORE_WORDS = ("description", "default", "enum")
 _SMALL = 600
 _FIRST_VALUES = 12
 _LONGEST_SHOWN = 40
@@ -256,7 +257,9 @@ def _fewer(schema: Schema, room: int) -> Schema:
     kept: Schema = {}
     names = sorted(members, key=lambda name: name not in required)
     for name in names:
-        for node in (members[name], _bare(members[name])):
+        whole = members[name]
+        bare = without(whole, _MORE_WORDS) if isinstance(whole, dict) else whole
+        for node in (whole, bare):
             cost = size_of({name: node}) + (size_of(name) + 2 if name in required else 0)
             if cost <= left:
                 kept[name] = node
@@ -269,10 +272,6 @@ def _fewer(schema: Schema, room: int) -> Schema:
         "required": [name for name in required if name in kept],
         "additionalProperties": True,
     }
-
-
-def _bare(node: Any) -> Any:
-    return without(node, ["description", "default", "enum"]) if isinstance(node, dict) else node
 
 
 def _rest_in_words(names: list[str], required: Collection[str], most: int) -> str:

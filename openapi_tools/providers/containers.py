@@ -212,8 +212,9 @@ def extras_name(names: Iterable[str]) -> str:
     return name
 
 
-def called(schema: Form, name: str) -> Form:
+def called(schema: Any, name: str) -> Form:
     """Return the schema of a member that has another name for the provider, with its own name."""
+    schema = schema if isinstance(schema, dict) else {} if schema else {"not": {}}
     words = f"Sent as `{name}`. {schema.get('description', '')}".strip()
     return {**({"anyOf": [schema]} if "$ref" in schema else schema), "description": words}
 
@@ -231,7 +232,7 @@ def _with_names(node: Form, takes: Takes, known: ById[Any]) -> Form:
     names = renamed(declared, takes) if isinstance(declared, dict) else {}
     if names:
         new["properties"] = {
-            names.get(name, name): called(_as_object(part), name) if name in names else part
+            names.get(name, name): called(part, name) if name in names else part
             for name, part in new["properties"].items()
         }
     if isinstance(node.get("required"), list):
@@ -240,10 +241,6 @@ def _with_names(node: Form, takes: Takes, known: ById[Any]) -> Form:
             for name in node["required"]
         ]
     return node if new == node else new
-
-
-def _as_object(schema: Any) -> Form:
-    return schema if isinstance(schema, dict) else {} if schema else {"not": {}}
 
 
 def labels(values: Iterable[Any]) -> dict[str, Any]:

@@ -151,7 +151,10 @@ class PageReader:
             if self._paging.style == "link" or _is_address(given):
                 return self._address(str(given))
             return self._with(self._paging.argument, given)
-        step = self._counted(headers) if self._is_silent() and not self.linked else None
+        # The member for the next page is absent, rather than empty.
+        last, names = folded(self._paging.next.rpartition(".")[2]), self._members
+        silent = last not in names if last else not any(map(http_rules.NEXT.fullmatch, names))
+        step = self._counted(headers) if silent and not self.linked else None
         return (step or Step())._replace(sure=CERTAIN) if flags else step
 
     def _given(self, headers: Mapping[str, str], *, has_more: bool) -> Any:
@@ -172,15 +175,6 @@ class PageReader:
         usable = (v for v in fit if not holds(_NOTHING, v))
         # Without paging only an address leads on.
         return next((v for v in usable if paging.style or _is_address(v)), None)
-
-    def _is_silent(self) -> bool:
-        """Whether the answer lacks the member for the next page, rather than leaving it empty."""
-        last = folded(self._paging.next.rpartition(".")[2])
-        return (
-            last not in self._members
-            if last
-            else not any(map(http_rules.NEXT.fullmatch, self._members))
-        )
 
     def _with(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
         """Return the step to a value of an argument; None where the tool does not take it."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from openapi_tools.json_values import follow
+from openapi_tools.json_values import as_dict, as_list, follow
 from openapi_tools.options import nearest
 from openapi_tools.validation.messages import Flaw, kind_of, listed, would_fit
 
@@ -66,7 +66,7 @@ def sample(schema: Any, document: Mapping[str, Any]) -> Any:
 def example(schema: Mapping[str, Any], paths: list[Path] | None = None) -> str:
     """Return arguments of a call as JSON, in 300 characters: the required ones, and `paths`."""
     sampler, made = _Sampler(schema, brief=True), dict[str, Any]()
-    for path in [*((name,) for name in _listed(schema, "required")), *(paths or ())]:
+    for path in [*((name,) for name in as_list(schema.get("required"))), *(paths or ())]:
         sampler.put(made, path)
     if not made:
         return ""
@@ -94,7 +94,7 @@ def _json(value: Any) -> str:
 
 def taught(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], str]:
     """Return the flaws of arguments, those in a wrong place told once, and an example call."""
-    known = _mapped(schema, "properties")
+    known = as_dict(schema.get("properties"))
     wraps = {flaw.place[0]: inner for flaw in flaws if (inner := _own_names(flaw, known))}
     unknown = [str(flaw.place[0]) for flaw in flaws if _is_unknown(flaw)]
     moved = _belonging([name for name in unknown if name not in wraps], schema)
@@ -159,7 +159,7 @@ def _belonging(names: list[str], schema: Mapping[str, Any]) -> list[tuple[list[s
         if not inner:
             break
         places = [path for others, path in there if others == inner and len(path) == len(nearby)]
-        is_clear = len(inner) > 1 or not nearest(inner[0], _mapped(schema, "properties"))
+        is_clear = len(inner) > 1 or not nearest(inner[0], as_dict(schema.get("properties")))
         if is_clear and len(places) <= _MOST_PLACES:
             found.append((inner, places))
         names = [name for name in names if name not in inner]
@@ -196,7 +196,7 @@ class _Sampler:
         return found[1:]
 
     def _properties(self, node: Any) -> Mapping[str, Any]:
-        return _mapped(self._merged(self._resolved(node), 0), "properties")
+        return as_dict(self._merged(self._resolved(node), 0).get("properties"))
 
     def value(self, node: Any, depth: int) -> Any:
         schema = self._resolved(node)
@@ -216,15 +216,15 @@ class _Sampler:
     def _merged(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return the schema with `allOf` and the first branch of `oneOf` and `anyOf` in it."""
         merged = {key: schema[key] for key in schema if key not in ("allOf", "oneOf", "anyOf")}
-        unions = (_listed(schema, key) for key in ("oneOf", "anyOf"))
+        unions = (as_list(schema.get(key)) for key in ("oneOf", "anyOf"))
         others = ([part for part in union if part != {"type": "null"}] for union in unions)
         branches = [part for union in others for part in union[:1]]
         if isinstance(members := merged.get("properties"), Mapping):
-            nodes = map(self._resolved, (schema, *branches, *_listed(schema, "oneOf")))
-            named = [{*map(str, _listed(node, "required"))} for node in nodes]
+            nodes = map(self._resolved, (schema, *branches, *as_list(schema.get("oneOf"))))
+            named = [{*map(str, as_list(node.get("required")))} for node in nodes]
             away = set().union(*named).difference(*named[: len(branches) + 1])
             merged["properties"] = {name: members[name] for name in members if name not in away}
-        parts = [*_listed(schema, "allOf"), *self._told(schema, branches), *branches]
+        parts = [*as_list(schema.get("allOf")), *self._told(schema, branches), *branches]
         for part in parts if depth <= _DEEPEST and self.left > 0 else ():
             inner = self._merged(self._resolved(part), depth + 1)
             for key in merged.keys() & inner.keys() & {"properties", "required"}:
@@ -239,16 +239,16 @@ class _Sampler:
     def _told(self, schema: Mapping[str, Any], branches: list[Any]) -> list[Any]:
         """Return a schema that fixes the discriminator of a union's first branch."""
         # Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
-        told, branch = _mapped(schema, "discriminator"), branches[0] if branches else None
+        told, branch = as_dict(schema.get("discriminator")), branches[0] if branches else None
         name = told.get("propertyName")
         reference = isinstance(branch, Mapping) and branch.get("$ref")
         if not isinstance(reference, str) or not isinstance(name, str):
             return []
-        properties = _mapped(self._resolved(branch), "properties")
+        properties = as_dict(self._resolved(branch).get("properties"))
         if _given(self._resolved(properties.get(name))):
             return [{"required": [name]}]
         short = reference.rpartition("/")[2]
-        known = _mapped(told, "mapping").items()
+        known = as_dict(told.get("mapping")).items()
         value = next((key for key, to in known if to in (reference, short)), short)
         return [{"properties": {name: {"const": value}}, "required": [name]}]
 
@@ -268,8 +268,8 @@ class _Sampler:
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return an object; without `writeOnly` members, as of an answer, where it is not brief."""
-        required = [name for name in _listed(schema, "required") if isinstance(name, str)]
-        properties = _mapped(schema, "properties")
+        required = [name for name in as_list(schema.get("required")) if isinstance(name, str)]
+        properties = as_dict(schema.get("properties"))
         made = {}
         for name, entry in properties.items():
             wanted = name in required or (depth < _OPTIONAL_UNTIL and not self.brief)
@@ -287,7 +287,7 @@ class _Sampler:
         """Return as few items as allowed, near the top one at least where there is room."""
         wanted = max(_count(schema, "minItems", 0), 1 if depth <= _OPTIONAL_UNTIL else 0)
         wanted = min(wanted, _count(schema, "maxItems", wanted), _MOST_ITEMS)
-        shapes = _listed(schema, "prefixItems")[:wanted]
+        shapes = as_list(schema.get("prefixItems"))[:wanted]
         shapes = shapes + [schema.get("items", {"type": "string"})] * (wanted - len(shapes))
         made = [self.value(shape, depth + 1) for shape in shapes]
         return _apart(made) if schema.get("uniqueItems") is True else made
@@ -299,19 +299,9 @@ def _given(schema: Mapping[str, Any]) -> list[Any]:
         if key in schema:
             return [schema[key]]
     for key in ("examples", "enum"):
-        if _listed(schema, key):
-            return _listed(schema, key)[:1]
+        if as_list(schema.get(key)):
+            return as_list(schema.get(key))[:1]
     return [schema["default"]] if schema.get("default") is not None else []
-
-
-def _mapped(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = schema.get(key)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _listed(schema: Mapping[str, Any], key: str) -> list[Any]:
-    value = schema.get(key)
-    return value if isinstance(value, list) else []
 
 
 def _type(schema: Mapping[str, Any]) -> str:
