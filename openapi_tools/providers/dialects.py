@@ -8,8 +8,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import DEFINITIONS
-from openapi_tools.providers.containers import ANYTHING, ENTRIES, KEY, VALUE, is_portable, labels
-from openapi_tools.providers.lengths import with_length
+from openapi_tools.providers.containers import (
+    ANYTHING,
+    ENTRIES,
+    KEY,
+    VALUE,
+    is_portable,
+    labels,
+    with_length,
+)
 from openapi_tools.providers.simple_forms import CannotExpress, is_a
 from openapi_tools.validation.engine import compile_schema
 

@@ -25,8 +25,8 @@ from profile_values import (
 from profile_values import lawful as lawful_with
 from schema_pairs import pairs
 
+from openapi_tools.providers.containers import with_length
 from openapi_tools.providers.definitions import CannotExpress, define
-from openapi_tools.providers.lengths import with_length
 from openapi_tools.validation.checker import Checker
 
 AB = object_of({"a": TEXT, "b": WHOLE})
