@@ -80,13 +80,7 @@ class Forms:
         return form._replace(encodings=form.encodings + more)
 
     def _members(
-        self,
-        schema: Node,
-        nodes: Node,
-        resource: Resource,
-        *,
-        multipart: bool,
-        depth: int,
+        self, schema: Node, nodes: Node, resource: Resource, *, multipart: bool, depth: int
     ) -> Form:
         """Return how the members of an object are written, those of its alternatives among them."""
         whole = self._document.schemas.content(schema)

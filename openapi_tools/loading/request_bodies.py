@@ -165,14 +165,7 @@ class Bodies:
         inner = self._document.schemas.content(found.schema)
         found.flat = self._is_flat(found.schema, inner, required=found.required)
 
-    def _text(
-        self,
-        kind: str,
-        inner: Node,
-        declared: Node,
-        resource: Resource,
-        words: str,
-    ) -> Node:
+    def _text(self, kind: str, inner: Node, declared: Node, resource: Resource, words: str) -> Node:
         """Return the schema of a body that is text; a structure becomes the text that holds it."""
         if inner.get("type") in ("string", "number", "integer", "boolean"):
             return inner
