@@ -259,17 +259,13 @@ def _pieces(
         raw = _escaped(paragraph)
         start = 0
         while start < len(raw):
-            end = piece_end(raw, start, _widest(raw, start, room), after=after)
+            latest = min(start + room - 2, len(raw))
+            while (over := len(_quoted(raw[start:latest])) - room) > 0:  # with quotes and escapes
+                latest -= over
+            end = piece_end(raw, start, latest, after=after)
             found.append(_quoted(raw[start:end]))
             start = end
     return found
-
-
-def _widest(raw: str, start: int, room: int) -> int:
-    end = min(start + room - 2, len(raw))
-    while (over := len(_quoted(raw[start:end])) - room) > 0:
-        end -= over
-    return end
 
 
 def piece_end(raw: str, start: int, latest: int, *, after: str = " ") -> int:

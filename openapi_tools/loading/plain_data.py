@@ -107,17 +107,16 @@ class _Copier:
             return _Copy(_scalar(value, path))
         if id(value) not in self._done:
             if len(path) >= MAX_DEPTH:
-                raise InvalidDocument(f"{TOO_DEEP}.", pointer=pointer(path))
+                raise _invalid(f"{TOO_DEEP}.", path)
             self._done[id(value)] = None
             self._done[id(value)] = self._container(value, path)
         done = self._done[id(value)]
         if done is None:
-            reason = "an object that contains itself; use '$ref'."
-            raise InvalidDocument(reason, pointer=pointer(path))
+            raise _invalid("an object that contains itself; use '$ref'.", path)
         if len(path) + done.height > MAX_DEPTH:
-            raise InvalidDocument(f"{TOO_DEEP}.", pointer=pointer(path))
+            raise _invalid(f"{TOO_DEEP}.", path)
         if done.nodes > MAX_NODES:
-            raise InvalidDocument(f"{TOO_MANY}.", pointer=pointer(path))
+            raise _invalid(f"{TOO_MANY}.", path)
         return done
 
     def _container(self, value: Any, path: list[str | int]) -> _Copy:
@@ -126,8 +125,7 @@ class _Copier:
         for key, item in value.items() if is_mapping else enumerate(value):
             name = _key(key, path) if is_mapping else key
             if name in parts:
-                reason = f"two keys are both {name!r} as text; remove one."
-                raise InvalidDocument(reason, pointer=pointer(path))
+                raise _invalid(f"two keys are both {name!r} as text; remove one.", path)
             parts[name] = self.copy(item, [*path, name])
         made: Any = {name: part.value for name, part in parts.items()}
         height = 1 + max((part.height for part in parts.values()), default=0)
@@ -142,13 +140,11 @@ def _scalar(value: Any, path: list[str | int]) -> Any:
         return str.__str__(value)
     if isinstance(value, (int, float)):
         if not -MAX_NUMBER < value < MAX_NUMBER:
-            reason = TOO_LONG if isinstance(value, int) else NOT_FINITE
-            raise InvalidDocument(f"{reason}.", pointer=pointer(path))
+            raise _invalid(f"{TOO_LONG if isinstance(value, int) else NOT_FINITE}.", path)
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
-    reason = f"a value of type {type(value).__name__!r}, which JSON does not have."
-    raise InvalidDocument(reason, pointer=pointer(path))
+    raise _invalid(f"a value of type {type(value).__name__!r}, which JSON does not have.", path)
 
 
 def _key(key: Any, path: list[str | int]) -> str:
@@ -156,8 +152,11 @@ def _key(key: Any, path: list[str | int]) -> str:
         return {True: "true", False: "false", None: "null"}[key]
     if isinstance(key, (str, int, float, dt.date)):
         return str(_scalar(key, path))
-    reason = f"a key of type {type(key).__name__!r}; keys are text."
-    raise InvalidDocument(reason, pointer=pointer(path))
+    raise _invalid(f"a key of type {type(key).__name__!r}; keys are text.", path)
+
+
+def _invalid(reason: str, path: list[str | int]) -> InvalidDocument:
+    return InvalidDocument(reason, pointer=pointer(path))
 
 
 class LazyDict(Node):

@@ -116,7 +116,8 @@ def read_file(path: Path, settings: Settings) -> Source:
     name, limit = str(path), settings.max_document_bytes
     try:
         _check_kind(path.stat().st_mode, name)
-        with open(path, "rb", opener=_open_at_once) as file:
+        at_once = getattr(os, "O_NONBLOCK", 0)  # should a pipe have taken the place of the file
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once)) as file:
             status = os.fstat(file.fileno())
             _check_kind(status.st_mode, name)
             # One byte more than allowed tells that the file has grown.
@@ -153,11 +154,6 @@ def _check_kind(mode: int, name: str) -> None:
         raise SourceError("is a folder; give the document's file.", source=name)
     if not stat.S_ISREG(mode):
         raise SourceError("is not a regular file but a device, pipe or socket.", source=name)
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open without waiting, should a pipe have taken the place of the file."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def relative_place(uri: str, entry: str) -> str:

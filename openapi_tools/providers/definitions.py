@@ -7,6 +7,7 @@ sent: `Definition.restore` brings arguments by the profile's schema into the for
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -84,17 +85,17 @@ class Definition:
     @cached_property
     def restorer(self) -> Restorer | None:
         """Restores arguments; None where they need no change."""
-        if self._profile in _PLAIN or (self._profile == "anthropic" and not self._is_renamed()):
+        is_plain = self._profile in _PLAIN
+        with suppress(*_FAULTS):  # names that Anthropic takes are not changed
+            is_plain |= (
+                self._profile == "anthropic"
+                and self._schema is (_shaped(self._schema, "anthropic", Memory())[0])
+            )
+        if is_plain:
             return None
         from openapi_tools.providers.restore import Restorer
 
         return Restorer(self._schema, self._profile)
-
-    def _is_renamed(self) -> bool:
-        try:
-            return _shaped(self._schema, "anthropic", Memory())[0] is not self._schema
-        except _FAULTS:
-            return True
 
 
 class Shape(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.errors import DocumentError
@@ -39,24 +40,8 @@ _OPENING = re.compile(  # a status in words, before those that say more
 _TELLING = frozenset({"GET", "POST", "QUERY"})
 """Methods that read or create; others seldom answer with something to work with."""
 _OTHERS = frozenset({"401", "407", "429"})  # statuses of 4xx that say nothing about one operation
-_EMPTY_WORDS = """
-    able accepted access action added and api are argument arguments array assigned authenticated
-    authentication authorization authorized bad been body call caller can cannot changed client
-    code conflict content could created data default deleted denied detail details does doesn done
-    empty endpoint entity error errors exception exist exists expected failed failure fields
-    following for forbidden format formed found from generic get given gone has have head header
-    http incorrect information input inspect insufficient internal invalid invocation item its
-    json large list malformed may message messages method missing modified more necessary no not
-    object one operation parameter parameters parse patch perform performed permission permissions
-    please post precondition problem process processed properly provided put query reason received
-    registered rejected rejection removed request requested requester requests required resource
-    resources response responses result results retrieved return returned returns saved see sent
-    server set show shows some something spammed specified status success successful successfully
-    such sufficient supplied supported syntactically syntax that the there this too type typical
-    unacceptable unauthorized unexpected unknown unprocessable unsupported updated user using
-    valid validation value values was well were when which while with without wrong you your
-"""
-_EMPTY = frozenset(_EMPTY_WORDS.split())  # that say nothing by themselves
+_WORDS = Path(__file__).with_name("empty_words.txt")  # that say nothing by themselves
+_EMPTY = frozenset(_WORDS.read_text(encoding="ascii").split())
 _ENVELOPE = frozenset({"apiVersion", "code", "data", "error", "errors", "infos", "items", "kind"})
 _ENVELOPE |= {"message", "metadata", "ok", "result", "status", "success", "warnings"}
 """Members that say nothing about what comes back."""

@@ -17,7 +17,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import AnswerShape
@@ -255,16 +255,12 @@ def _reason(fault: Any, place: tuple[str, ...]) -> str:
     if fault["type"] == "extra_forbidden":
         known = config_tables.TABLES
         table = next((known[key] for key in reversed(place[:-1]) if key in known), Configuration)
-        close = close_names(place[-1], table.model_fields)
-        return f"unknown key{f'; there are {_listed(table)}.' if close == '.' else close}"
+        close, names = close_names(place[-1], table.model_fields), ", ".join(table.model_fields)
+        return f"unknown key{f'; there are {names}.' if close == '.' else close}"
     if fault["type"] in _KINDS:
         return f"this must be {_KINDS[fault['type']]}."
     text = str(fault["msg"]).removeprefix("Value error, ")
     return text if text.endswith(".") else f"{text[:1].lower()}{text[1:]}."
-
-
-def _listed(table: type[BaseModel]) -> str:
-    return ", ".join(table.model_fields)
 
 
 def _placed(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str:

@@ -115,12 +115,6 @@ def _place(draft: str, path: Path) -> None:
         Path(draft).rename(path)
 
 
-def _draft(store: FileStore) -> BinaryIO:
-    if isinstance(store, FolderStore):
-        return store.draft()
-    return cast("BinaryIO", tempfile.TemporaryFile())
-
-
 def _discard(draft: BinaryIO) -> None:
     with suppress(OSError):
         draft.close()
@@ -254,7 +248,8 @@ class Download:
     def _write(self, data: bytes, *, last: bool = False) -> None:
         try:
             if self._draft is None:
-                self._draft = _draft(self._store)
+                own = self._store.draft() if isinstance(self._store, FolderStore) else None
+                self._draft = own or cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- `discard`
             masked = self._masked(data, last=last)
             self._draft.write(masked)
             self.size += len(masked)
