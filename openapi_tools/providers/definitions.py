@@ -85,14 +85,12 @@ class Definition:
     @cached_property
     def restorer(self) -> Restorer | None:
         """Restores arguments; None where they need no change."""
-        is_plain = self._profile in _PLAIN
-        with suppress(*_FAULTS):  # names that Anthropic takes are not changed
-            is_plain |= (
-                self._profile == "anthropic"
-                and self._schema is (_shaped(self._schema, "anthropic", Memory())[0])
-            )
-        if is_plain:
+        if self._profile in _PLAIN:
             return None
+        if self._profile == "anthropic":
+            with suppress(*_FAULTS):
+                if _shaped(self._schema, "anthropic", Memory())[0] is self._schema:
+                    return None  # no name is changed
         from openapi_tools.providers.restore import Restorer
 
         return Restorer(self._schema, self._profile)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from openapi_tools import json_values
@@ -96,17 +97,13 @@ class Reworded:
 
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
-        self._known: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self._known: defaultdict[str, ById[Form]] = defaultdict(ById)
 
     def of(self, node: Any, name: str = "") -> Any:
         """Return a schema in this wording; nothing in it repeats its name."""
         if not isinstance(node, dict):
             return node
-        key = (id(node), name)
-        known = self._known.get(key)
-        if known is None:  # the node is kept, so that its id stays its own
-            known = self._known[key] = (node, self._reworded(node, name))
-        return known[1]
+        return self._known[name].find(node, lambda node: self._reworded(node, name))
 
     def _reworded(self, node: Form, name: str) -> Form:
         new: Form = json_values.rebuilt(node, self.of)
@@ -117,12 +114,8 @@ class Reworded:
             surplus.append("title")
         if said is text and not surplus:
             return new
-        kept = {key: value for key, value in new.items() if key not in surplus}
-        if said:
-            kept["description"] = said
-        else:
-            kept.pop("description", None)
-        return kept
+        kept = json_values.without(new, surplus if said else [*surplus, "description"])
+        return {**kept, "description": said} if said else kept
 
     def _said(self, text: str, name: str) -> str:
         if name and repeats(text, name):
@@ -161,9 +154,7 @@ class Memory:
         """Return a schema in a wording."""
         if words not in WORDINGS:
             return schema
-        if words not in self._reworded:
-            self._reworded[words] = Reworded(WORDINGS[words])
-        found: Form = self._reworded[words].of(schema)
+        found: Form = self._reworded.setdefault(words, Reworded(WORDINGS[words])).of(schema)
         return found
 
 
