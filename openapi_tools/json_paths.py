@@ -44,10 +44,7 @@ class QueryError(Exception):
 
 
 class Queries:
-    """Compiles queries, selects places in documents, and counts the steps that are `left`.
-
-    `bad_patterns` are regular expressions that cannot be used, and so have matched nothing.
-    """
+    """Compiles and selects within the steps `left`; `bad_patterns` have matched nothing."""
 
     def __init__(self) -> None:
         self.left = MAX_STEPS

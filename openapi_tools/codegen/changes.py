@@ -55,9 +55,8 @@ class Change:
 def changes(old: Known, new: Records, *, unreadable: Iterable[Unreadable] = ()) -> list[Change]:
     """Return what changed, in the order of the new tools; removed tools come last.
 
-    A tool that changed in several ways gives several changes. A removed and an added tool are one
-    renamed tool when method and path are the same, or else operation id and schema. An old
-    tool that is None is only a name, so it is not compared; unreadable ones count as breaking.
+    A removed and an added tool are one renamed tool when method and path are the same, or else
+    operation id and schema. An old tool that is None is only a name; unreadable ones break.
     """
     faults = {fault.tool or fault.path: fault for fault in unreadable}
     names = renames(

@@ -34,10 +34,7 @@ _MOST_REFERENCES = 100
 
 
 class Difference(NamedTuple):
-    """One difference at a JSON Pointer, in which `*` is any item or property.
-
-    `what` differs, for instance `maximum`, or happened, for instance `is new`.
-    """
+    """A difference at a JSON Pointer: `what` differs (`maximum`), or happened (`is new`)."""
 
     place: str
     what: str

@@ -55,10 +55,7 @@ class TooDeep(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the oth
 
 
 def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
-    """Return JSON data, tuples, values of `openapi_tools.model` and Code as Python code.
-
-    It starts on a line of `indent` columns, behind `lead`. TooDeep where the width is too small.
-    """
+    """Return JSON data, tuples, values of `openapi_tools.model` and Code as Python, or TooDeep."""
     text = _written(value, indent, WIDTH - (indent if lead is None else lead))
     if text is None:
         raise TooDeep(f"a value is nested too deep, or has a number too long, for {WIDTH} columns.")

@@ -52,10 +52,7 @@ def compare(output: Path, files: Mapping[str, str], *, manifest: str) -> Placed:
 
 
 def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool = False) -> Placed:
-    """Make a folder hold exactly these generated files; leave all other files alone.
-
-    With `force`, edited files are overwritten. After an OutputError nothing was changed.
-    """
+    """Make a folder hold these generated files, all or none; `force` replaces edited ones."""
     with _system_errors(output):
         target = _target(output, files, manifest)
         above, beside = target.root.parent, f".{target.root.name[:40]}{STAGING}"

@@ -55,9 +55,7 @@ _DAMAGED = (
 class Label(NamedTuple):
     """The document that a file was made of; hashes are SHA-256, hexadecimal.
 
-    For listings the source is a path or a bare URL, empty for text and bytes. The stamp is size,
-    times and inode of a document's file, `digest` that of its bytes. Relative references have the
-    base `uri`, without user, password and query; `place` is the hash of it with its query.
+    The stamp is size, times and inode of its file; `uri` has no query, whose hash is in `place`.
     """
 
     source: str = ""

@@ -64,14 +64,7 @@ logger = logging.getLogger("openapi_tools")
 
 
 def of_application(app: Any, settings: Settings) -> tuple[Any, Settings, httpx.AsyncClient]:
-    """Return the source, the settings and the client for an ASGI application in this process.
-
-    Its document is at its `openapi_url`, by default `/openapi.json`; where that is None, its method
-    `openapi` returns it. Calls go to the application, whichever servers the document names.
-
-    Raises:
-        SettingsError: It is another callable, such as a WSGI application.
-    """
+    """Return source, settings and client for an ASGI application in this process."""
     if not inspect.iscoroutinefunction(app) and not inspect.iscoroutinefunction(type(app).__call__):
         reason = "source: give a document or an ASGI application, such as FastAPI's"
         raise SettingsError(f"{reason}, not {kind_of(app)}.")
@@ -92,12 +85,9 @@ def of_application(app: Any, settings: Settings) -> tuple[Any, Settings, httpx.A
 class Fetcher:
     """Fetches the documents of one load, with the user's credentials where they may go.
 
-    Credentials go to the origins that the settings name for them. Where these name none, they go to
-    the origin of the entry document's URL, once its server asks for them or the document says that
-    its API is there. It sends in `loop` of another thread, where the client's connections belong,
-    or in one of its own. `digest` is that of a document which may have to be fetched again.
-
-    Raises: SourceError for an unusable URL, CredentialsError for a credential that does not fit.
+    That is to origins that the settings name; without any, to that of the entry document's URL,
+    once its server asks for them or the document says that its API is there. It sends in `loop` of
+    another thread, if given. `digest` is that of a document that may have to be fetched again.
     """
 
     def __init__(

@@ -235,12 +235,9 @@ def nullable(out: Node) -> Node:
 
 
 def explain_discriminator(out: Node, discriminator: Any) -> None:
-    """Say in the description which member selects the variant.
+    """Say in the description which member selects the variant (OpenAPI 3.1.1, section 4.8.25).
 
-    Without `anyOf` the variants are schemas that name this one in their `allOf`: then the object is
-    open for their members.
-
-    Spec: OpenAPI 3.1.1, section 4.8.25, Discriminator Object; Swagger 2.0, `discriminator`.
+    Without `anyOf` schemas that name this one in their `allOf` are the variants, so it is open.
     """
     described = isinstance(discriminator, dict)
     name = discriminator.get("propertyName") if described else discriminator

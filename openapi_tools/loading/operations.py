@@ -55,11 +55,7 @@ _NAME_TESTS: dict[Any, Callable[[str], bool]] = {
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making thousands
 class OperationNode:
-    """An operation as the document has it.
-
-    `member` is its place in the path item, a JSON Pointer without the first `/`; `node` is the
-    Operation Object, in the Path Item Object `item`, in the document `resource`.
-    """
+    """An Operation Object `node` of a Path Item Object, `member` is its JSON Pointer there."""
 
     method: str
     path: str
@@ -207,10 +203,7 @@ class Document:
         return self.invalid(reason, f"/paths{pointer_token(path)}/{member}")
 
     def parameters(self, operation: OperationNode) -> ParameterNodes:
-        """Return an operation's parameters, its own over its path's (OpenAPI 3.1.2, 4.8.9).
-
-        Of two with one place and name the last counts; operations with the same lists get one dict.
-        """
+        """Return an operation's parameters, its own over its path's; of equal lists one dict."""
         above = self._listed(operation, operation.item)
         own = self._listed(operation, operation.node)
         if not (above and own):

@@ -57,10 +57,7 @@ _NO_TEXT = "a key is a list or a mapping; keys are text."
 
 
 def read_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
-    """Return the data of a YAML document, None where it is empty, and warnings.
-
-    Spec: YAML 1.2.2, core schema (section 10.3); merge keys as in the YAML 1.1 type repository.
-    """
+    """Return a document's data (YAML 1.2.2, core schema; merge keys of 1.1), and warnings."""
     text, restore = _shield(data.decode())
     try:
         return _build(text, restore, check=check)

@@ -33,8 +33,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
 class Source:
     """A document's origin and bytes, or a mapping as `value`; neither if it did not change.
 
-    `uri` is the base of relative references, without user and password, or empty. Its name for
-    messages has no query either. `public` counts unknown places; `keep` is false for `no-store`.
+    `uri` is the base of references, without user; its name has no query. `keep` is not `no-store`.
     """
 
     data: bytes | None

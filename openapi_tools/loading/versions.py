@@ -227,10 +227,7 @@ def servers(document: Document, declared: OperationNode) -> tuple[Server, ...]:
 
 
 def root_servers(document: Document) -> tuple[Server, ...]:
-    """Return the document's own servers, which its credentials belong to.
-
-    Without them its own address counts, and without a URL the servers of its first operation.
-    """
+    """Return the servers that credentials belong to: the document's, its address, or its first."""
     if document.dialect.swagger:
         return _listed(document, _swagger_servers(document.root, {}))
     if named := _shared(document, document.root.get("servers")):

@@ -34,8 +34,8 @@ _NUMBERS = {"integer", "number"}
 class Forms:
     """Works out the alternatives of schemas inside one input schema, the `root`.
 
-    Without `fits`, and in `plain`, `oneOf` is read like `anyOf`. `odd` are `$ref` that lead to no
-    definition; `lost` is set where an alternative accepts nothing of its own.
+    Without `fits`, and in `plain`, `oneOf` is `anyOf`. `odd` are `$ref` that lead nowhere; `lost`
+    is set where an alternative accepts nothing of its own.
     """
 
     def __init__(self, root: dict[str, Any], fits: Fits | None = None) -> None:

@@ -168,10 +168,7 @@ def shown(
     *,
     beside: int = 0,
 ) -> tuple[str, Schema]:
-    """Return the description and the schema of a tool that a coordinator shows its model.
-
-    The coordinator adds `beside` bytes; `write` writes the schema without references.
-    """
+    """Return a tool's description and schema for a coordinator that adds `beside` bytes."""
     try:
         shape = shape_of(tool)
         shape = shape._replace(most=shape.most and shape.most - beside)

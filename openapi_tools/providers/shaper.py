@@ -50,10 +50,7 @@ class Entry(NamedTuple):
 
 
 class Shaper:
-    """Makes one input schema fit a provider, by its dialect; `notes` name the parts that it lacks.
-
-    Below a depth of `levels` anything is accepted; without it a schema is exact or refused.
-    """
+    """Makes one input schema fit a provider; below a depth of `levels` anything is accepted."""
 
     def __init__(
         self, schema: Form, dialect: Strict | Gemini, memory: Memory, levels: int | None = None

@@ -165,10 +165,7 @@ class Files(NamedTuple):
 
 
 class Download:
-    """The body of an answer on its way into a store; bytes go to a draft of a file as they arrive.
-
-    `limit` is the most that it takes; methods raise CallError, where a file cannot be written too.
-    """
+    """The body of an answer on its way into a store, of up to `limit` bytes, or CallError."""
 
     def __init__(self, files: Files, redactor: Redactor, content_type: str) -> None:
         self._store, settings = files

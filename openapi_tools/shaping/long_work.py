@@ -55,11 +55,8 @@ _NONE = Work()
 class WorkReader:
     """Finds long work in an answer; `work` is false where none begins.
 
-    The URL of its request lacks what credentials add; the work's addresses have to be below
-    `server`. `ask` returns the tool that asks for an address, and its arguments. If `polled`, the
-    request asked for the state of work, so that any other answer is its end; if `loosely`, the
-    answer to a read may be the state of work, too. `pause` are the seconds that the API asks to
-    wait.
+    `ask` returns the tool that asks for an address, which has to be below `server`. If `polled`,
+    the request asked for a state; if `loosely`, the answer to a read may be a state, too.
     """
 
     status: int

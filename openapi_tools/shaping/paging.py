@@ -35,11 +35,10 @@ _NONE = Paging("")
 
 
 class Step(NamedTuple):
-    """A way to the next page; without arguments and address, more items exist and no way is known.
+    """A way to the next page, by `arguments` that change or a `url`; neither where none is known.
 
-    `arguments` are those that change, `url` is an address inside the API, and `linked` if the
-    answer names it; `outside` says why that is not followed. A page is `CERTAIN`, `LIKELY` after a
-    full one, or `POSSIBLE`; it may be the same one again where the `first` number is not known.
+    A page is `CERTAIN`, `LIKELY` after a full one, or `POSSIBLE`; `linked` ones are named by the
+    answer. It may be the same one again where the `first` number is not known.
     """
 
     arguments: Mapping[str, Any] = {}
@@ -103,10 +102,8 @@ def _list_in(value: Any, depth: int = 0) -> list[Any] | None:
 class PageReader:
     """Finds the next page in the answer of an operation; `step` is None after the last one.
 
-    The `properties` are those of the tool's input schema. The URL of the request lacks the names in
-    the query that credentials set, which are `hidden`; the next page has to be below `server`. If
-    the page before it named its address, the last one of these `linked` pages names none. Where an
-    address was `followed`, arguments cannot say the next one.
+    The next page has to be below `server`; `hidden` names in its query are of credentials. Of
+    `linked` pages the last names none. Where an address was `followed`, arguments cannot say it.
     """
 
     operation: Operation

@@ -69,8 +69,7 @@ WORDINGS = {"short": Wording(60, 300, 500), "tight": Wording(40, 120, 240)}
 def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
     """Return a text without sentences that tell nothing about a call, cut at the end of one.
 
-    A text of `whole` characters stays. After the first sentence, those that speak of values are
-    kept if it is `telling`, as for a member; else all but those about callers, as for a tool.
+    After the first, sentences about values are kept if `telling`; else all but those about callers.
     """
     if len(text) <= whole or not (telling or len(text) > most or _has(text, _MORE)):
         return text

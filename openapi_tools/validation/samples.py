@@ -54,9 +54,8 @@ _OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a
 def sample(schema: Any, document: Mapping[str, Any]) -> Any:
     """Return a value that fits a Schema Object of any version; `$ref` lead into the document.
 
-    The schema's own `example`, `examples`, `const`, `default` and `enum` come first. Objects get
-    their required members, and the optional ones near the top; recursion ends in the shortest
-    value. A `pattern` is met where one of a few usual texts fits it; `not` is not looked at.
+    The schema's own values come first. Objects get required members, and near the top optional
+    ones; recursion ends in the shortest value. Usual texts are tried for a `pattern`.
 
     Spec: OpenAPI 3.1.2, section 4.24 (Schema Object).
     """

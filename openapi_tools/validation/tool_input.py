@@ -43,8 +43,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 def accept(given: object, settings: Settings) -> dict[str, Any]:
     """Return the arguments of a call as JSON-native data, copied, without `_tool_call_id`.
 
-    InputError for values that JSON or a request cannot hold, and for more than `max_input_chars`,
-    250,000 values or 100 levels.
+    InputError for what JSON or a request cannot hold, and for more than the limits.
     """
     # By their types: `isinstance` asks the value too, which is code of its own.
     if type(given) is not dict and not issubclass(type(given), Mapping):
