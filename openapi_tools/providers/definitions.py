@@ -212,26 +212,21 @@ class Definitions:
         return known[2]
 
 
+@dataclass
 class _Writer:
     """Writes a tool's definition in few words and within the budget."""
 
-    def __init__(
-        self,
-        tool: _Described,
-        profile: str,
-        memory: Memory,
-        shape: Shape,
-        write: Callable[[Schema], Schema] | None = None,
-    ) -> None:
-        self._tool = tool
-        self._profile = profile
-        self._memory = memory
-        self._shape = shape
-        self._write = write
-        self._most = shape.most or MOST_CHARACTERS
-        self._text = tool.description
-        if shape.words in WORDINGS:
-            self._text = brief_tool(self._text, WORDINGS[shape.words])
+    _tool: _Described
+    _profile: str
+    _memory: Memory
+    _shape: Shape
+    _write: Callable[[Schema], Schema] | None = None
+
+    def __post_init__(self) -> None:
+        self._most = self._shape.most or MOST_CHARACTERS
+        self._text = self._tool.description
+        if self._shape.words in WORDINGS:
+            self._text = brief_tool(self._text, WORDINGS[self._shape.words])
 
     def definition(self) -> Definition:
         schema = self._memory.reworded(self._tool.input_schema, self._shape.words)

@@ -314,11 +314,6 @@ def _too_few(flaw: Flaw) -> str:
     return f"needs {least} or more items that fit {show(flaw.limit['contains'], 200)}"
 
 
-def _too_many(flaw: Flaw) -> str:
-    most, items = flaw.limit["maxContains"], show(flaw.limit["contains"], 200)
-    return f"at most {most} items may fit {items}"
-
-
 def _counted(flaw: Flaw) -> str:
     bound, noun = _BOUNDS[flaw.keyword[:3]], _NOUNS[flaw.keyword[3:]]
     return f"has {len(flaw.value)} {noun}, {bound} {flaw.limit} allowed"
@@ -342,7 +337,9 @@ _PHRASES: dict[str, Callable[[Flaw], str]] = {
     "additionalProperties": _unknown,
     "const": lambda flaw: f"{show(flaw.value)} is not {show(flaw.limit)}",
     "contains": _too_few,
-    "maxContains": _too_many,
+    "maxContains": lambda flaw: (
+        f"at most {flaw.limit['maxContains']} items may fit {show(flaw.limit['contains'], 200)}"
+    ),
     "minContains": _too_few,
     "dependentRequired": lambda flaw: f"required when {flaw.limit!r} is given",
     "enum": _one_of,

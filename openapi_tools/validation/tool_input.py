@@ -14,6 +14,7 @@ these rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ def accept_small(given: object, settings: Settings) -> dict[str, Any] | None:
         return None
     room = min(settings.max_input_chars, SMALL_TEXT)
     try:
-        return _Intake(room, SMALL_VALUES, is_small=True).members(given, 1, without=CALL_ID)
+        return _Intake(room, SMALL_VALUES, True).members(given, 1, without=CALL_ID)
     except _LargeError:
         return None
 
@@ -86,15 +87,13 @@ def _named(value: object) -> str:
     return f"a value of the type {type(value).__name__}"
 
 
+@dataclass(slots=True)
 class _Intake:
     """Copies a value; `room` counts its characters, a small one raises `_LargeError`."""
 
-    __slots__ = ("_is_small", "_room", "_values")
-
-    def __init__(self, room: int, values: int, *, is_small: bool = False) -> None:
-        self._room = room
-        self._values = values
-        self._is_small = is_small
+    _room: int
+    _values: int
+    _is_small: bool = False
 
     def members(self, value: Any, depth: int, *, without: str | None = None) -> dict[str, Any]:
         copied: dict[str, Any] = {}
