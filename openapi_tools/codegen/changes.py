@@ -244,7 +244,6 @@ def _method(old: str, new: str) -> Iterator[Difference]:
 
 
 def _servers(old: tuple[Server, ...], new: tuple[Server, ...]) -> Iterator[Difference]:
-    """Compare servers; a call goes to the first one."""
     urls = [shown(server.url) for server in (*old[:1], *new[:1])]
     if old[:1] == new[:1]:
         what = "the alternatives to the server changed"

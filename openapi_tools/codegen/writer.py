@@ -70,7 +70,6 @@ def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool 
 
 @contextmanager
 def _system_errors(output: Path) -> Iterator[None]:
-    """Turn errors of the file system into an OutputError with advice."""
     try:
         yield
     except OSError as error:

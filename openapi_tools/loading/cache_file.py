@@ -166,7 +166,6 @@ class CacheFile:
         return members("")
 
     def _value(self, place: str) -> Any:
-        """Return a row's JSON value, or raise `UnusableFileError`."""
         try:
             if self._rows is not None:
                 data = self._rows[place]
@@ -179,7 +178,6 @@ class CacheFile:
             raise UnusableFileError from None
 
     def _select(self, query: str, *values: str) -> Iterator[tuple[str, bytes]]:
-        """Yield place and JSON of rows, or raise `UnusableFileError` for a wrong one."""
         try:
             for place, data, total in self._connection.execute(query, values):
                 if not isinstance(data, bytes) or _sum(place, data) != total:

@@ -179,7 +179,6 @@ class Inputs:
         return None if content.is_empty else content
 
     def _arguments(self, operation: OperationNode) -> list[_Argument]:
-        """Return the arguments of parameters that have a place in the request."""
         arguments, known = self._offered(self._document.parameters(operation))
         variables = operations.path_variables(operation.path, known)
         if variables.keys() == known.keys():

@@ -244,7 +244,6 @@ def shaped_tools(
 def _check_selection(
     tools: list[LoadedTool], table: SelectTable | None, config: ConfigFile, place: tuple[str, ...]
 ) -> None:
-    """Raise SettingsError for a tag, method, name or path of a selection that no tool has."""
     if table is not None:
         for key, reason in unknown_in(table, tools, config.data.prefix):
             config.fail((*place, key), reason)
@@ -350,7 +349,6 @@ def find_operations(
 
 
 def _counts(document: Document) -> dict[str, int]:
-    """Return how many webhooks, callbacks and links there are; none of them is a tool."""
     found = {"webhooks": len(as_dict(document.root.get("webhooks"))), "callbacks": 0, "links": 0}
     for operation in document.operations():
         if isinstance(operation, OperationNode):

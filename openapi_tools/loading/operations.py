@@ -252,7 +252,6 @@ class Document:
         return found
 
     def _checked(self, location: Any, name: Any, node: Node) -> tuple[str, str]:
-        """Return the location and the name of a parameter, or raise InvalidDocument."""
         if location == "querystring" and not name:  # the whole query needs no name on the wire
             name = location
         if not isinstance(name, str) or not name:

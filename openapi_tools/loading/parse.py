@@ -217,7 +217,6 @@ def paused_gc() -> Iterator[None]:
 
 
 def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
-    """Return the value of a JSON text, and warnings; `check` looks for keys and numbers."""
     from pydantic_core import from_json, to_json
 
     if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > plain_data.MAX_NODES:

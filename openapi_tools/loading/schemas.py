@@ -123,7 +123,6 @@ class Schemas:
         return self._recursive[name]
 
     def _reference(self, node: Node, resource: Resource, depth: int) -> Node:
-        """Return a `$ref` with what stands beside it."""
         converted: Node = {"$ref": f"#/$defs/{self._define(node, resource)}"}
         # 3.0 ignores what is beside it; words and `nullable` are still meant.
         kept = node.keys() if self._ref_siblings else keyword_values.HARMLESS_SIBLINGS
@@ -202,7 +201,6 @@ class Schemas:
                 out[key] = self.convert(value, resource, depth)
 
     def _map(self, key: str, values: Node, resource: Resource, depth: int) -> Node:
-        """Convert a map of schemas; members that are hidden are left out."""
         names = "".join(values)
         named = (
             len(names) <= keyword_values.MAX_LABEL and names.isprintable()

@@ -86,7 +86,6 @@ class Usability:
         self.warnings += [f"{place}: {words.format(name)}" for name in shown]
 
     def _walk(self, node: Any, resource: Resource, operation: OperationNode, member: str) -> None:
-        """Look at everything that a node reaches, component by component."""
         seen: set[tuple[int, int]] = set()
         waiting = [(node, resource)]
         follow = self._document.references.follow

@@ -153,7 +153,6 @@ def _worded(schema: Schema, most: int, *, below: bool) -> Schema:
 
 
 def _cut(node: Schema, most: int) -> Schema:
-    """Return a schema with a shorter description; none for no characters."""
     text = node.get("description")
     if not isinstance(text, str) or len(text) <= most:
         return node
@@ -328,7 +327,6 @@ def _typed(node: Any, root: Schema) -> Schema:
 
 
 def _named_in(node: Schema, root: Schema) -> str:
-    """Return a sentence that names the members or the alternatives of a schema."""
     items = node.get("items")
     if isinstance(items, dict) and "properties" not in node:
         said = _named_in(_target_of(items, root), root)
@@ -354,7 +352,6 @@ def _title(node: Any, root: Schema) -> str:
 
 
 def _first_of(values: list[Any]) -> str:
-    """Return the count of values and the first of them in words."""
     first = (cut(json.dumps(value, ensure_ascii=False), _LONGEST_SHOWN) for value in values)
     shown = ", ".join(islice(first, _FIRST_VALUES))
     return cut(f"One of {len(values)} values: {shown}, …", _LONGEST_LIST)

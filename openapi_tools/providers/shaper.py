@@ -244,7 +244,6 @@ class Shaper:
         return parts
 
     def _part(self, form: Form, place: str) -> Form:
-        """Return a schema for a form of one type, or for a `$ref` alone."""
         schema = self._reference(form) if "$ref" in form else self._form(form, place)
         return self._annotated(schema, form)
 

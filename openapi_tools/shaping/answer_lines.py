@@ -132,7 +132,6 @@ class AnswerLines:
         return f"{name} ({', '.join(members[:_MEMBERS])}{more})"
 
     def _names(self, node: dict[str, Any], resource: Any) -> Iterator[str]:
-        """Yield the names of an object's members once each, required ones first."""
         seen = set()
         needed = node.get("required")
         first = needed[:_LOOKED_AT] if isinstance(needed, list) else ()

@@ -87,7 +87,6 @@ class ToolTable(_Table):
     @field_validator("media_type")
     @classmethod
     def _check_media_type(cls, given: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        """Refuse media types in which no body can be sent."""
         for kind in (given,) if isinstance(given, str) else given:
             if not is_media_type(kind) or is_wildcard(kind):
                 raise ValueError(f"{kind!r:.60} is not a media type such as 'application/json'.")
@@ -143,7 +142,6 @@ class Configuration(_Table):
     @field_validator("credentials")
     @classmethod
     def _check_credentials(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Refuse secrets that are written out."""
         for name, value in given.items():
             if not any(VARIABLE.search(text) for text in texts_in(value)):
                 reason = "names no environment variable; write '${NAME}', and no secret, here."

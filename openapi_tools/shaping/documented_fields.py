@@ -53,7 +53,6 @@ class _Walk:
     _left: int = _MOST
 
     def result(self, node: dict[str, Any], schema: Any) -> Any:  # noqa: C901, PLR0911, PLR0912 -- one case for each type of node
-        """Return the schema of the values that a node gives for those of a schema."""
         inner = node.get("children", ())
         match node["type"]:
             case "field":
@@ -127,7 +126,6 @@ class _Walk:
         return _list_of(_any_of([*own, *(shape.items if "array" in (shape.kinds or ()) else ())]))
 
     def _shape(self, schema: Any, seen: tuple[str, ...] = ()) -> _Shape:
-        """Return the shape of a schema, with its references and alternatives followed."""
         self._left -= 1
         if not isinstance(schema, dict) or self._left < 0:
             return _Shape(is_open=True)

@@ -100,7 +100,6 @@ def _is_1_0(node: dict[str, Any], name: str) -> bool:
 def _check(
     overlay: Overlay, node: Any, known: _Kinds, needed: Sequence[str], *place: str | int
 ) -> None:
-    """Refuse missing, unknown and wrong members, and in Overlay 1.0 those of 1.1."""
     if not isinstance(node, dict):
         raise overlay.error("is not an object.", *place)
     for key in needed:
@@ -234,7 +233,6 @@ class _Run:
             raise self.error(reason, self.action.kind)
 
     def _put(self, place: Place, value: Any) -> bool:
-        """Merge a value into the one at a place, and tell whether that changes it."""
         old = self._at(place)
         if isinstance(old, dict):
             return self._merge_objects(place, value)

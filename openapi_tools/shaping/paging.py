@@ -155,7 +155,6 @@ class PageReader:
         return (step or Step())._replace(sure=CERTAIN) if flags else step
 
     def _given(self, headers: Mapping[str, str], *, has_more: bool) -> Any:
-        """Return the next cursor, number or address that the answer names; None without one."""
         paging = self._paging
         if paging.next:
             # The last item's id is there on the last page, too.

@@ -120,7 +120,6 @@ def _at(root: Any, path: list[Any]) -> Any:
 
 
 def _names(schema: Node) -> list[str]:
-    """Return the names a schema knows, also those of its branches."""
     branches = [b for key in ("allOf", "anyOf", "oneOf") for b in schema.get(key, ())]
     parts = [schema, *(branch for branch in branches if isinstance(branch, dict))]
     return list(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
@@ -291,7 +290,6 @@ def listed(names: list[str]) -> str:
 
 
 def _one_of(flaw: Flaw) -> str:
-    """List short enumerations; of others give the nearest values and their number."""
     options = show(flaw.limit, _LISTED_CHARS)
     texts = [option for option in flaw.limit if isinstance(option, str)]
     close = nearest(flaw.value, texts) if "… " in options and isinstance(flaw.value, str) else []

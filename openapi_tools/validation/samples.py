@@ -353,7 +353,6 @@ def _bounds(schema: Mapping[str, Any], *, whole: bool) -> tuple[float, float]:
 
 
 def _text(schema: Mapping[str, Any]) -> str:
-    """Return text of the format, length and pattern asked for, where one of a few fits."""
     text = _FORMATS.get(str(schema.get("format")), "sample")
     text = text.ljust(min(_count(schema, "minLength", 0), _LONGEST), "x")
     text = text[: _count(schema, "maxLength", len(text))]
