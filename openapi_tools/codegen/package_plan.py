@@ -7,7 +7,6 @@ Python's own.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import unicodedata
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.codegen.literals import MODELS, Code, assignment, is_json_text
 from openapi_tools.tools.packages import class_name
+from openapi_tools.visible_text import short_hash
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData, Record
@@ -83,11 +83,6 @@ def is_api_name(name: str) -> bool:
     return bool(_API.fullmatch(name)) and len(name) <= _LONGEST_API and name != "openapi"  # ours
 
 
-def digest(text: str) -> str:
-    """Return a short hash of a text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
-
-
 def constant_name(text: str) -> str:
     """Return a constant's name: `PULL_REQUEST` for `PullRequest`."""
     name = slug(text).upper()
@@ -104,7 +99,7 @@ class Names:
         """Return the wanted name, or one with a hash of `whose` when it is taken or too long."""
         name, attempt = wanted, whose
         while name in self._taken or len(name) > _LONGEST + _HASH:
-            name = f"{wanted[: _LONGEST - 1]}_{digest(attempt)}"
+            name = f"{wanted[: _LONGEST - 1]}_{short_hash(attempt)}"
             attempt += "*"
         self._taken.add(name)
         return Code(name)
@@ -115,7 +110,7 @@ class Names:
         if not name[:1].isalpha() or name in _TAKEN_CLASSES or name.endswith(_TAKEN_ENDS):
             name = f"Tool{name}"
         if name in self._taken:
-            name += digest(tool).upper()
+            name += short_hash(tool).upper()
         return self.claim(name, whose=tool)
 
 
@@ -254,7 +249,7 @@ def _key(record: Record) -> tuple[str, ...]:
 
 
 def _stem(stems: Names, kind: str, steps: Iterable[str]) -> Code:
-    words = [slug(step) or (digest(step) if step else "") for step in steps]
+    words = [slug(step) or (short_hash(step) if step else "") for step in steps]
     return stems.claim("_".join([kind, *filter(None, words)]), whose="\n".join(steps))
 
 
