@@ -9,7 +9,7 @@ from corpus import entries, parameters
 from elixir import GOLDEN, compile_project, context, elixir, evaluate, needs_elixir, unformatted
 from servers import rows_bodies, rows_parts, rows_places, rows_query, rows_swagger
 from servers.documents import document
-from servers.wire import _argument_names as argument_names
+from servers.wire import argument_names
 
 from openapi_tools import Settings, generate_package, load_tools
 from openapi_tools.codegen.elixir_project import Unwritable, literal, operation_data
