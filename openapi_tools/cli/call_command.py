@@ -81,6 +81,8 @@ def call(
     loaded: list[Toolset] = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         settings = _unbounded(folder) if output is not None else {}
+        if any("=@" in pair for pair in arguments):  # a limit for models
+            settings["max_input_chars"] = 2 * DefaultSettings.max_file_bytes
         settings |= mocked(loaded, problems) if wishes["mock"] else {}
         toolset = shared.load(shared.source_of(spec), **settings)
         loaded.append(toolset)

@@ -108,6 +108,12 @@ def test_a_file_argument_takes_the_bytes_and_the_name_of_a_file(sent, tmp_path):
     assert "cGxhaW4gY29udGVudA==" in sent("code=@a.bin")
 
 
+def test_a_file_may_be_larger_than_what_a_model_may_send(sent, tmp_path):
+    (tmp_path / "large.bin").write_bytes(bytes(5_000_000))
+
+    assert "content-length: 500" in sent("file=@large.bin")
+
+
 def test_json_comes_from_a_file_and_a_colon_makes_any_value_json(sent, tmp_path):
     (tmp_path / "filter.json").write_text('{"a": [1]}', encoding="utf-8")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -179,6 +181,33 @@ def test_a_wrong_member_is_told_with_the_nearest_names(way, given, said, tmp_pat
 
 def test_the_members_for_type_checkers_are_those_of_settings():
     assert list(SettingsMembers.__annotations__) == list(Settings.model_fields)
+
+
+TYPED = """
+from pathlib import Path
+from openapi_tools import Settings, load_tools
+load_tools("a", settings=Settings(), base_url="http://a", timeout=3, ca_file=Path("x"), drop=["y"])
+load_tools("a", timeot=3)
+load_tools("a", timeout="soon")
+"""
+
+
+@pytest.mark.long
+def test_a_type_checker_finds_wrong_members(tmp_path):
+    (tmp_path / "typed.py").write_text(TYPED)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--cache-dir",
+        tmp_path / "cache",
+        tmp_path / "typed.py",
+    ]
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+    assert 'typed.py:5: error: Unexpected keyword argument "timeot"' in told
+    assert 'typed.py:6: error: Argument "timeout" to "load_tools" has incompatible type' in told
+    assert "Found 2 errors" in told
 
 
 def test_one_overlay_counts_as_a_list_of_one():
