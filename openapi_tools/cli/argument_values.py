@@ -63,10 +63,13 @@ def _value_of(name: str, text: str) -> str | _File:
         return text[1:] if text.startswith("@@") else text
     if text == "@-":
         return _File(read_stdin(), "")
+    path = Path(text[1:])
     try:
-        return _File(Path(text[1:]).read_bytes(), Path(text[1:]).name)
-    except OSError as error:
-        reason = f"{name}: the file {text[1:]!r:.100} cannot be read ({error.strerror})"
+        path = path.expanduser()
+        return _File(path.read_bytes(), path.name)
+    except (OSError, RuntimeError) as error:  # RuntimeError: no such home
+        why = getattr(error, "strerror", None) or error
+        reason = f"{name}: the file {text[1:]!r:.100} cannot be read ({why})"
         raise click.UsageError(f"{reason}; write @@ for a text that begins with @.") from None
 
 

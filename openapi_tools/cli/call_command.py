@@ -192,6 +192,8 @@ def _tell_headers(result: ToolResult) -> None:
     facts = result.metadata
     if "status" in facts:
         remark(f"{facts['status']} {facts['media_type']}".rstrip())
+    if paging := facts.get("paging"):
+        remark(f"{paging['items']} items in {paging['pages']} pages")
     for name, value in facts.get("headers", {}).items():
         remark(redacted(f"{name}: {value}"))
 

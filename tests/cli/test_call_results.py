@@ -87,12 +87,14 @@ def sent(run, upload, monkeypatch, tmp_path):
     return send_arguments
 
 
-def test_a_text_comes_from_a_file_and_two_at_signs_begin_a_text_with_one(sent, tmp_path):
+def test_a_text_comes_from_a_file_and_two_at_signs_begin_one(sent, tmp_path, monkeypatch):
     (tmp_path / "note.txt").write_text("grüße\n", encoding="utf-8")
 
     assert "grüße\n" in sent("note=@note.txt")
     assert "@octocat" in sent("note=@@octocat")
     assert "of stdin" in sent("note=@-", stdin="of stdin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert "grüße" in sent("note=@~/note.txt")
 
 
 def test_a_file_argument_takes_the_bytes_and_the_name_of_a_file(sent, tmp_path):
@@ -125,6 +127,7 @@ def test_json_comes_from_a_file_and_a_colon_makes_any_value_json(sent, tmp_path)
 UNREADABLE = [
     (["note=@nowhere.txt"], "note: the file 'nowhere.txt' cannot be read (No such file"),
     (["note=@nowhere.txt"], "write @@ for a text that begins with @"),
+    (["note=@~no-such-user/x"], "the file '~no-such-user/x' cannot be read"),
     (["note=@raw.bin"], "note: the file 'raw.bin' is not text in UTF-8"),
     (["filter:={"], "filter: '{' is not valid JSON, but JSON is expected"),
     (["sizes:=[1]", "sizes=2"], "sizes is given twice"),
@@ -245,11 +248,13 @@ def test_a_wrong_expression_is_told(refused, shop):
 def test_status_and_headers_go_to_standard_error(run, shop):
     result = run("call", shop, "items", "limit=1", "-i")
     failed = run("call", shop, "nothing", "-i")
+    paged = run("call", shop, "items", "-i", "--all-pages", "limit=10")
 
     assert "200 application/json\n" in result.stderr
     assert "x-request-id: r-1\n" in result.stderr
     assert "a=b" not in result.stderr
     assert failed.stderr.startswith("404 application/json\n")
+    assert paged.stderr == "25 items in 3 pages\n"
 
 
 def test_a_cut_result_says_how_much_and_what_gives_the_rest(run, shop):
