@@ -39,6 +39,7 @@ class PageData:
 
     def __post_init__(self) -> None:
         self._memories = {profile: Memory() for profile in PROFILES}
+        self._definitions: dict[tuple[str, str], dict[str, Any]] = {}
 
     def index(self) -> dict[str, Any]:
         """Return what the list of tools and the page about the document need."""
@@ -74,6 +75,12 @@ class PageData:
         }
 
     def _definition(self, tool: OperationTool, profile: str) -> dict[str, Any]:
+        key = tool.name, profile
+        if key not in self._definitions:  # a large one takes a second
+            self._definitions[key] = self._made(tool, profile)
+        return self._definitions[key]
+
+    def _made(self, tool: OperationTool, profile: str) -> dict[str, Any]:
         """Return a tool as a profile's model gets it, or the reason why it does not."""
         try:
             made = define(tool, profile, self._memories[profile], loosely=True)
