@@ -29,7 +29,7 @@ _LEAST = 60  # characters of a value that is worth a place in the pool
 def page(toolset: Toolset, changes: list[dict[str, Any]] | None = None) -> str:
     """Return the page as one HTML file, which asks nothing of any server.
 
-    Tokens are estimated, so that it does not depend on what is installed.
+    Tokens are estimated, not counted, so that it is the same where other packages are installed.
     """
     data = PageData(toolset, changes, ("estimated", estimate))
     pool, whole = pooled(
@@ -56,7 +56,7 @@ def page(toolset: Toolset, changes: list[dict[str, Any]] | None = None) -> str:
 
 
 def as_html(value: Any) -> str:
-    r"""Return JSON that cannot end the script element that it stands in: `<` is `\u003c`."""
+    r"""Return JSON that cannot end the script element around it: `<` is `\u003c`."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 

@@ -1,7 +1,7 @@
 """Serves the page on this machine, as an ASGI application.
 
 Only the page itself is open to everybody who reaches the port. All data, previews and calls need
-the key of this run, which stands in the address that the command prints and which no other page
+the key of this run, which is part of the address that the command prints, and which no other page
 can read. Requests for another host name (DNS rebinding) and of other origins are refused.
 """
 
@@ -112,7 +112,7 @@ class PageServer:
         if not compare_digest(headers.get(KEY_HEADER, "").encode(), self.key.encode()):
             raise RefusedError(401, "open the address that `openapi-tools browse` printed.")
         if scope["method"] != "POST" or scope["path"] not in _DATA:
-            raise RefusedError(404, "there is no such page.")
+            raise RefusedError(404, "the page asks for nothing like this.")
 
     async def _answer(self, path: str, given: Mapping[str, Any]) -> Any:
         """Return the data that the page asks for."""
