@@ -1,11 +1,18 @@
-"""Every exception of the package.
+"""Every exception of the package, and what to say where the package of an extra is missing.
 
 Loading and generating raise; calling a tool never does: there each becomes an error result.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar, get_args
+import json
+from contextlib import contextmanager, suppress
+from shlex import quote
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ErrorType = Literal[
     "invalid_input",
@@ -23,6 +30,7 @@ ErrorType = Literal[
 ]
 """The types of error in a result, for programs to act on."""
 ERROR_TYPES: tuple[str, ...] = get_args(ErrorType)
+_NAME = "openapi-tools"
 
 
 class OpenAPIToolsError(Exception):
@@ -166,6 +174,39 @@ class MissingExtraError(OpenAPIToolsError, ImportError):
     def __init__(self, reason: str, *, extra: str = "") -> None:
         super().__init__(reason)
         self.extra = extra
+
+
+@contextmanager
+def requiring(extra: str) -> Iterator[None]:
+    """Turn a failing import into a `MissingExtraError` that names the extra to install."""
+    try:
+        yield
+    except ImportError as error:
+        raise missing_extra(error.name, extra) from error
+
+
+def missing_extra(package: str | None, extra: str) -> MissingExtraError:
+    """Return the error for a package that an extra brings, with the command that installs it."""
+    return MissingExtraError(f"{package} is not installed: {install_command(extra)}", extra=extra)
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra, from the place where this package came from.
+
+    Spec: PEP 610 (`direct_url.json`); PEP 508, for the form `name[extra] @ url`.
+    """
+    from importlib import metadata  # takes 10 ms
+
+    origin: dict[str, dict[str, str]] = {}
+    with suppress(metadata.PackageNotFoundError):
+        text = metadata.distribution(_NAME).read_text("direct_url.json")
+        origin = json.loads(text or "{}")
+    url = str(origin.get("url", ""))
+    if origin.get("dir_info", {}).get("editable"):
+        return f"pip install --editable {quote(f'{unquote(urlsplit(url).path)}[{extra}]')}"
+    control = origin.get("vcs_info", {}).get("vcs")
+    place = f" @ {control}+{url}" if control else f" @ {url}" if url else ""
+    return f"pip install {quote(f'{_NAME}[{extra}]{place}')}"
 
 
 class NotPicklableError(OpenAPIToolsError, TypeError):

@@ -7,7 +7,7 @@ from importlib import metadata
 import pytest
 
 from openapi_tools import MissingExtraError, Settings, load_tools
-from openapi_tools.extras import install_command
+from openapi_tools.errors import install_command
 
 ORIGINS = {
     "an index": (None, "pip install 'openapi-tools[mcp]'"),

@@ -18,8 +18,7 @@ import click
 from openapi_tools.cli import CREDENTIALS, as_json, busy, clean, command, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.argument_values import read_arguments, read_json_argument
-from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError
-from openapi_tools.extras import missing_extra
+from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError, missing_extra
 from openapi_tools.json_values import text_of
 from openapi_tools.options import DefaultSettings
 from openapi_tools.redaction import redacted

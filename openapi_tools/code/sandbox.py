@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from keyword import kwlist
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.extras import requiring
+from openapi_tools.errors import requiring
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import RootModel
 
 from openapi_tools.contracts import advise
-from openapi_tools.extras import requiring
+from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import context_for
 from openapi_tools.tools.guardrails import approved, asks, rule_of

@@ -18,8 +18,7 @@ from pydantic import PrivateAttr, model_serializer
 
 import openapi_tools
 from openapi_tools.contracts import advise, blocks_of
-from openapi_tools.errors import CredentialsError, DeniedError, InputError, SettingsError
-from openapi_tools.extras import requiring
+from openapi_tools.errors import CredentialsError, DeniedError, InputError, SettingsError, requiring
 from openapi_tools.options import member_of, members_of, with_members
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import (

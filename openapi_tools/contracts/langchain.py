@@ -12,8 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import advise, blocks_of
-from openapi_tools.errors import SettingsError
-from openapi_tools.extras import requiring
+from openapi_tools.errors import SettingsError, requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import context_for
 

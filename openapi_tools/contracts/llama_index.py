@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from openapi_tools.contracts import advise, blocks_of
-from openapi_tools.extras import requiring
+from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import context_for
 

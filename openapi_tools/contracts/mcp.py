@@ -15,8 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import advise, blocks_of
-from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError
-from openapi_tools.extras import requiring
+from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import Context, ToolCall
 from openapi_tools.shaping.files import file_of, store_of

@@ -11,8 +11,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.contracts import advise, blocks_of
-from openapi_tools.errors import InputError, OpenAPIToolsError
-from openapi_tools.extras import requiring
+from openapi_tools.errors import InputError, OpenAPIToolsError, requiring
 from openapi_tools.options import Select, member_of
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import context_for, read_call

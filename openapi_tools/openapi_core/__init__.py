@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from openapi_tools.extras import missing_extra
+from openapi_tools.errors import missing_extra
 from openapi_tools.json_values import follow
 from openapi_tools.redaction import redacted
 

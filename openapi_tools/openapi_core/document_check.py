@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import jsonschema_rs
 
-from openapi_tools.extras import requiring
+from openapi_tools.errors import requiring
 from openapi_tools.json_values import keys_of, pointer
 from openapi_tools.openapi_core import Finding, shorten
 from openapi_tools.visible_text import visible

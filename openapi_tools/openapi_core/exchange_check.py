@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
-from openapi_tools.extras import requiring
+from openapi_tools.errors import requiring
 from openapi_tools.http_rules import is_form
 from openapi_tools.json_values import follow, pointer
 from openapi_tools.openapi_core import Route, find_route, shorten

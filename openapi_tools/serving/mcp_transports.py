@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.extras import requiring
+from openapi_tools.errors import requiring
 from openapi_tools.serving.web_server import LOOPBACK, listening, on_signal, run_app
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.extras import requiring
+from openapi_tools.errors import requiring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

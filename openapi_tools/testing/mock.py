@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from openapi_tools.errors import OpenAPIToolsError, SettingsError
-from openapi_tools.extras import missing_extra, requiring
+from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra, requiring
 from openapi_tools.json_values import as_dict, follow
 from openapi_tools.loading.load import load_tools
 from openapi_tools.openapi_core import METHODS, Route, find_route, make_judge

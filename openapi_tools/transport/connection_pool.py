@@ -16,8 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
-from openapi_tools.errors import CallError
-from openapi_tools.extras import missing_extra
+from openapi_tools.errors import CallError, missing_extra
 from openapi_tools.http_rules import read_url
 from openapi_tools.transport.http_messages import HAS_HTTPTOOLS, WireExchange
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of

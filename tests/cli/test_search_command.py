@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 
 from openapi_tools import code
-from openapi_tools.extras import install_command
+from openapi_tools.errors import install_command
 
 ID = {"name": "pet_id", "in": "path", "required": True, "schema": {"type": "string"}}
 PET = {"type": "object", "title": "Pet", "properties": {"id": {"type": "string"}}}

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from openapi_tools.extras import install_command
+from openapi_tools.errors import install_command
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 

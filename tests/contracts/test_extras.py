@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openapi_tools.extras import install_command
+from openapi_tools.errors import install_command
 
 pytestmark = pytest.mark.long
 

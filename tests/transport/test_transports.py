@@ -12,7 +12,7 @@ from servers.documents import called, document
 from servers.faults import Faults, answer, serve
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.extras import install_command
+from openapi_tools.errors import install_command
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.http_messages import WireExchange
 
