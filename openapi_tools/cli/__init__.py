@@ -43,7 +43,7 @@ _COMMANDS = {
     "call": ("Call one tool and print its result.", "call_command", "call"),
     "search": ("Find the tools for a task.", "search_command", "search"),
     "stubs": ("Show tools as typed signatures.", "search_command", "stubs"),
-    "run": ("Run a program that calls the tools.", "run_command", "run"),
+    "run": ("Run a program that calls the tools.", "call_command", "run"),
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
     "browse": ("Show the tools as a page in the browser.", "serve_command", "browse"),
     "serve": ("Serve the tools over MCP.", "serve_command", "serve"),

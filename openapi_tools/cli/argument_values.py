@@ -29,12 +29,8 @@ class _File(NamedTuple):
 def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments that `name=value` pairs stand for, read by the input schema.
 
-    Text where the schema wants text; JSON where it wants a number, a boolean, an object or an
-    array; an array also from several pairs of one name. Where it allows several types, JSON unless
-    the text alone fits. `name=@file` is the content of a file, `name:=value` always JSON.
-
-    Raises:
-        click.UsageError: No `=`, an unknown name, a name given twice, no such file, or no JSON.
+    Text where the schema wants text, else JSON; an array also from several pairs of one name. Where
+    it allows several types, JSON unless the text alone fits. click.UsageError for anything else.
     """
     properties = schema.get("properties", {})
     given: dict[str, list[str | _File]] = {}
@@ -103,11 +99,7 @@ def _takes_file(schema: Any, root: dict[str, Any]) -> bool:
 
 
 def read_json_argument(text: str) -> dict[str, Any]:
-    """Return the object of `--json`: itself, `@file`, or `-` for standard input.
-
-    Raises:
-        click.UsageError: It cannot be read, or is not a JSON object.
-    """
+    """Return the object of `--json`: itself, `@file`, or `-` for standard input; UsageError."""
     try:
         if text == "-":
             text = read_stdin().decode()

@@ -209,12 +209,7 @@ def _some(names: list[str]) -> str:
 
 
 def source_of(spec: str | None) -> str | Path | bytes | None:
-    """Return the source: a URL, a path, the bytes on standard input for `-`; None for --config.
-
-    Raises:
-        SourceError: Standard input is closed, or a URL lacks its beginning.
-        click.UsageError: There is neither SPEC nor a configuration, or SPEC is one beside another.
-    """
+    """Return the source: a URL, a path, the bytes on standard input for `-`; None for --config."""
     if spec is None:
         if given_config() is None:
             raise click.UsageError("give SPEC, or --config with a file that names its source.")
@@ -227,11 +222,7 @@ def source_of(spec: str | None) -> str | Path | bytes | None:
 
 
 def given_overlays() -> list[str | Path]:
-    """Return the overlays that the options of this command name.
-
-    Raises:
-        SourceError: A URL lacks its beginning.
-    """
+    """Return the overlays that the options of this command name."""
     return list(map(_place_of, _given().get("overlays", ())))
 
 
@@ -245,11 +236,7 @@ def _place_of(spec: str) -> str | Path:
 
 
 def read_stdin() -> bytes:
-    """Return the bytes on standard input.
-
-    Raises:
-        SourceError: It is closed or cannot be read.
-    """
+    """Return the bytes on standard input; SourceError where it is closed or cannot be read."""
     if sys.stdin is None:
         raise SourceError("standard input is closed.")
     try:
@@ -262,12 +249,7 @@ def read_stdin() -> bytes:
 def load(
     source: str | Path | bytes | None, *, client: httpx.AsyncClient | None = None, **members: Any
 ) -> Toolset:
-    """Load the tools with the credentials of this command, saying so on a terminal.
-
-    Raises:
-        OpenAPIToolsError: As `load_tools` does.
-        click.UsageError: As `given_credentials` does.
-    """
+    """Load the tools with the options of this command; errors are those of `load_tools`."""
     from openapi_tools.loading.load import load_tools
 
     more = [*given_overlays(), *members.pop("overlays", ())]
@@ -300,11 +282,7 @@ def connection_hint(reason: str, *, is_used: bool, way: str = "") -> str:
 
 
 def tool_of(toolset: Toolset, name: str) -> OperationTool:
-    """Return a tool by name, operationId or `GET /path`.
-
-    Raises:
-        click.UsageError: There is none; it says why one was skipped, or names close ones.
-    """
+    """Return a tool by name, operationId or `GET /path`; UsageError with close names for none."""
     try:
         return toolset[name]
     except KeyError as error:
@@ -329,10 +307,6 @@ def given_credentials() -> dict[str, Any]:
     """Return the credentials that the options of this command give.
 
     A wrong value is never shown: the shell may have expanded the variable.
-
-    Raises:
-        click.UsageError: A value is not of the form that the option takes, or no such variable.
-        CredentialsError: No such file, or no token in it.
     """
     given = _given()
     found = read_credentials(given.get("credentials", ()))
@@ -354,12 +328,7 @@ def given_credentials() -> dict[str, Any]:
 
 
 def read_credentials(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Return credentials by scheme name: values of environment variables, or tokens in files.
-
-    Raises:
-        click.UsageError: No `=`, or no such variable.
-        CredentialsError: No such file, or no token in it.
-    """
+    """Return credentials by scheme name: values of environment variables, or tokens in files."""
     found: dict[str, Any] = {}
     for pair in pairs:
         scheme, equals, reference = pair.partition("=")
