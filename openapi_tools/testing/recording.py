@@ -6,6 +6,7 @@ import base64
 import difflib
 import json
 import re
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,7 +130,7 @@ class Cassette(httpx.AsyncBaseTransport):
     """A transport that records exchanges to a JSON file, and replays them without a network.
 
     `with` writes the file at its end, without credentials. Requests are the same if method, URL and
-    body are; each answer is given once.
+    body are; several answers to one are given in order, the last one again and again.
 
     Args:
         path: The file; its folder is made.
@@ -152,11 +153,12 @@ class Cassette(httpx.AsyncBaseTransport):
             raise SettingsError(f"mode: {mode!r:.40} is none of {', '.join(MODES)}.")
         self._path, self._transport = Path(path), transport
         self.records = mode == "all" or (mode == "once" and not self._path.exists())
-        self._left: list[Any] = []
+        self._tape: list[Any] = []
+        self._given: Counter[str] = Counter()
         self._unmatched: list[str] = []
         if not self.records:
             try:
-                self._left = json.loads(self._path.read_bytes())
+                self._tape = json.loads(self._path.read_bytes())
             except (OSError, ValueError) as error:
                 reason = f"cannot be replayed ({error}); record it with mode='once'."
                 raise SourceError(reason, source=str(path)) from None
@@ -181,19 +183,22 @@ class Cassette(httpx.AsyncBaseTransport):
         for name in _OF_CONNECTION:
             response.headers.pop(name, None)
         answer = {"status": response.status_code, "headers": hidden_headers(response.headers)}
-        self._left.append(
+        self._tape.append(
             {"request": asked, "answer": answer | _written(content, response.headers)}
         )
         return httpx.Response(response.status_code, headers=response.headers, content=content)
 
     def _taken(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Return the first answer to a request that is left."""
-        wanted, known = _line(asked), [_line(entry["request"]) for entry in self._left]
-        if wanted in known:
-            answer: dict[str, Any] = self._left.pop(known.index(wanted))["answer"]
+        """Return the next answer to a request; the last one again where there is no other."""
+        wanted = _line(asked)
+        found = [entry["answer"] for entry in self._tape if _line(entry["request"]) == wanted]
+        if found:
+            self._given[wanted] += 1
+            answer: dict[str, Any] = found[min(self._given[wanted], len(found)) - 1]
             return answer
+        known = [_line(entry["request"]) for entry in self._tape]
         close = difflib.get_close_matches(wanted, known, 1, 0)
-        nearest = f"the nearest one left is {close[0]:.500}" if close else "none is left"
+        nearest = f"the nearest one recorded is {close[0]:.500}" if close else "it is empty"
         reason = f"{self._path.name} has no answer for {wanted:.500}; {nearest}."
         self._unmatched.append(reason)
         raise CallError("connection", reason)
@@ -202,11 +207,11 @@ class Cassette(httpx.AsyncBaseTransport):
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if self.records:
+        if self.records and kind is None and self._tape:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(self._left, indent=2, ensure_ascii=False)
+            text = json.dumps(self._tape, indent=2, ensure_ascii=False)
             self._path.write_text(text + "\n", encoding="utf-8", errors="surrogatepass")
-        elif kind is None and self._unmatched:
+        if kind is None and self._unmatched:
             raise SourceError(self._unmatched[0], source=str(self._path))
 
 

@@ -6,12 +6,13 @@ import documents
 import httpx
 import pytest
 
-from openapi_tools import load_tools
+from openapi_tools import aload_tools, load_tools
 from openapi_tools.errors import CallError, SettingsError, SourceError
 from openapi_tools.testing import Cassette, mock_api
 
 SECRET = "hunter-of-tapes-7731"
 KEY = {"type": "apiKey", "in": "query", "name": "appid"}
+ALONE = {"anonymous": True, "cache": False}
 PNG = bytes(range(256))
 PETS = documents.document(
     {
@@ -99,12 +100,24 @@ async def test_an_unmatched_request_names_the_nearest_one(tmp_path):
     with pytest.raises(SourceError, match=r"t\.json: t\.json has no answer for GET .*page=2"):
         await call()
     assert seen[0].error["type"] == "connection"
-    assert "the nearest one left is GET https://pets.example.com/v1/pets?page=1" in str(seen[0])
+    assert "the nearest one recorded is GET https://pets.example.com/v1/pets?page=1" in str(seen[0])
 
-    tape = Cassette(tmp_path / "t.json", mode="none")
-    await tape.client().get("https://pets.example.com/v1/pets?page=1")
-    with pytest.raises(CallError, match="none is left"):
-        await tape.client().get("https://pets.example.com/v1/pets?page=1")
+    (tmp_path / "empty").write_text("[]")
+    with pytest.raises(CallError, match="it is empty"):
+        await Cassette(tmp_path / "empty").client().get("https://pets.example.com/v1/pets")
+
+
+async def test_a_document_is_recorded_too_and_answers_come_in_order(tmp_path):
+    api = mock_api(PETS, answers={"list_pets": [(200, 1), (200, 2)]})
+
+    async def listed(tape, times):
+        toolset = await aload_tools(f"{url}/openapi.json", client=tape.client(), settings=ALONE)
+        return [(await toolset.call("list_pets", {})).output for _ in range(times)]
+
+    with api.serve() as url, Cassette(tmp_path / "t") as tape:
+        assert await listed(tape, 2) == [1, 2]
+    with Cassette(tmp_path / "t") as tape:
+        assert await listed(tape, 3) == [1, 2, 2]
 
 
 @pytest.mark.parametrize(
