@@ -23,7 +23,7 @@ from openapi_tools.http_rules import (
     names_credential,
     parameter,
 )
-from openapi_tools.redaction import MASK, hidden
+from openapi_tools.redaction import MASK, excerpt, hidden
 
 if TYPE_CHECKING:
     import os
@@ -154,13 +154,15 @@ class Cassette(httpx.AsyncBaseTransport):
         self._path, self._transport = Path(path), transport
         self.records = mode == "all" or (mode == "once" and not self._path.exists())
         self._tape: list[Any] = []
+        self._lines: list[str] = []
         self._given: Counter[str] = Counter()
         self._unmatched: list[str] = []
         if not self.records:
             try:
                 self._tape = json.loads(self._path.read_bytes())
-            except (OSError, ValueError) as error:
-                reason = f"cannot be replayed ({error}); record it with mode='once'."
+                self._lines = [_line(entry["request"]) for entry in self._tape]
+            except (OSError, ValueError, LookupError, TypeError) as error:
+                reason = f"cannot be replayed ({excerpt(repr(error), 200)}); record it again."
                 raise SourceError(reason, source=str(path)) from None
 
     def client(self, **options: Any) -> httpx.AsyncClient:
@@ -191,13 +193,13 @@ class Cassette(httpx.AsyncBaseTransport):
     def _taken(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Return the next answer to a request; the last one again where there is no other."""
         wanted = _line(asked)
-        found = [entry["answer"] for entry in self._tape if _line(entry["request"]) == wanted]
+        found = [at for at, line in enumerate(self._lines) if line == wanted]
         if found:
             self._given[wanted] += 1
-            answer: dict[str, Any] = found[min(self._given[wanted], len(found)) - 1]
+            at = found[min(self._given[wanted], len(found)) - 1]
+            answer: dict[str, Any] = self._tape[at]["answer"]
             return answer
-        known = [_line(entry["request"]) for entry in self._tape]
-        close = difflib.get_close_matches(wanted, known, 1, 0)
+        close = difflib.get_close_matches(wanted, self._lines, 1, 0)
         nearest = f"the nearest one recorded is {close[0]:.500}" if close else "it is empty"
         reason = f"{self._path.name} has no answer for {wanted:.500}; {nearest}."
         self._unmatched.append(reason)

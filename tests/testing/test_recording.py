@@ -168,8 +168,10 @@ async def test_modes_say_when_to_record(tmp_path):
 @pytest.mark.parametrize(
     ("content", "mode", "error", "words"),
     [
-        (None, "none", SourceError, "cannot be replayed.*record it with mode='once'"),
+        (None, "none", SourceError, "cannot be replayed.*No such file.*record it again"),
         ("{", "once", SourceError, "cannot be replayed"),
+        ("[{}]", "once", SourceError, "cannot be replayed"),
+        ("[1]", "once", SourceError, "cannot be replayed"),
         (None, "some", SettingsError, "mode: 'some' is none of none, once, all"),
     ],
 )
