@@ -17,6 +17,7 @@ from openapi_tools.errors import CredentialsError, SettingsError
 _METHODS = ("GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY")
 _MEBIBYTE = 1024 * 1024
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PATH_VARIABLE = re.compile(r"\{[^{}]*\}")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W_A-Za-z0-9]+")
 _PLURAL = re.compile(r"(?<=[a-z]{3})(?<!s)s\b")
 _FILLERS = frozenset({"a", "an", "by", "for", "from", "in", "of", "on", "the", "to", "with"})
@@ -168,6 +169,24 @@ def _alike(words: frozenset[str], others: frozenset[str]) -> float:
     return _NEAR + (1 - _NEAR) * shared if words and words <= others else shared
 
 
+def is_meant(typed: object, operation: Any) -> bool:
+    """Tell whether a text is the id of an operation, or its method and path."""
+    method, _, path = str(typed).strip().partition(" ")
+    if path := path.strip():
+        known = operation.method in ("", method.upper())
+        return known and _PATH_VARIABLE.sub("{}", path) == _PATH_VARIABLE.sub("{}", operation.path)
+    return bool(typed) and typed == getattr(operation, "operation_id", "")
+
+
+def why_skipped(name: object, skipped: Iterable[Any]) -> str:
+    """Return why an operation is not a tool, by its tool's name or as `is_meant`; or nothing."""
+    for item in skipped:
+        if (name and name == item.name) or is_meant(name, item):
+            place = f"{item.method} {item.path}".strip()
+            return f"{place} was skipped at {item.pointer}: {item.reason}"
+    return ""
+
+
 def kind_of(given: object) -> str:
     """Return the name of a value's type for messages, as the value may be a secret."""
     return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
@@ -287,7 +306,7 @@ class Select:
 
 
 def unknown_in(
-    selection: Any, tools: Sequence[_Tool], prefix: str = ""
+    selection: Any, tools: Sequence[_Tool], prefix: str = "", skipped: Sequence[Any] = ()
 ) -> Iterator[tuple[str, str]]:
     """Yield each member of a selection that no tool has, also without prefix, and a message."""
     known: dict[str, Iterable[str]] = {
@@ -303,7 +322,9 @@ def unknown_in(
             patterns = (text, prefix + text)
             if not any(_matches(one, patterns) if is_glob else one == text for one in there):
                 shown = [one.removeprefix(prefix) for one in there]
-                yield key, f"no tool has the {key[:-1]} {text!r:.60}{close_names(text, shown)}"
+                why = why_skipped(prefix + text, skipped) if key == "names" else ""
+                end = f": {why}" if why else close_names(text, shown)
+                yield key, f"no tool has the {key[:-1]} {text!r:.60}{end}"
 
 
 def _unfit(name: str, kind: str, given: object) -> SettingsError:

@@ -29,6 +29,7 @@ _TEXTS = ("spec", "config", "output", "layout", "templates")
 _LISTS = ("tags", "methods", "match", "overlays")
 _CHOICES = {"target": ("python", "exathena"), "layout": ("package", "module")}
 _FOLDER = click.Path(path_type=Path)
+_HUES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,7 @@ def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
     for line in (*changes, *_files(report, check=check)):
         say(f"  {clean(line)}")
     for line in report.diff() if wants_diff else ():
-        say(clean(line))
+        say(click.style(clean(line), fg=_HUES.get(line[:1])))
     tell_skipped(report)
 
 

@@ -219,10 +219,11 @@ def shaped_tools(
 ) -> list[LoadedTool]:
     """Return tools shaped by a configuration; with `selects` only those that it selects."""
     listed = [tool for tool in tools if isinstance(tool, LoadedTool)]
+    skipped = getattr(tools, "skipped", ())
     select = config.select() if selects else None
     if select is not None:
-        _check_selection(listed, config.data.select, config, ("select",))
-    shapes = config.shapes(listed)
+        _check_selection(listed, skipped, config.data.select, config, ("select",))
+    shapes = config.shapes(listed, skipped)
     places: dict[str, tuple[str, ...]] = {}
     made: dict[str, LoadedTool] = {}
     for tool in listed:
@@ -242,12 +243,16 @@ def shaped_tools(
 
 
 def _check_selection(
-    tools: list[LoadedTool], table: SelectTable | None, config: ConfigFile, place: tuple[str, ...]
+    tools: list[LoadedTool],
+    skipped: Sequence[Skipped],
+    table: SelectTable | None,
+    config: ConfigFile,
+    place: tuple[str, ...],
 ) -> None:
     if table is not None:
-        for key, reason in unknown_in(table, tools, config.data.prefix):
+        for key, reason in unknown_in(table, tools, config.data.prefix, skipped):
             config.fail((*place, key), reason)
-        _check_selection(tools, table.exclude, config, (*place, "exclude"))
+        _check_selection(tools, skipped, table.exclude, config, (*place, "exclude"))
 
 
 def _check_shape(

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain, islice
@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import AnswerShape
-from openapi_tools.options import VARIABLE, Select, close_names, from_environment
+from openapi_tools.options import VARIABLE, Select, close_names, from_environment, why_skipped
 from openapi_tools.settings import Settings
 from openapi_tools.shaping import config_tables
 from openapi_tools.shaping.config_tables import Configuration, SelectTable, ToolTable
@@ -132,7 +132,7 @@ class ConfigFile:
             members["names"] = (*table.names, *(self.data.prefix + name for name in table.names))
         return members | ({"exclude": self._members(table.exclude)} if table.exclude else {})
 
-    def shapes(self, tools: Iterable[Any]) -> Shapes:
+    def shapes(self, tools: Iterable[Any], skipped: Sequence[Any] = ()) -> Shapes:
         """Return the shape and the keys for each tool that the file names."""
         listed = list(tools)
         found: Shapes = {}
@@ -140,7 +140,7 @@ class ConfigFile:
         # A table for one tool overrides one for a pattern.
         for key, table in sorted(tables, key=lambda pair: not _is_pattern(pair[0])):
             place, shape = ("tools", key), table.shape(self.data.prefix)
-            named = self._named(key, table, listed)
+            named = self._named(key, table, listed, skipped)
             partial = _is_pattern(key) and (shape.has_arguments or shape.paging is not None)
             if partial:
                 parts = {
@@ -162,7 +162,9 @@ class ConfigFile:
             found[tool.name] = known.over(usual), place
         return found
 
-    def _named(self, key: str, table: ToolTable, tools: list[Any]) -> list[Any]:
+    def _named(
+        self, key: str, table: ToolTable, tools: list[Any], skipped: Sequence[Any]
+    ) -> list[Any]:
         prefix = self.data.prefix
         if _is_pattern(key):
             if table.name:
@@ -175,7 +177,9 @@ class ConfigFile:
             found = list(islice(chain(named, others), 1))
         if not found:
             names = [tool.name.removeprefix(prefix) for tool in tools]
-            self.fail(("tools", key), f"the document has no such tool{close_names(key, names)}")
+            why = why_skipped(key, skipped) or why_skipped(prefix + key, skipped)
+            end = f": {why}" if why else close_names(key, names)
+            self.fail(("tools", key), f"the document has no such tool{end}")
         return found
 
     def names_one(self, place: tuple[str, ...]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +12,15 @@ from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.forks import importing
 from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
 from openapi_tools.observability import Observers
-from openapi_tools.options import DEFAULT_SETTINGS, close_names, credentials_of, kind_of, members_of
+from openapi_tools.options import (
+    DEFAULT_SETTINGS,
+    close_names,
+    credentials_of,
+    is_meant,
+    kind_of,
+    members_of,
+    why_skipped,
+)
 from openapi_tools.redaction import Redactor, excerpt
 from openapi_tools.requests import (
     named_origins,
@@ -32,7 +39,6 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
     from openapi_tools.transport import Answer, Sender
 
-_VARIABLE = re.compile(r"\{[^{}]*\}")
 _ARGUMENTS = ("select", "credentials", "settings", "client", "strict", "overlays", "config")
 """The arguments of `load_tools` that are not settings."""
 _USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
@@ -209,7 +215,7 @@ def tool_named(
     """
     if isinstance(typed, str) and typed in tools:
         return tools[typed]
-    found = [tool for tool in tools.values() if _is_meant(typed, tool)]
+    found = [tool for tool in tools.values() if is_meant(typed, tool)]
     if len(found) > 1:
         names = " and ".join(tool.name for tool in found)
         raise KeyError(f"{excerpt(repr(typed), 100)} is the operationId of {names}; name one.")
@@ -221,18 +227,7 @@ def tool_named(
 def unknown_tool(name: object, tools: Iterable[str], skipped: Iterable[Skipped] = ()) -> str:
     """Return the message for an unknown tool: why it was skipped, or the nearest names."""
     names, shown = list(tools), f"no tool is called {excerpt(repr(name), 100)}"
-    for item in skipped:
-        if name == item.name or _is_meant(name, item):
-            place = f"{item.method} {item.path}".strip()
-            return f"{shown}: {place} was skipped at {item.pointer}: {item.reason}"
+    if why := why_skipped(name, skipped):
+        return f"{shown}: {why}"
     close = close_names(name, names)
     return shown + (f" among {len(names)} tools." if close == "." else close)
-
-
-def _is_meant(typed: object, operation: OperationTool | Skipped) -> bool:
-    """Tell whether a text is the id of an operation, or its method and path."""
-    method, _, path = str(typed).strip().partition(" ")
-    if path := path.strip():
-        known = operation.method in ("", method.upper())
-        return known and _VARIABLE.sub("{}", path) == _VARIABLE.sub("{}", operation.path)
-    return bool(typed) and typed == getattr(operation, "operation_id", "")

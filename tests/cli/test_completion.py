@@ -139,7 +139,7 @@ def test_another_shell_is_refused(run, refused):
     assert run(env={VARIABLE: "tcsh_complete"}).exit_code == 1
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", pytest.param("fish", marks=pytest.mark.long)])
 def test_a_shell_completes_an_argument_and_its_value(shell, tmp_path):
     keys = "openapi-tools call specs/museum.yaml buy_museum_tickets ticketT\tg\t"
 

@@ -13,10 +13,14 @@ from openapi_tools.cli.terminal import clip, width_of, wrapped
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@pytest.mark.parametrize("command", ["list", "show get_museum_hours"])
 @pytest.mark.parametrize(
-    ("env", "has_colours"),
-    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+    ("command", "env", "has_colours"),
+    [
+        ("list", {}, True),
+        ("list", {"NO_COLOR": "1"}, False),
+        ("show get_museum_hours", {"NO_COLOR": ""}, True),
+        ("show get_museum_hours", {"TERM": "dumb"}, False),
+    ],
 )
 def test_a_terminal_gets_colours_unless_it_is_told_otherwise(museum, command, env, has_colours):
     name, *args = command.split()

@@ -6,6 +6,7 @@ import pytest
 from documents import document
 
 from openapi_tools import Toolset, load_tools
+from openapi_tools.errors import SettingsError
 from openapi_tools.options import nearest
 
 ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "string"}}
@@ -95,3 +96,20 @@ KNOWN = ["issues_create", "issues_list_for_repo", "pulls_get", "repos_list_branc
 )
 def test_close_names_are_found_in_any_order_plural_or_spelling(typed, meant):
     assert nearest(typed, KNOWN)[0] == meant
+
+
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [
+        ({"tools": {"bad_thing": {"name": "x"}}}, "the document has no such tool"),
+        ({"tools": {"badThing": {"name": "x"}}}, "the document has no such tool"),
+        ({"tools": {"GET /bad/{petId}": {"name": "x"}}}, "the document has no such tool"),
+        ({"select": {"names": ["bad_thing"]}}, "no tool has the name 'bad_thing'"),
+        ({"select": {"exclude": {"names": ["bad_thing"]}}}, "no tool has the name 'bad_thing'"),
+    ],
+)
+def test_a_configuration_that_names_a_skipped_operation_says_why(config, place):
+    with pytest.raises(SettingsError) as raised:
+        load_tools(document(PATHS), config=config)
+
+    assert f"{place}: GET /bad/{{petId}} {WHY}" in str(raised.value)
