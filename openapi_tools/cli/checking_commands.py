@@ -176,7 +176,7 @@ def _write_overlay(toolset: Toolset, source: Any, path: Path, *, force: bool) ->
 @shared.identifying
 @shared.configuring
 @shared.reading
-def prove(spec: str | None, *, form: str, wants_json: bool, **filters: tuple[str, ...]) -> int:
+def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> int:
     """Call every tool of SPEC through a mock with sampled input, and judge requests and answers.
 
     Nothing leaves the process. Exit 1 when a tool fails; parts that could not be judged are told
@@ -192,7 +192,7 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: tuple[str
     api = mock_api(lambda: loaded[0].document, refuse=False, state=False, base_path=path)
     settings: dict[str, Any] = {"base_url": base_url, "check_answers": True, "anonymous": True}
     loaded.append(shared.load(shared.source_of(spec), client=api.client(), **settings))
-    chosen = shared.selected(loaded[0], *filters.values())
+    chosen = shared.selected(loaded[0], **filters)
     with busy("Calling the tools"):
         proofs = asyncio.run(proofs_of(chosen, api))
     for entry in loaded[0].skipped:
@@ -214,7 +214,8 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: tuple[str
 
 def _tell_proofs(proofs: list[Proof], summary: dict[str, int]) -> None:
     width = max((len(proof.tool) for proof in proofs), default=4)
-    for name, *cells in [("Tool", "Request", "Answer", "Reason"), *map(astuple, proofs)]:
+    heads = [("Tool", "Request", "Answer", "Reason")] * bool(proofs)
+    for name, *cells in [*heads, *map(astuple, proofs)]:
         request, answer, reason = (clean(shorten(text), lines=False) for text in cells[:3])
         say(f"{clean(name, lines=False):<{width}}  {request:<10}  {answer:<10}  {reason}".rstrip())
     say(", ".join(f"{count} {name}" for name, count in summary.items()) + ".")

@@ -23,7 +23,7 @@ from openapi_tools.json_values import (
     resolve,
 )
 from openapi_tools.openapi_core import METHODS, Finding
-from openapi_tools.visible_text import snake_case
+from openapi_tools.visible_text import short_name, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -121,22 +121,18 @@ def _id(place: _Place, _root: Node) -> Iterator[Finding]:
     if not isinstance(given, str) or not given:
         message = f"without an operationId the tool is called {name!r}; give a short verb and noun."
         yield place.says("missing-id", "warning", message)
-    elif snake_case(given) != name and not _session(place).settings.short_names:
+    elif name not in (snake_case(given), short_name(given, place.keys[2], place.keys[1])):
         message = f"the operationId {given!r:.80} gives the name {name!r}: it is taken, too long "
         yield place.says(
             "generated-name", "hint", f"{message}or has no letters; give a better one."
         )
 
 
-def _session(place: _Place) -> Any:
-    return place.tool and place.tool.session
-
-
 def _name(place: _Place) -> str:
     """Return the tool's name without the prefix of the settings."""
     tool: Any = place.tool
     name: str = getattr(tool, "form", (tool.name,))[0]
-    return name.removeprefix(_session(place).settings.prefix)
+    return name.removeprefix(tool.session.settings.prefix)
 
 
 def _words(place: _Place, _root: Node) -> Iterator[Finding]:

@@ -1,0 +1,463 @@
+"""`openapi-tools lint`, `prove` and `diff`: reports in every form, mends, exit codes."""
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import corpus
+import jsonschema_rs
+import pytest
+import yaml
+
+from openapi_tools import load_tools
+from openapi_tools.errors import MissingExtraError
+
+OK = {"200": {"description": "ok"}}
+LIST = {"type": "array", "items": {"type": "object"}}
+ANSWERS = {"200": {"description": "ok", "content": {"application/json": {"schema": LIST}}}}
+KEY = {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}}
+PAIR = {"type": "object", "properties": {"a": {"type": "string"}}}
+WHOLE = {"operationId": "get_it", "summary": "Gets it.", "responses": OK}
+ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def body(schema):
+    return {"content": {"application/json": {"schema": schema}}}
+
+
+RULES = [
+    ("missing-id", "/a", {"summary": "Gets it.", "responses": OK}),
+    ("generated-name", "/a", {**WHOLE, "operationId": "x" * 70}),
+    ("missing-description", "/a", {"operationId": "get_it", "responses": OK}),
+    (
+        "undescribed-arguments",
+        "/a",
+        {**WHOLE, "parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}]},
+    ),
+    (
+        "large-definition",
+        "/a",
+        {**WHOLE, "requestBody": body({"enum": [f"value {n}" for n in range(900)]})},
+    ),
+    ("undeclared-variable", "/a/{id}", WHOLE),
+    (
+        "ambiguous-union",
+        "/a",
+        {**WHOLE, "requestBody": body({"oneOf": [PAIR, {**PAIR, "title": "B"}]})},
+    ),
+    ("no-paging", "/a", {**WHOLE, "responses": ANSWERS}),
+]
+
+
+@pytest.fixture
+def lint(run, write):
+    """Run lint on a document and return its report as data."""
+
+    def report(paths, *options, **more):
+        found = run("lint", write(paths, **more), "--format", "json", *options)
+        assert found.exception is None or isinstance(found.exception, SystemExit)
+        return json.loads(found.stdout)
+
+    return report
+
+
+@pytest.mark.parametrize(("rule", "path", "operation"), RULES, ids=[row[0] for row in RULES])
+def test_a_rule_finds_what_tools_lack(lint, rule, path, operation):
+    data = lint({path: {"get": operation}}, components=KEY, security=[{"key": []}])
+
+    found = [item for item in data["hints"] if item["rule"] == rule]
+    assert len(found) == 1
+    assert found[0]["pointer"].startswith(f"/paths/{path.replace('/', '~1')}/get")
+    assert found[0]["severity"] in ("warning", "hint")
+    assert data["score"] < 100
+
+
+def test_a_document_with_everything_scores_a_hundred(lint):
+    data = lint({"/a": {"get": WHOLE}}, components=KEY, security=[{"key": []}])
+
+    assert (data["hints"], data["findings"], data["score"]) == ([], [], 100)
+
+
+@pytest.mark.parametrize(("rule", "more"), [("no-security", {}), ("no-server", {"servers": []})])
+def test_a_rule_finds_what_the_document_lacks(lint, rule, more):
+    hints = lint({"/a": {"get": WHOLE}}, **more)["hints"]
+
+    assert (rule, "") in [(item["rule"], item["pointer"]) for item in hints]
+
+
+UNIONS = [
+    ({"type": "string"}, {"type": "integer"}),
+    ({**PAIR, "required": ["a"]}, PAIR),
+    ({"enum": ["a"]}, {"enum": ["b"]}),
+    ({"type": "string", "format": "uuid"}, {"type": "string", "format": "date"}),
+    ({"allOf": [PAIR]}, {"allOf": [PAIR]}),
+    *(
+        ({**PAIR, "required": ["a"], "properties": {"a": {"const": 1}}}, other)
+        for other in [{**PAIR, "required": ["a"], "properties": {"a": {"const": 2}}}]
+    ),
+]
+
+
+@pytest.mark.parametrize("members", UNIONS)
+def test_members_that_a_value_tells_apart_are_no_finding(lint, members):
+    operation = {**WHOLE, "requestBody": body({"anyOf": list(members)})}
+
+    rules = [item["rule"] for item in lint({"/a": {"post": operation}})["hints"]]
+
+    assert "ambiguous-union" not in rules
+
+
+def test_a_shared_union_is_found_once_and_a_discriminator_is_enough(lint):
+    union = {"oneOf": [PAIR, {**PAIR, "title": "B"}]}
+    node = {**WHOLE, "requestBody": body({"$ref": "#/components/schemas/U"})}
+    paths = {"/a": {"post": node}, "/b": {"post": {**node, "operationId": "b"}}}
+
+    found = lint(paths, components={"schemas": {"U": union}})["hints"]
+    told = {**union, "discriminator": {"propertyName": "a"}}
+    none = lint(paths, components={"schemas": {"U": told}})["hints"]
+
+    places = [item["pointer"] for item in found if item["rule"] == "ambiguous-union"]
+    assert places == ["/components/schemas/U/oneOf"]
+    assert "ambiguous-union" not in [item["rule"] for item in none]
+
+
+def test_without_openapi_core_the_rules_about_tools_are_left(run, write, monkeypatch):
+    def absent(name, *_args, **_more):
+        raise MissingExtraError("openapi-core is not installed; install it.", extra="testing")
+
+    monkeypatch.delitem(__import__("sys").modules, "openapi_tools.openapi_core.document_check")
+    monkeypatch.setattr("openapi_tools.extras.requiring", absent)
+
+    result = run("lint", write({"/a/{b}": {"get": WHOLE}}))
+
+    assert result.exit_code == 0
+    assert "undeclared-variable" in result.stdout
+    assert result.stderr.startswith("note: the document's validity is not checked: openapi-core")
+    assert result.stderr.count("\n") == 1
+
+
+# What OASIS says of the parts that are written here (SARIF 2.1.0, sections 3.13 to 3.30).
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["tool", "results"],
+                "properties": {
+                    "tool": {
+                        "properties": {
+                            "driver": {
+                                "required": ["name", "rules"],
+                                "properties": {"rules": {"items": {"required": ["id"]}}},
+                            }
+                        }
+                    },
+                    "results": {
+                        "items": {
+                            "required": ["ruleId", "ruleIndex", "level", "message", "locations"],
+                            "properties": {
+                                "level": {"enum": ["none", "note", "warning", "error"]},
+                                "message": {"required": ["text"]},
+                                "ruleIndex": {"type": "integer", "minimum": 0},
+                            },
+                        }
+                    },
+                },
+            },
+        },
+    },
+}
+BROKEN = {"/a": {"get": {**WHOLE, "parameters": [{"$ref": "#/gone"}]}}, "/b/{c}": {"get": {}}}
+
+
+def sarif(text):
+    log = json.loads(text)
+    jsonschema_rs.validate(SARIF, log)
+    (run_,) = log["runs"]
+    rules = [rule["id"] for rule in run_["tool"]["driver"]["rules"]]
+    assert all(rules[item["ruleIndex"]] == item["ruleId"] for item in run_["results"])
+    return run_["results"]
+
+
+def test_sarif_has_places_with_lines(run, write, tmp_path):
+    path = tmp_path / "api.yaml"
+    path.write_text(yaml.safe_dump(json.loads(write(BROKEN).read_text()), sort_keys=False))
+
+    result = run("lint", path, "--format", "sarif")
+
+    found = {item["ruleId"]: item for item in sarif(result.stdout)}
+    place = found["skipped"]["locations"][0]
+    line = place["physicalLocation"]["region"]["startLine"]
+    assert result.exit_code == 1
+    assert "$ref" in path.read_text().splitlines()[line - 1]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == str(path)
+    assert place["logicalLocations"] == [{"fullyQualifiedName": "#/paths/~1a/get/parameters/0"}]
+    assert {item["level"] for item in found.values()} >= {"error", "warning"}
+
+
+def test_annotations_for_github_are_one_line_each_and_escaped(run, write):
+    path = write({"/a%0A::error::x/{b}": {"get": {**WHOLE, "operationId": "über, der\nb: c"}}})
+
+    lines = run("lint", path, "--format", "github").stdout.splitlines()
+
+    form = r"::(error|warning|notice) file=[^,:]+,line=\d+,title=[a-z-]+::[^\r\n]+"
+    assert lines
+    assert [line for line in lines if not re.fullmatch(form, line)] == []
+    assert any("/a%250A" in line or "~1a%250A" in line for line in lines)
+
+
+FAULTS = [
+    ("no such parameter", {"parameters": [{"$ref": "#/gone"}]}),
+    ("a parameter without a name", {"parameters": [{"in": "query"}]}),
+    ("a wrong place", {"parameters": [{"name": "x", "in": "body"}]}),
+    ("parameters that are no list", {"parameters": {"name": "x"}}),
+    ("two wrong parameters", {"parameters": [{"in": "query"}, ID, {"in": "body"}]}),
+    ("a schema that leads nowhere", {"requestBody": body({"items": {"$ref": "#/gone"}})}),
+    ("a body that leads nowhere", {"requestBody": {"$ref": "#/gone"}}),
+    ("a body that is no object", {"requestBody": 7}),
+    ("content that is no object", {"requestBody": {"content": 7}}),
+    ("a media type that is no object", {"requestBody": {"content": {"text/plain": 7}}}),
+]
+
+
+@pytest.mark.parametrize(("_", "fault"), FAULTS, ids=[row[0] for row in FAULTS])
+def test_an_overlay_of_mends_leaves_nothing_skipped(run, write, tmp_path, _, fault):
+    path, mends = write({"/a/{id}": {"post": {**WHOLE, **fault}}}), tmp_path / "mends.yaml"
+    assert load_tools(path).skipped
+
+    result = run("lint", path, "--fix", mends)
+
+    toolset = load_tools(path, overlays=[mends])
+    assert (result.exit_code, toolset.skipped) == (1, ())
+    assert "id" in toolset["get_it"].input_schema["properties"]
+    assert "actions; apply it with --overlay" in result.stderr
+
+
+def test_mends_give_ids_words_and_parameters_that_count(run, write, tmp_path):
+    paths = {
+        "/a/{id}": {"get": {"summary": "Gets it."}, "put": {"operationId": "replaceAPet"}},
+        "/b": 7,
+        "/c/../d": {"get": {}},
+    }
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps(json.loads(write({}).read_text()) | {"paths": paths}))
+    mends = tmp_path / "mends.yaml"
+    before = [tool.name for tool in load_tools(path)]
+
+    result = run("lint", path, "--fix", mends)
+    again = run("lint", path, "--fix", mends)
+    forced = run("lint", path, "--fix", mends, "--force")
+
+    toolset = load_tools(path, overlays=[mends])
+    assert [tool.name for tool in toolset] == before
+    assert toolset["get_a_id"].operation.operation_id == "get_a_id"
+    assert toolset["replace_apet"].description == "Replace a pet."
+    assert [entry.path for entry in toolset.skipped] == ["/c/../d"]
+    assert "still skipped: GET /c/../d" in result.stderr
+    assert (again.exit_code, "--force overwrites it" in again.stderr) == (2, True)
+    assert forced.exit_code == 1
+
+
+def test_without_anything_to_mend_no_file_is_written(run, write, tmp_path):
+    path = write({"/a": {"get": {**WHOLE, "description": "Gets it all."}}})
+
+    result = run("lint", path, "--fix", tmp_path / "mends.yaml")
+
+    assert result.stderr == f"nothing to mend, so {tmp_path / 'mends.yaml'} is not written.\n"
+    assert not (tmp_path / "mends.yaml").exists()
+
+
+def spoiled(root, number):
+    """Break what breaks in published documents: references, places, names of parameters."""
+    spoils = [
+        {"$ref": "#/components/parameters/gone"},
+        {"name": "x", "in": "body", "schema": {}},
+        {"in": "query", "schema": {}},
+    ]
+    for count, (_, _, node, _) in enumerate(corpus.operations_of(root)):
+        if count % 3 == 0:
+            node["parameters"] = [*node.get("parameters", ()), spoils[(count + number) % 3]]
+        if count % 7 == 1:
+            node["requestBody"] = body({"properties": {"deep": {"$ref": "#/components/x/y"}}})
+    return root
+
+
+SPOILED = [
+    "realworld/openapi.yml",
+    "figma/openapi.yaml",
+    "spotify/fixed-spotify-open-api.yml",
+    "meilisearch/open-api.json",
+    "unitycatalog/all.yaml",
+]
+SKIPPED = [
+    "ogc/examples/openapi/ogcapi-features-1-example1.yaml",
+    "ogc/examples/openapi/ogcapi-features-1-example2.yaml",
+]
+
+
+@pytest.mark.skipif(not corpus.FOLDER.is_dir(), reason=corpus.ABSENT)
+@pytest.mark.parametrize("name", [*SKIPPED, *SPOILED])
+def test_published_documents_load_with_no_skip_once_they_are_mended(run, tmp_path, name):
+    path, mends = tmp_path / "api.json", tmp_path / "mends.yaml"
+    root = yaml.safe_load((corpus.FOLDER / name).read_text())
+    made = spoiled(root, SPOILED.index(name)) if name in SPOILED else root
+    path.write_text(json.dumps(made, default=str))
+    before = load_tools(path)
+
+    run("lint", path, "--fix", mends)
+
+    after = load_tools(path, overlays=[mends])
+    assert before.skipped
+    assert (len(after), after.skipped) == (len(before) + len(before.skipped), ())
+
+
+def test_every_tool_of_a_document_is_proved(run, museum):
+    result, data = run("prove", museum), run("prove", museum, "--json")
+
+    assert (result.exit_code, data.exit_code) == (0, 0)
+    assert result.stdout.splitlines()[-1] == "8 proved, 0 not judged, 0 failed, 0 skipped."
+    told = json.loads(data.stdout)
+    assert told["counts"] == {"proved": 8, "not judged": 0, "failed": 0, "skipped": 0}
+    assert {tool["verdict"] for tool in told["tools"]} == {"proved"}
+
+
+LONG = {"type": "string", "pattern": "^(?:ab|cd)-(?:12|34)$"}
+SHOWN = {"schema": {"type": "integer"}, "example": "many"}
+UNPROVED = {
+    "/fits": {"get": {**WHOLE, "operationId": "fits"}},
+    "/example": {
+        "get": {
+            "operationId": "shows_another",
+            "responses": {"200": {"description": "ok", "content": {"application/json": SHOWN}}},
+        }
+    },
+    "/pattern": {
+        "get": {
+            "operationId": "asks_too_much",
+            "parameters": [{"name": "code", "in": "query", "required": True, "schema": LONG}],
+            "responses": OK,
+        }
+    },
+    "/broken": {"get": {"parameters": [{"$ref": "#/gone"}], "responses": OK}},
+}
+
+
+def test_what_fails_and_what_is_not_judged_is_told_apart(run, write):
+    result = run("prove", write(UNPROVED))
+
+    *rows, last = result.stdout.splitlines()
+    assert result.exit_code == 1
+    assert last == "1 proved, 1 not judged, 1 failed, 1 skipped."
+    cells = {row.split("  ")[0]: " ".join(row.split()) for row in rows}
+    assert cells["fits"] == "fits ok ok"
+    assert cells["shows_another"].startswith("shows_another ok failed answer: body: 'many' is not")
+    assert "no sampled input fits: /code" in cells["asks_too_much"]
+    assert "leads nowhere" in cells["GET /broken"]
+
+
+def test_junit_has_a_case_for_each_tool_and_says_what_was_not_judged(run, write):
+    suite = ET.fromstring(run("prove", write(UNPROVED), "--format", "junit").stdout)
+
+    assert suite.attrib == {
+        "name": "openapi-tools prove",
+        "tests": "4",
+        "failures": "1",
+        "skipped": "2",
+        "errors": "0",
+    }
+    states = {case.get("name"): [part.tag for part in case] for case in suite}
+    assert states == {
+        "fits": [],
+        "shows_another": ["failure"],
+        "asks_too_much": ["skipped"],
+        "GET /broken": ["skipped"],
+    }
+
+
+def test_proofs_as_sarif_leave_out_what_is_proved(run, write):
+    found = sarif(run("prove", write(UNPROVED), "--format", "sarif").stdout)
+
+    levels = {item["ruleId"]: item["level"] for item in found}
+    assert levels == {"failed": "error", "not-judged": "note", "skipped": "error"}
+
+
+def test_a_swagger_document_is_not_judged_and_says_so(run, specs):
+    result = run("prove", specs / "gotify.json", "--match", "version")
+
+    assert result.exit_code == 0
+    assert "this is a Swagger 2.0 document" in result.stdout
+    assert result.stdout.endswith("0 proved, 1 not judged, 0 failed, 0 skipped.\n")
+
+
+def test_tools_are_proved_for_another_server(run, museum):
+    result = run("prove", museum, "--tag", "Tickets", "--base-url", "https://a.example/v2")
+
+    assert result.stdout.endswith("2 proved, 0 not judged, 0 failed, 0 skipped.\n")
+
+
+@pytest.fixture
+def versions(write, tmp_path):
+    """Two versions of a document: another server, and an argument that is required now."""
+    paths = {"/a": {"get": {**WHOLE, "parameters": [{**ID, "in": "query", "required": False}]}}}
+    new = tmp_path / "new.json"
+    new.write_text(write(paths, servers=[{"url": "https://b.example"}]).read_text())
+    return write(paths), new
+
+
+def test_differences_end_with_the_exit_code_that_is_asked_for(run, versions):
+    old, new = versions
+
+    codes = [
+        run("diff", old, one, *options).exit_code
+        for one, options in [
+            (new, []),
+            (new, ["--fail-on", "breaking"]),
+            (new, ["--fail-on", "any"]),
+            (old, ["--fail-on", "any"]),
+        ]
+    ]
+
+    assert codes == [0, 1, 1, 0]
+
+
+def test_differences_are_lines_data_sarif_or_annotations(run, versions):
+    text, data, log, notes = (
+        run("diff", *versions, "--format", form).stdout
+        for form in ("text", "json", "sarif", "github")
+    )
+
+    assert text.splitlines()[0].startswith("breaking  server     the document's servers: server ")
+    assert text.splitlines()[-1] == "1 change, 1 breaking; 1 tool differs."
+    (change,) = json.loads(data)["changes"]
+    assert (change["cause"], change["tool"]) == ("/servers", "get_it")
+    (result,) = sarif(log)
+    assert (result["ruleId"], result["level"]) == ("server", "error")
+    assert notes.startswith("::error file=")
+
+
+def test_lists_of_mcp_servers_are_read_from_files(run, tmp_path):
+    for name, tools in (("old", ["add"]), ("new", ["add", "drop"])):
+        listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
+        answer = {"result": {"tools": listed, "nextCursor": "2"}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(answer))
+
+    result = run("diff", tmp_path / "old.json", "-", stdin=(tmp_path / "new.json").read_text())
+
+    assert result.stdout.splitlines()[0].split() == ["added", "drop"]
+    assert result.stderr.count("is a part of a list; its server has further tools") == 2
+
+
+def test_both_sides_cannot_come_from_standard_input(refused):
+    assert "cannot both be read" in refused("diff", "-", "-", stdin="{}")
+
+
+def test_a_side_that_is_no_document_is_told(refused, tmp_path, museum):
+    path = tmp_path / "x.json"
+    path.write_text("[1, 2")
+
+    assert "x.json" in refused("diff", museum, path)
