@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools import responses
 from openapi_tools.errors import DocumentError, InputError, SettingsError
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import Node, as_dict, as_text, unescape
+from openapi_tools.json_values import Node, as_dict, as_text, pointer_token, unescape
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.operations import Document, OperationNode, has_operators
 from openapi_tools.loading.usability import Usability, unreadable
@@ -184,6 +184,11 @@ class LoadedTool(OperationTool):
                     shape = self._shape
                     self._operation = found if shape is None else shaped_operation(found, shape)
         return self._operation
+
+    @property
+    def pointer(self) -> str:
+        """JSON Pointer of its operation."""
+        return f"/paths{pointer_token(self._facts.path)}/{self._facts.member}"
 
     @property
     def operation_id(self) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from openapi_tools.errors import missing_extra
-from openapi_tools.json_values import follow
+from openapi_tools.json_values import follow, keys_of
 from openapi_tools.redaction import redacted
 
 if TYPE_CHECKING:
@@ -84,6 +84,17 @@ def shorten(text: str, limit: int = _LONGEST) -> str:
         return line
     half = (limit - 3) // 2
     return f"{line[:half]} … {line[-half:]}"
+
+
+def operation_at(
+    document: Mapping[str, Any], place: str
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return the path item and the operation at a JSON Pointer; `{}` for those of other files."""
+    _, path, *member = keys_of(place)
+    item = node = follow(document, follow(document, document.get("paths")).get(path))
+    for key in member:
+        node = follow(document, node.get(key))
+    return item, node
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,14 +22,13 @@ from openapi_tools.json_values import (
     pointer_token,
     resolve,
 )
-from openapi_tools.openapi_core import METHODS, Finding
+from openapi_tools.openapi_core import Finding, operation_at
 from openapi_tools.visible_text import short_name, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openapi_tools.model import Skipped
-    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
     Node = Mapping[str, Any]
@@ -45,12 +44,12 @@ _UNNAMED = frozenset("'\\") | frozenset(map(chr, range(32)))
 
 
 class _Place(NamedTuple):
-    """An operation as the document has it, and its tool if it is one."""
+    """An operation as the document has it, and its tool."""
 
     keys: tuple[str, ...]
     node: Node
     item: Node
-    tool: OperationTool | None
+    tool: Any
 
     def says(self, rule: str, severity: str, message: str) -> Finding:
         return Finding(pointer(self.keys), message, severity, rule)
@@ -67,7 +66,7 @@ def tool_findings(toolset: Toolset) -> list[Finding]:
     seen: set[str] = set()
     for place in places:
         for rule in (_id, _words, _arguments, _variables, _pages):
-            found += rule(place, root) if place.tool is not None else ()
+            found += rule(place, root)
         for key in ("parameters", "requestBody"):
             start = pointer((*place.keys, key))
             for spot, node in _walk(root, start, place.node.get(key), seen):
@@ -96,13 +95,12 @@ def score(findings: Iterable[Finding], operations: int) -> int:
 
 
 def _places(toolset: Toolset) -> Iterator[_Place]:
-    root, tools = toolset.document, {(tool.method, tool.path): tool for tool in toolset}
-    paths = root.get("paths")
-    for path, entry in paths.items() if isinstance(paths, dict) else ():
-        item = follow(root, entry)
-        for method in METHODS:
-            if isinstance(node := item.get(method), dict):
-                yield _Place(("paths", path, method), node, item, tools.get((method.upper(), path)))
+    """Yield the operations of tools, but for those of other files."""
+    for tool in toolset:
+        place = str(getattr(tool, "pointer", "/paths//"))
+        item, node = operation_at(toolset.document, place)
+        if node:
+            yield _Place(keys_of(place), node, item, tool)
 
 
 def _about_document(root: Node, places: list[_Place]) -> Iterator[Finding]:
@@ -121,7 +119,7 @@ def _id(place: _Place, _root: Node) -> Iterator[Finding]:
     if not isinstance(given, str) or not given:
         message = f"without an operationId the tool is called {name!r}; give a short verb and noun."
         yield place.says("missing-id", "warning", message)
-    elif name not in (snake_case(given), short_name(given, place.keys[2], place.keys[1])):
+    elif name not in (snake_case(given), short_name(given, place.tool.method, place.keys[1])):
         message = f"the operationId {given!r:.80} gives the name {name!r}: it is taken, too long "
         yield place.says(
             "generated-name", "hint", f"{message}or has no letters; give a better one."
@@ -130,9 +128,8 @@ def _id(place: _Place, _root: Node) -> Iterator[Finding]:
 
 def _name(place: _Place) -> str:
     """Return the tool's name without the prefix of the settings."""
-    tool: Any = place.tool
-    name: str = getattr(tool, "form", (tool.name,))[0]
-    return name.removeprefix(tool.session.settings.prefix)
+    name: str = place.tool.form[0]
+    return name.removeprefix(place.tool.session.settings.prefix)
 
 
 def _words(place: _Place, _root: Node) -> Iterator[Finding]:
@@ -142,7 +139,7 @@ def _words(place: _Place, _root: Node) -> Iterator[Finding]:
 
 
 def _arguments(place: _Place, _root: Node) -> Iterator[Finding]:
-    tool: Any = place.tool
+    tool = place.tool
     schema = tool.input_schema
     properties = schema.get("properties", {})
     bare = [n for n, part in properties.items() if not follow(schema, part).get("description")]
@@ -172,7 +169,7 @@ def _variables(place: _Place, root: Node) -> Iterator[Finding]:
 
 
 def _pages(place: _Place, _root: Node) -> Iterator[Finding]:
-    tool: Any = place.tool
+    tool = place.tool
     if tool.method != "GET" or tool.operation.paging is not None or place.keys[1].endswith("}"):
         return
     if _is_list(tool.answer_schema or {}):
@@ -319,8 +316,6 @@ def _updates(toolset: Toolset) -> Iterator[dict[str, Any]]:
     root = toolset.document
     ids = Counter(place.node.get("operationId") for place in _places(toolset))
     for place in _places(toolset):
-        if place.tool is None:
-            continue
         made: dict[str, Any] = {}
         given = place.node.get("operationId")
         if any(item.rule in ("missing-id", "generated-name") for item in _id(place, root)):

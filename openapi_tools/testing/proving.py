@@ -10,6 +10,7 @@ import jsonschema_rs
 
 from openapi_tools.http_rules import essence, is_form
 from openapi_tools.json_values import follow, pointer
+from openapi_tools.openapi_core import operation_at
 from openapi_tools.testing.mock import UNJUDGED
 from openapi_tools.validation.samples import sample
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.testing.mock import MockApi
     from openapi_tools.testing.recording import RecordedCall
-    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 _ORDER = ("ok", "skipped", UNJUDGED, "failed")
@@ -65,7 +65,7 @@ async def prove(toolset: Toolset, api: MockApi) -> list[Proof]:
     return [await _proved(tool, api) for tool in toolset]
 
 
-async def _proved(tool: OperationTool, api: MockApi) -> Proof:
+async def _proved(tool: Any, api: MockApi) -> Proof:
     found = []
     for arguments in _inputs(tool.input_schema):
         if told := _misfit(arguments, tool.input_schema):
@@ -73,7 +73,7 @@ async def _proved(tool: OperationTool, api: MockApi) -> Proof:
         else:
             found.append(await _called(tool, api, arguments))
     worst = max(found, key=lambda proof: max(map(_ORDER.index, (proof.request, proof.answer))))
-    return replace(worst, pointer=pointer(("paths", tool.path, tool.method.lower())))
+    return replace(worst, pointer=tool.pointer)
 
 
 def _misfit(arguments: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -86,18 +86,15 @@ def _misfit(arguments: dict[str, Any], schema: dict[str, Any]) -> str:
     return f"no sampled input fits: {place}: {fault.message}" if fault else ""
 
 
-async def _called(tool: OperationTool, api: MockApi, arguments: dict[str, Any]) -> Proof:
+async def _called(tool: Any, api: MockApi, arguments: dict[str, Any]) -> Proof:
     """Return the proof of one call."""
     sent, known = len(api.calls), len(api.problems)
     result = await tool.execute(arguments)
     document = api.openapi()
-    item = follow(document, document["paths"].get(tool.path))
-    operation = item.get(tool.method.lower()) or follow(
-        document, item.get("additionalOperations")
-    ).get(tool.method)
+    _, operation = operation_at(document, tool.pointer)
     if len(api.calls) == sent:
         told = f"the sampled input was not sent: {result.output}"
-    elif "$ref" in item or operation is None:
+    elif not operation:
         told = "the operation is in another document, which the mock does not read"
     else:
         problems = list(_relevant(document, operation, api.calls[-1], api.problems[known:]))
@@ -110,7 +107,7 @@ def _relevant(
 ) -> Iterator[str]:
     """Yield the problems of a request, but for those that openapi-core cannot know."""
     kind = essence(call.headers.get("content-type", ""))
-    body = follow(document, follow(document, operation).get("requestBody"))
+    body = follow(document, operation.get("requestBody"))
     content = follow(document, follow(document, body.get("content")).get(kind))
     is_union = (
         "form" in kind and {"oneOf", "anyOf"} & follow(document, content.get("schema")).keys()
@@ -136,7 +133,7 @@ def _inputs(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _shows_answer(document: Any, operation: Any) -> bool:
     """Tell whether the document has an example of an answer of success."""
-    responses = follow(document, follow(document, operation).get("responses"))
+    responses = follow(document, operation.get("responses"))
     good = (follow(document, node) for code, node in responses.items() if str(code)[0] in "2d")
     kinds = (follow(document, node.get("content")).values() for node in good)
     return any("example" in kind or "examples" in kind for some in kinds for kind in some)

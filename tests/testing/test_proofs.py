@@ -1,0 +1,63 @@
+"""Proofs of the tools of published documents: what is proved, not judged, and fails.
+
+What fails is the document's: an example that breaks its own schema, or a required member that it
+does not describe. The rest is listed in docs/limits.md.
+"""
+
+import asyncio
+from collections import Counter
+
+import corpus
+import pytest
+
+from openapi_tools import load_tools
+from openapi_tools.testing import mock_api
+from openapi_tools.testing.mock import ADDRESS
+from openapi_tools.testing.proving import prove
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not corpus.FOLDER.is_dir(), reason=corpus.ABSENT),
+]
+PROVED = {  # proved, not judged, failed
+    "airflow": ("apache.org/airflow/v1.yaml", 89, 0, 0),
+    "apideck": ("apideck.com/vault.yaml", 31, 0, 0),
+    "firecracker": ("firecracker/firecracker.json", 26, 0, 0),
+    "invoicing": ("paypal/invoicing_v2.json", 20, 0, 0),
+    "prometheus 3.1": ("prometheus/openapi_3.1_golden.yaml", 49, 0, 0),
+    "prometheus 3.2": ("prometheus/openapi_3.2_golden.yaml", 50, 0, 0),
+    "realworld": ("realworld/openapi.yml", 19, 0, 0),
+    "styles of 3.0": ("oapi-codegen/parameters.yaml", 28, 0, 0),
+    "sendgrid": ("twilio/sendgrid/tsg_mc_contacts_v3.yaml", 15, 0, 0),
+    "security": ("readme/3.1/security.yaml", 15, 0, 0),
+    # Alternatives, discriminators and patterns that no sample tells apart or fits.
+    "cafe": ("redocly/cafe.yaml", 10, 2, 0),
+    "iceberg": ("apache.org/rest-catalog-open-api.yaml", 26, 9, 0),
+    "spotify": ("spotify/fixed-spotify-open-api.yml", 93, 4, 0),
+    "superset": ("apache.org/superset/superset.json", 132, 8, 0),
+    "typesense": ("typesense/openapi.yml", 76, 3, 0),
+    "unitycatalog": ("unitycatalog/all.yaml", 52, 2, 0),
+    # Operations in other files, and Swagger 2.0.
+    "drs": ("ga4gh/data_repository_service.openapi.yaml", 0, 9, 0),
+    "gotify": ("gotify/spec.json", 0, 42, 0),
+    # Examples that break their schema; a required member without a description.
+    "meilisearch": ("meilisearch/open-api.json", 100, 8, 5),
+    "messaging": ("twilio/twilio_messaging_v1.json", 51, 0, 7),
+    "figma": ("figma/openapi.yaml", 46, 0, 1),
+}
+
+
+@pytest.mark.parametrize(("path", "proved", "unjudged", "failed"), PROVED.values(), ids=PROVED)
+def test_the_tools_of_a_published_document_are_proved(path, proved, unjudged, failed):
+    loaded = []
+    api = mock_api(lambda: loaded[0].document, refuse=False, state=False)
+    more = {"base_url": ADDRESS, "anonymous": True, "check_answers": True}
+    loaded.append(load_tools(corpus.FOLDER / path, client=api.client(), **more))
+
+    proofs = asyncio.run(prove(loaded[0], api))
+
+    counts = Counter(proof.verdict for proof in proofs)
+    reasons = [(proof.tool, proof.reason) for proof in proofs if proof.verdict != "proved"]
+    found = counts["proved"], counts["not judged"], counts["failed"]
+    assert found == (proved, unjudged, failed), reasons
+    assert all(reason for _, reason in reasons)
