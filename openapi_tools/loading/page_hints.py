@@ -43,6 +43,7 @@ _WEAK_SIZES = frozenset({"size", "count", "take", "first", "rows", "n", "num", "
 # Members of answers.
 _ADDRESS = re.compile(r"(?:odata)?next(?:page|results?|records)?(?:link|ur[il]|href)")
 _WRAPPERS = frozenset({"data", "embedded", "result", "results", "response", "payload"})
+_COMBINING = {"allOf", *UNIONS}
 _DEEPEST = 4
 _MOST = 2000  # schemas of an answer that are looked into
 
@@ -85,7 +86,7 @@ def outline_of(node: Any, resource: Any, follow: Callable[..., Any]) -> Outline:
             other = look(part, resource, depth + 1)
             found.kind, found.item = found.kind or other.kind, found.item or other.item
             found.members.update(other.members)
-        for name, schema in as_dict(node.get("properties")).items():
+        for name, schema in as_dict(node["properties"]).items() if "properties" in node else ():
             found.members[name] = look(schema, resource, depth + 1)
         if "items" in node:
             found.item = look(node["items"], resource, depth + 1)
@@ -104,6 +105,8 @@ def _kind(node: Node) -> str:
 
 def _parts(node: Node) -> Iterator[Any]:
     """Yield the schemas that apply to the same value; of a union only where one is not null."""
+    if node.keys().isdisjoint(_COMBINING):  # most are plain
+        return
     yield from as_list(node.get("allOf"))
     for keyword in UNIONS:
         parts = [part for part in as_list(node.get(keyword)) if part != {"type": "null"}]

@@ -124,6 +124,8 @@ class Schemas:
 
     def _reference(self, node: Node, resource: Resource, depth: int) -> Node:
         converted: Node = {"$ref": f"#/$defs/{self._define(node, resource)}"}
+        if len(node) == 1:
+            return converted
         # 3.0 ignores what is beside it; words and `nullable` are still meant.
         kept = node.keys() if self._ref_siblings else keyword_values.HARMLESS_SIBLINGS
         siblings = {key: node[key] for key in node if key in kept and key != "$ref"}
