@@ -4,66 +4,25 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from openapi_tools._version import __version__
-from openapi_tools.cli import PROGRAM, VARIABLE, command, commands, imported, say
+from openapi_tools.cli import PROGRAM, command, commands, imported, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-EXIT_CODES = {
-    0: "done",
-    1: "the answer is no: a failed call or program, findings, changes, breaking differences; or "
-    "output that cannot be written",
-    2: "wrong usage, a document that does not load or has no usable operation, a package that "
-    "cannot be written",
-    3: "a part of the result was printed only; standard error says how much is missing",
-    130: "interrupted",
-}
-EXAMPLES = {
-    "list": ("list openapi.yaml", "list openapi.yaml --match '*user*' --method get --cost"),
-    "show": ("show openapi.yaml get_user", "show openapi.yaml 'GET /users/{id}' --schema"),
-    "stats": ("stats openapi.yaml --profile anthropic --limit 5",),
-    "call": (
-        "call openapi.yaml get_user id=7",
-        "call openapi.yaml create_user name=Ada 'tags:=[1, 2]' photo=@ada.png --dry-run",
-        "call openapi.yaml list_users --bearer '$TOKEN' --all-pages --limit 500",
-        "call openapi.yaml get_user id=7 --mock",
-    ),
-    "search": ("search openapi.yaml invite a user to a team",),
-    "stubs": ("stubs openapi.yaml get_user create_user",),
-    "run": ("run openapi.yaml program.py --mock",),
-    "login": ("login openapi.yaml --client-id my-app --token-file token.json",),
-    "serve": ("serve openapi.yaml --mode search", "serve openapi.yaml --transport http --ask"),
-    "browse": ("browse openapi.yaml",),
-    "lint": ("lint openapi.yaml", "lint openapi.yaml --fix overlay.yaml"),
-    "diff": ("diff old.yaml new.yaml --fail-on breaking",),
-    "prove": ("prove openapi.yaml",),
-    "init": ("init openapi.yaml", "init --schema > openapi-tools.schema.json"),
-    "generate": (
-        "generate openapi.yaml --output build/users",
-        "generate openapi.yaml --output build/users --check --diff",
-    ),
-    "cache": ("cache", "cache --clear"),
-    "completion": ('eval "$(openapi-tools completion bash)"',),
-    "man": ("man | man -l -",),
-}
-"""Command lines by command, without the program's name unless something stands before it."""
-_ENVIRONMENT = {
-    "NO_COLOR": "no colours",
-    "PAGER": "the program for what is longer than the screen; empty for none",
-    "OPENAPI_TOOLS_CACHE": "off turns the document cache off",
-    "OPENAPI_TOOLS_CACHE_DIR": "the folder of the document cache",
-    VARIABLE: "set by completion scripts",
-}
+_TEXTS = tomllib.loads(Path(__file__).with_name("manual.toml").read_text(encoding="utf-8"))
+EXIT_CODES: dict[str, str] = _TEXTS["exit_codes"]
 
 
 def lines_of(name: str | None) -> list[str]:
     """Return the examples of a command as whole command lines."""
-    lines = EXAMPLES.get(str(name), ())
+    lines = _TEXTS["examples"].get(name, ())
     return [line if f"{PROGRAM} " in line else f"{PROGRAM} {line}" for line in lines]
 
 
@@ -72,10 +31,9 @@ def write_end(name: str | None, formatter: click.HelpFormatter) -> None:
     if lines := lines_of(name):
         with formatter.section("Examples"):
             formatter.write("".join(f"  {line}\n" for line in lines))
-    codes = [(str(code), words) for code, words in EXIT_CODES.items()]
     with formatter.section("Exit codes"):
         if name is None:
-            formatter.write_dl(codes)
+            formatter.write_dl(list(EXIT_CODES.items()))
         else:
             formatter.write_text(f"as in {PROGRAM} --help.")
 
@@ -103,9 +61,9 @@ def _page() -> Iterator[str]:
         yield f'.SH "OPTIONS: {_roff(heading).upper()}"'
         yield from _terms(records.items())
     yield ".SH EXIT STATUS"
-    yield from _terms((str(code), words) for code, words in EXIT_CODES.items())
+    yield from _terms(EXIT_CODES.items())
     yield ".SH ENVIRONMENT"
-    yield from _terms(_ENVIRONMENT.items())
+    yield from _terms(_TEXTS["environment"].items())
 
 
 def _command(name: str, shared: dict[str, dict[str, str]]) -> Iterator[str]:

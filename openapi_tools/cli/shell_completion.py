@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,72 +28,12 @@ if TYPE_CHECKING:
 
     from openapi_tools.tools.toolset import Toolset
 
-_BASH = """\
-_openapi_tools() {
-    local kind value line=${COMP_LINE:0:COMP_POINT} word=${COMP_WORDS[COMP_CWORD]}
-    COMPREPLY=()
-    while IFS=$'\\t' read -r kind value _; do
-        if [[ $kind == file ]]; then
-            compopt -o default
-        else
-            [[ $value == *= ]] && compopt -o nospace
-            [[ $word == [\\"\\']* ]] || printf -v value %q "$value"
-            COMPREPLY+=("$value")
-        fi
-    done < <(COMP_LINE=$line BREAKS=$COMP_WORDBREAKS VARIABLE=bash_complete "$1" 2> /dev/null)
-}
-complete -o nosort -F _openapi_tools openapi-tools
-"""
-_ZSH = """\
-#compdef openapi-tools
-_openapi_tools() {
-    local row shown
-    local -a rows cells values words_of open open_words
-    rows=("${(@f)$(COMP_LINE="${(j: :)words[1,CURRENT]}" VARIABLE=zsh_complete \\
-        ${words[1]} 2> /dev/null)}")
-    for row in $rows; do
-        cells=("${(@ps:\\t:)row}")
-        shown="${cells[2]}${cells[3]:+  -- ${cells[3]}}"
-        if [[ $cells[1] == file ]]; then
-            _files
-        elif [[ $cells[2] == *= ]]; then
-            open+=("$cells[2]"); open_words+=("$shown")
-        else
-            values+=("$cells[2]"); words_of+=("$shown")
-        fi
-    done
-    (($#values)) && compadd -U -V values -l -d words_of -a values
-    (($#open)) && compadd -U -V open -l -S '' -d open_words -a open
-}
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
-    _openapi_tools "$@"
-else
-    compdef _openapi_tools openapi-tools
-fi
-"""
-_FISH = """\
-function __openapi_tools
-    set -l line (commandline -cp)
-    for row in (env COMP_LINE="$line" VARIABLE=fish_complete (commandline -opc)[1] 2> /dev/null)
-        set -l cells (string split \\t -- $row)
-        if test $cells[1] = file
-            __fish_complete_path (commandline -ct)
-        else
-            printf '%s\\t%s\\n' $cells[2] "$cells[3]"
-        end
-    end
-end
-complete --no-files --command openapi-tools --arguments '(__openapi_tools)'
-"""
-_SCRIPTS = {
-    shell: text.replace("VARIABLE", VARIABLE)
-    for shell, text in {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}.items()
-}
+_SHELLS = ("bash", "zsh", "fish")
 _LONGEST_WORDS = 60
 
 
 @command("completion")
-@click.argument("shell", type=click.Choice(list(_SCRIPTS)))
+@click.argument("shell", type=click.Choice(_SHELLS))
 def completion(shell: str) -> None:
     r"""Print the script that completes commands, options, tools and arguments in SHELL.
 
@@ -103,15 +44,19 @@ def completion(shell: str) -> None:
     fish: run once:               openapi-tools completion fish
                                   > ~/.config/fish/completions/openapi-tools.fish
     """
-    say(_SCRIPTS[shell].rstrip())
+    say(_script(shell))
+
+
+def _script(shell: str) -> str:
+    return Path(__file__).with_name(f"completion.{shell}").read_text(encoding="utf-8").rstrip()
 
 
 def answered(group: click.Group, instruction: str) -> int:
     """Answer a shell: `SHELL_complete` gets completions, `SHELL_source` a script."""
     shell, _, action = instruction.partition("_")
-    if shell not in _SCRIPTS or action not in ("complete", "source"):
+    if shell not in _SHELLS or action not in ("complete", "source"):
         return 1
-    found = _SCRIPTS[shell]
+    found = _script(shell)
     if action == "complete":
         found, cache.offline = "", True
         with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(Exception):
