@@ -137,9 +137,7 @@ class MockApi:
     def serve(self, port: int = 0) -> Iterator[str]:
         """Serve on loopback, for other processes; gives the URL. The document is `/openapi.json`.
 
-        Raises:
-            MissingExtraError: uvicorn is not installed.
-            OSError: The port is in use.
+        Raises: MissingExtraError without uvicorn; OSError if the port is in use.
         """
         with requiring("testing"):
             import uvicorn
@@ -155,11 +153,7 @@ class MockApi:
                 thread.join()
 
     def assert_called(self, tool: str, **arguments: Any) -> RecordedCall:
-        """Return the last call of a tool with these arguments, among others perhaps.
-
-        Raises:
-            AssertionError: There is none; it lists the calls that there are.
-        """
+        """Return the last call of a tool with these arguments, or raise AssertionError."""
         for call in reversed(self.calls):
             if call.tool == tool and arguments.items() <= call.arguments.items():
                 return call
@@ -322,11 +316,10 @@ def _place_of(method: str, path: str) -> str:
 
 async def _request_of(scope: Any, receive: Any) -> httpx.Request:
     """Return the request of an ASGI scope."""
-    body, is_over = b"", False
-    while not is_over:
-        message = await receive()
-        body += message.get("body", b"")
-        is_over = not message.get("more_body", False)
+    body = b""
+    while (message := await receive()).get("more_body"):
+        body += message["body"]
+    body += message.get("body", b"")
     raw = scope.get("raw_path") or scope["path"].encode()
     path = raw.removeprefix(scope.get("root_path", "").encode())
     query = b"?" + scope["query_string"] if scope["query_string"] else b""

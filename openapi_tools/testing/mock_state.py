@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _ITEM = re.compile(r"(.+)/\{([^{}/]+)\}")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _Kept = dict[str, dict[str, Any] | None]
 """The objects of one collection by the text of their id; None for deleted ones."""
@@ -117,19 +119,15 @@ def _written(
 
 def _free(resource: _Resource, kept: _Kept) -> Any:
     """Return the id of a new object, in the type of the document's one."""
-    example, number = resource.example[resource.member], 1
-    while (value := _numbered(example, number)) == example or str(value) in kept:
-        number += 1
-    return value
+    example = resource.example[resource.member]
+    shape: Any = int if isinstance(example, int) else str
+    if shape is str and _UUID.fullmatch(example):
+        shape = _uuid
+    values = map(shape, count(1))
+    return next(value for value in values if value != example and str(value) not in kept)
 
 
-def _numbered(example: Any, number: int) -> Any:
-    if isinstance(example, int):
-        return number
-    try:
-        UUID(example)
-    except ValueError:
-        return str(number)
+def _uuid(number: int) -> str:
     return str(UUID(int=number))
 
 

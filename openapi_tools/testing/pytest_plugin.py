@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--openapi-record",
         choices=("none", "once", "all"),
         default="once",
-        help="openapi_cassette: replay only, record missing files (the default), or record all.",
+        help="openapi_cassette: replay, record missing files (the default), or record all.",
     )
 
 
@@ -78,19 +78,11 @@ def openapi_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette]:
 
 
 class ToolConformance:
-    """Tests of tools; a class that inherits them names their `document` or overrides `toolset`.
+    """Tests of tools; a class that inherits them names their `document` or overrides `toolset`."""
 
-    Every call goes to a `mock_api` of the document.
-
-    Attributes:
-        document: As `mock_api` takes it.
-        package: A generated package, the module, that has to have the same tools.
-        uncalled: Names of tools that are not called with sampled arguments.
-    """
-
-    document: Any = None
-    package: Any = None
-    uncalled: tuple[str, ...] = ()
+    document: Any = None  # as `mock_api` takes it, which answers every call
+    package: Any = None  # a generated package, the module, that has to have the same tools
+    uncalled: tuple[str, ...] = ()  # names of tools that are not called with sampled arguments
 
     def toolset(self, client: httpx.AsyncClient) -> Toolset:
         """Return the tools, which have to use this client; by default those of the document."""

@@ -7,6 +7,9 @@ import sys
 import documents
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.testclient import TestClient
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.errors import MissingExtraError, SettingsError, SourceError
@@ -243,6 +246,35 @@ async def test_objects_are_created_read_changed_and_deleted():
     assert (await call(api, "list_pets")).output == [REX, TOM]
 
 
+async def test_ids_are_in_the_documents_type_and_lists_may_be_members():
+    first = {"uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6", "slug": "a"}
+    name = {"name": "item_uuid", "in": "path", "required": True, "schema": {"format": "uuid"}}
+    source = documents.document(
+        {
+            "/shops/{shop}/items": {
+                "get": operation("listItems", {"200": json_of({}, {"items": [first], "total": 1})}),
+                "post": operation("addItem", {"201": {"description": "d"}}, requestBody=body({})),
+            },
+            "/shops/{shop}/items/{item_uuid}": {
+                "parameters": [name],
+                "get": operation("getItem", {"200": json_of({}, first)}),
+                "delete": operation("deleteItem", {"204": {"description": "d"}}),
+            },
+        }
+    )
+    async with mock_api(source, judge=False).client() as client:
+        made = await client.post("/shops/a/items", json={"slug": "b"})
+        second = (await client.get("/shops/a/items")).json()["items"][1]
+        again = await client.get(f"/shops/a/items/{second['uuid']}")
+        await client.delete(f"/shops/a/items/{first['uuid']}")
+        gone = await client.get(f"/shops/a/items/{first['uuid']}")
+        left = [(await client.get(f"/shops/{shop}/items")).json() for shop in "ab"]
+
+    assert (made.status_code, made.content, gone.status_code) == (201, b"", 404)
+    assert again.json() == second == {"uuid": "00000000-0000-0000-0000-000000000001", "slug": "b"}
+    assert left == [{"items": [second], "total": 1}, {"items": [first], "total": 1}]
+
+
 async def test_without_state_and_where_the_shape_is_not_clear_examples_answer():
     api = mock_api(PETS, state=False)
     await call(api, "delete_pet", petId=7)
@@ -288,6 +320,16 @@ def test_other_processes_call_it_on_loopback():
     assert fell.returncode == 1
     assert wrong.status_code == 422
     assert api.assert_called("get_pet", petId=7).headers["user-agent"].startswith("openapi-tools")
+
+
+def test_frameworks_mount_it_and_a_socket_stays_silent():
+    api = mock_api(PETS, answers={"delete_pet": Fault.timeout()}, judge=False)
+    app = Starlette(routes=[Mount("/v9", app=api)])
+
+    with TestClient(api) as alone, TestClient(app) as mounted:
+        assert alone.get("/pets/7").json() == mounted.get("/v9/pets/7").json() == REX
+    with api.serve() as url, pytest.raises(httpx.ReadTimeout):
+        httpx.delete(f"{url}/pets/7", timeout=0.2)
 
 
 @pytest.mark.parametrize(
