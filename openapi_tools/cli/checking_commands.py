@@ -89,7 +89,8 @@ def lint(
     with busy("Checking the document"):
         found = [*_duplicate_keys(source), *_validity(toolset)]
         hints = lint_rules.tool_findings(toolset)
-    everything = [*found, *lint_rules.skipped_findings(toolset.skipped), *hints]
+    skipped = [Finding(item.pointer, item.reason, rule="skipped") for item in toolset.skipped]
+    everything = [*found, *skipped, *hints]
     score = lint_rules.score(everything, toolset.counts["operations"])
     if wants_json or form == "json":
         told, advice = ([members(item, _FACTS) for item in some] for some in (found, hints))

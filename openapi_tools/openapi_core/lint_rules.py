@@ -14,6 +14,9 @@ from urllib.parse import unquote
 
 from openapi_tools.json_values import (
     ASSERTIONS,
+    as_dict,
+    as_list,
+    as_text,
     compact,
     find,
     follow,
@@ -37,10 +40,13 @@ LOSSES = {"error": 1.0, "warning": 0.3, "hint": 0.1, "note": 0.0}
 """Points that a finding costs its operation, which begins with one."""
 _LARGEST = 8_000
 _SHOWN = 5
+_DEEPEST = 4
+_MOST_ROUNDS = 20
+_TELLING = ASSERTIONS | {"format", "items", "additionalProperties", "properties"}
 _FEW = 4  # members of an object that is no more than a list with its total, next page and links
 _VARIABLE = re.compile(r"\{[.;?+#/]?([^{}]*?)\*?\}")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
-_UNNAMED = frozenset("'\\") | frozenset(map(chr, range(32)))
+_ESCAPED = re.compile(r"['\\\x00-\x1f]")
 
 
 class _Place(NamedTuple):
@@ -72,11 +78,6 @@ def tool_findings(toolset: Toolset) -> list[Finding]:
             for spot, node in _walk(root, start, place.node.get(key), seen):
                 found += _ambiguous(root, spot, node)
     return found
-
-
-def skipped_findings(skipped: Iterable[Skipped]) -> list[Finding]:
-    """Return the skipped operations as findings."""
-    return [Finding(entry.pointer, entry.reason, "error", "skipped") for entry in skipped]
 
 
 def score(findings: Iterable[Finding], operations: int) -> int:
@@ -219,20 +220,18 @@ def _ambiguous(root: Node, place: str, node: Node) -> Iterator[Finding]:
             yield Finding(f"{place}/{keyword}", message, "hint", "ambiguous-union")
 
 
-def _apart(one: Node, other: Node, root: Node) -> bool:
+def _apart(one: Node, other: Node, root: Node, depth: int = 0) -> bool:
     """Tell whether a value may fit one schema and not the other, as far as is easily seen."""
-    if {"allOf", "anyOf", "oneOf", "not", "$ref"} & (one.keys() | other.keys()):
+    if depth > _DEEPEST or {"allOf", "anyOf", "oneOf", "not"} & (one.keys() | other.keys()):
         return True
-    if "properties" not in one or "properties" not in other:
-        known = ASSERTIONS | {"format", "items", "additionalProperties", "properties"}
-        return {k: one[k] for k in one if k in known} != {k: other[k] for k in other if k in known}
-    if set(one.get("required", ())) != set(other.get("required", ())):
-        return True
-    return any(
-        _apart(follow(root, one["properties"][name]), follow(root, other["properties"][name]), root)
-        for name in one.get("required", ())
-        if name in one["properties"] and name in other["properties"]
-    )
+    mine, theirs = as_dict(one.get("properties")), as_dict(other.get("properties"))
+    if not mine or not theirs:
+        kept = ({k: v for k, v in node.items() if k in _TELLING} for node in (one, other))
+        return next(kept) != next(kept)
+    names, others = ({*map(str, as_list(node.get("required")))} for node in (one, other))
+    shared = [name for name in names if name in mine and name in theirs]
+    pairs = ((follow(root, mine[name]), follow(root, theirs[name])) for name in shared)
+    return names != others or any(_apart(*pair, root, depth + 1) for pair in pairs)
 
 
 def overlay_of(
@@ -250,7 +249,9 @@ def overlay_of(
     Spec: Overlay Specification 1.0.0.
     """
     actions: list[dict[str, Any]] = []
-    while made := [action for action in _removals(toolset) if action not in actions]:
+    for number in range(1, _MOST_ROUNDS):
+        if not (made := _removals(toolset, number)):
+            break
         actions += made
         toolset = reload(_overlay(actions))
     actions += _updates(toolset)
@@ -262,12 +263,12 @@ def _overlay(actions: list[dict[str, Any]]) -> dict[str, Any]:
     return {"overlay": "1.0.0", "info": info, "actions": actions}
 
 
-def _removals(toolset: Toolset) -> list[dict[str, Any]]:
+def _removals(toolset: Toolset, number: int) -> list[dict[str, Any]]:
     """Return actions that remove the faulty parts of skipped operations."""
     root, found = toolset.document, dict[tuple[Any, ...], str]()
     for entry in toolset.skipped:
         for keys in _faulty(root, entry):
-            found.setdefault(keys, f"Skipped: {entry.reason}"[:300])
+            found.setdefault(keys, f"Round {number}, skipped: {entry.reason}"[:300])
     # The last items of a list go first: then no item moves before its turn.
     ordered = sorted(found, key=lambda keys: [(isinstance(k, str), k) for k in keys], reverse=True)
     return [
@@ -314,7 +315,7 @@ def _broken(root: Any, start: str, reason: str) -> Iterator[tuple[Any, ...]]:
 def _updates(toolset: Toolset) -> Iterator[dict[str, Any]]:
     """Yield one action for each operation that lacks an id, words or parameters of its path."""
     root = toolset.document
-    ids = Counter(place.node.get("operationId") for place in _places(toolset))
+    ids = Counter(str(place.node.get("operationId")) for place in _places(toolset))
     for place in _places(toolset):
         made: dict[str, Any] = {}
         given = place.node.get("operationId")
@@ -322,7 +323,7 @@ def _updates(toolset: Toolset) -> Iterator[dict[str, Any]]:
             made["operationId"] = _name(place)
         if any(_words(place, root)) and isinstance(given, str) and ids[given] == 1:
             made["description"] = f"{' '.join(_HUMPS.findall(given)).lower().capitalize()}."
-        elif not place.node.get("description") and place.node.get("summary"):
+        elif not place.node.get("description") and as_text(place.node.get("summary")):
             made["description"] = place.node["summary"]
         if names := _undeclared(place, root):
             kind = {"type": "string"} if "swagger" in root else {"schema": {"type": "string"}}
@@ -335,9 +336,10 @@ def _updates(toolset: Toolset) -> Iterator[dict[str, Any]]:
 
 def _json_path(keys: Iterable[Any]) -> str:
     """Return a normalized path (RFC 9535, section 2.7)."""
-    return "$" + "".join(f"[{k}]" if isinstance(k, int) else f"['{_quoted(k)}']" for k in keys)
+    steps = (f"[{k}]" if isinstance(k, int) else f"['{_ESCAPED.sub(_code, k)}']" for k in keys)
+    return f"${''.join(steps)}"
 
 
-def _quoted(key: str) -> str:
-    escaped = ("\\" + c if c in "'\\" else f"\\u{ord(c):04x}" if c in _UNNAMED else c for c in key)
-    return "".join(escaped)
+def _code(match: re.Match[str]) -> str:
+    char = match.group()
+    return f"\\{char}" if char in "'\\" else f"\\u{ord(char):04x}"

@@ -459,3 +459,29 @@ def test_a_side_that_is_no_document_is_told(refused, tmp_path, museum):
     path.write_text("[1, 2")
 
     assert "x.json" in refused("diff", museum, path)
+
+
+ODD = [
+    {"oneOf": 7, "anyOf": [True, None]},
+    {"oneOf": [{"properties": 7, "required": 7}, {"properties": {"a": 7}, "required": ["a", {}]}]},
+    {"anyOf": [{"properties": {"a": {"$ref": "#/components/schemas/R"}}, "required": ["a"]}] * 2},
+]
+
+
+@pytest.mark.parametrize("schema", ODD)
+def test_odd_unions_are_no_fault_of_lint(lint, schema):
+    again = {"properties": {"a": {"$ref": "#/components/schemas/R"}}, "required": ["a"]}
+    recursive = {"schemas": {"R": again}}
+
+    data = lint({"/a": {"post": {**WHOLE, "requestBody": body(schema)}}}, components=recursive)
+
+    assert data["counts"]["operations"] == 1
+
+
+def test_the_same_fault_twice_in_a_list_is_mended_twice(run, write, tmp_path):
+    twice = [{"$ref": "#/gone"}, {"$ref": "#/gone"}]
+    path, mends = write({"/it's\\n/{id}": {"get": {**WHOLE, "parameters": twice}}}), tmp_path / "m"
+
+    run("lint", path, "--fix", mends)
+
+    assert load_tools(path, overlays=[mends]).skipped == ()
