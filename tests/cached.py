@@ -1,6 +1,6 @@
 """What tests of the document cache share."""
 
-from openapi_tools.loading.plain_data import LazyDict
+from openapi_tools.loading import LazyDict
 
 
 def is_from_cache(toolset):

@@ -9,8 +9,8 @@ from openapi_tools.browse.request_code import code_of
 from openapi_tools.browse.tool_facts import facts_of
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.json_values import members
+from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.definitions import PROFILES, define
-from openapi_tools.providers.simple_forms import CannotExpress, Memory
 from openapi_tools.requests import preview_of
 from openapi_tools.search import costs
 from openapi_tools.validation.samples import sample

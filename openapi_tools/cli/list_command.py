@@ -21,8 +21,8 @@ from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.terminal import clip, columns, pad, page, width_of
 from openapi_tools.json_values import members, resolve
 from openapi_tools.options import LEAST_BUDGET
+from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of
-from openapi_tools.providers.simple_forms import CannotExpress, Memory
 from openapi_tools.search.costs import MOST_TOKENS, cost, counter, exceeds, summed
 
 if TYPE_CHECKING:

@@ -1,1 +1,279 @@
-"""Generating: from tools to files that a team commits, reviews and ships."""
+"""From tools to files that a team commits, reviews and ships.
+
+Here: values as Python literals, the only way for text of a document into a Python file.
+
+Literals are ASCII, read back as equal values, and are laid out as `ruff format` does: on one line
+where they fit, else one member per line.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
+from math import isfinite
+from typing import Any
+
+from openapi_tools import model
+from openapi_tools.errors import OpenAPIToolsError
+
+WIDTH = 100  # columns of a line, as in this repository's pyproject.toml
+PARAGRAPHS = re.compile(r"[^\n]*\n|[^\n]+")
+MODELS: dict[str, type] = {  # classes whose values are written as calls, by name
+    name: kind
+    for name, kind in vars(model).items()
+    if isinstance(kind, type) and is_dataclass(kind)
+}
+
+_JSON_LEVELS = 400  # deeper JSON text cannot be read with every recursion limit
+_STEP = 4
+_NARROWEST = 20  # columns for members or text
+_LONGEST_INTEGER = 10**WIDTH
+_CALLS = set(MODELS.values())
+_COLON = ": "
+_LOADS = "json.loads("
+_ESCAPE = re.compile(r"\\(?:x..|u\{[0-9A-F]+\}|u.{4}|U.{8}|.)")  # of Python, or of Elixir
+_MEMBERS = re.compile(r".*?[]}],|.+")  # of compact JSON, each up to a closing bracket
+_FLAGGED = re.compile(r"""(?:"0\.0\.0\.0"|["'](?:/tmp|/var/tmp|/dev/shm))""")
+
+
+class Code(str):
+    """Text that enters a Python file unchanged: made by the writer, or an allowed name."""
+
+    __slots__ = ()
+    # A template that fills a placeholder of Code must not get Code: jinja2 keeps the type.
+    format = None  # type: ignore[assignment]
+    format_map = None  # type: ignore[assignment]
+
+
+Members = tuple[str, Iterator[tuple[str, Any]], str]  # between brackets, each behind a prefix
+_NONE = Code()
+
+
+class TooDeep(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the others
+    """A value cannot be written as plain Python; as JSON text it can."""
+
+
+def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
+    """Return JSON data, tuples, values of `openapi_tools.model` and Code as Python, or TooDeep."""
+    text = _written(value, indent, WIDTH - (indent if lead is None else lead))
+    if text is None:
+        raise TooDeep(f"a value is nested too deep, or has a number too long, for {WIDTH} columns.")
+    return Code(text)
+
+
+def assignment(
+    name: Code, value: Any, *, indent: int = 0, annotation: Code = _NONE, plain: Any = None
+) -> Code:
+    """Return the statement `name: annotation = value`; `plain` as JSON text if that is too deep."""
+    head = " " * indent + name + (f": {annotation}" if annotation else "") + " = "
+    try:
+        return Code(head + literal(value, indent=indent, lead=len(head)))
+    except TooDeep:
+        if plain is None:
+            raise
+        return Code(head + json_text(plain, indent=indent, lead=len(head)))
+
+
+def json_text(value: Any, *, indent: int, lead: int) -> Code:
+    """Return JSON data as `json.loads("…")`, for values too deep for `literal`."""
+    text = _compact(value)
+    flat = _quoted(_escaped(text))
+    if lead + len(_LOADS) + len(flat) < WIDTH:
+        return Code(f"{_LOADS}{flat})")
+    room = WIDTH - indent - _STEP
+    lines = [flat] if len(flat) <= room else _pieces(text, room, paragraphs=_MEMBERS, after=", ")
+    return Code(_LOADS + _below(lines, indent) + ")")
+
+
+def is_json_text(statement: str) -> bool:
+    """Tell whether an assignment's value is JSON text."""
+    return statement.partition(" = ")[2].startswith(_LOADS)
+
+
+def lint_codes(source: str) -> tuple[str, ...]:
+    """Return the ruff rules that flag texts in a generated module."""
+    if not _FLAGGED.search(source):  # saves parsing most modules
+        return ()
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    # S104 flags an address to listen on, S108 a folder for temporary files.
+    flagged = {
+        "S104": "0.0.0.0" in texts,  # noqa: S104 -- the text that is looked for
+        "S108": any(text.startswith(("/tmp", "/var/tmp", "/dev/shm")) for text in texts),  # noqa: S108 -- as above
+    }
+    return tuple(code for code, fires in flagged.items() if fires)
+
+
+def _compact(value: Any) -> str:
+    try:
+        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+        is_same = json.loads(text) == value
+    except (RecursionError, ValueError) as error:
+        raise OpenAPIToolsError(f"a value cannot be written as JSON text: {error}.") from None
+    if not is_same:
+        raise OpenAPIToolsError("a value is not the same after it was written as JSON text.")
+    level = [value]
+    for _ in range(_JSON_LEVELS + 1):
+        inside = [n.values() if type(n) is dict else n for n in level if type(n) in (dict, list)]
+        if not (level := [member for members in inside for member in members]):
+            return text
+    raise OpenAPIToolsError(f"a value is nested deeper than {_JSON_LEVELS} levels; use '$ref'.")
+
+
+def _written(value: Any, indent: int, room: int) -> str | None:
+    """Write a value that starts on a line with `indent`, in `room` columns of it."""
+    flat = on_one_line(value, WIDTH, _members, _word)
+    if flat is not None and len(flat) <= room:
+        return flat
+    inner, members = indent + _STEP, _members(value)
+    if members is None or flat in ("{}", "[]", "()"):
+        return _parenthesized(value, flat, indent, room)
+    opening, parts, closing = members
+    if room < len(opening) or inner > WIDTH - _NARROWEST:
+        return None
+    lines = []
+    for prefix, item in parts:
+        left = WIDTH - 1 - inner - len(prefix)
+        callee = len(item.__class__.__name__) if item.__class__ in _CALLS else 0
+        start = prefix
+        if opening == "{" and left <= callee:
+            start, left = _long_key(prefix, inner), WIDTH - 1 - inner - len(_COLON) - 1
+        text = _written(item, inner, left)
+        if text is None:
+            return None
+        lines.append(f"{start}{text},")
+    return opening + _below(lines, indent) + closing
+
+
+def _parenthesized(value: Any, flat: str | None, indent: int, room: int) -> str | None:
+    inner = indent + _STEP
+    if isinstance(value, Code) and "\n" in value:
+        return value
+    if room > 0 and flat is not None and inner + len(flat) <= WIDTH:
+        return f"({_below([flat], indent)})"
+    if room > 0 and value.__class__ is str and inner <= WIDTH - _NARROWEST:
+        return f"({_below(_pieces(value, WIDTH - inner), indent)})"
+    return None
+
+
+def on_one_line(
+    value: Any, room: int, members: Callable[[Any], Members | None], word: Callable[[Any], Any]
+) -> str | None:
+    """Write a value, of `members` or as a `word`, on one line; None if it is longer than `room`."""
+    if (found := members(value)) is None:
+        text = word(value)
+        return text if text is not None and len(text) <= room else None
+    opening, parts, closing = found
+    texts, left = [], room - len(opening) - len(closing)
+    if left < 0:
+        return None
+    for prefix, item in parts:
+        text = on_one_line(item, left - len(prefix), members, word)
+        if text is None:
+            return None
+        texts.append(prefix + text)
+        left -= len(prefix) + len(text) + 2
+    comma = "," if opening == "(" and len(texts) == 1 else ""
+    line = f"{opening}{', '.join(texts)}{comma}{closing}"
+    return line if len(line) <= room else None
+
+
+def _members(value: Any) -> Members | None:
+    kind = value.__class__
+    if kind in (list, tuple):
+        opening, closing = "[]" if kind is list else "()"
+        return opening, (("", item) for item in value), closing
+    if kind in _CALLS:
+        named = ((f"{name}=" if name else "", item) for name, item in value.shown())
+        return f"{kind.__name__}(", named, ")"
+    if isinstance(value, Mapping):
+        return "{", ((_key(key), item) for key, item in value.items()), "}"
+    return None
+
+
+def _word(value: Any) -> str | None:
+    kind = value.__class__
+    if kind is str:
+        return _quoted(_escaped(value)) if len(value) < WIDTH else None
+    if value is None or kind is bool:
+        return repr(value)
+    if kind in (int, float):
+        if kind is float and not isfinite(value):
+            raise TypeError(f"{value!r} is not a JSON number.")
+        is_short = kind is float or -_LONGEST_INTEGER < value < _LONGEST_INTEGER
+        return repr(value).replace("e+", "e") if is_short else None
+    if kind is Code:
+        return None if "\n" in value else value
+    raise TypeError(f"{kind.__name__!r} cannot be written in generated code.")
+
+
+def _key(key: Any) -> str:
+    if key.__class__ is not str:
+        raise TypeError(f"the key {key!r} is not text.")
+    return _quoted(_escaped(key)) + _COLON
+
+
+def _long_key(prefix: str, indent: int) -> str:
+    """Return a key that leaves its value no room on its line, in parentheses if possible."""
+    word, room = prefix.removesuffix(_COLON), WIDTH - indent - _STEP
+    if room < _NARROWEST:
+        return prefix
+    lines = [word] if len(word) <= room else _pieces(ast.literal_eval(word), room)
+    return f"({_below(lines, indent)}){_COLON}"
+
+
+def _below(lines: Iterable[str], indent: int) -> str:
+    start = "\n" + " " * (indent + _STEP)
+    return start + start.join(lines) + "\n" + " " * indent
+
+
+def _escaped(text: str) -> str:
+    is_plain = text.isascii() and text.isprintable() and "\\" not in text
+    return text if is_plain else text.encode("unicode_escape").decode("ascii")
+
+
+def _quoted(raw: str) -> str:
+    """Return escaped text in the quotes that need fewer escapes, double ones if equal."""
+    doubles = raw.count('"')
+    if not doubles:
+        return f'"{raw}"'
+    if doubles > raw.count("'"):
+        return "'" + raw.replace("'", "\\'") + "'"
+    return '"' + raw.replace('"', '\\"') + '"'
+
+
+def _pieces(
+    text: str, room: int, *, paragraphs: re.Pattern[str] = PARAGRAPHS, after: str = " "
+) -> list[str]:
+    """Return text as adjacent string literals of at most `room` columns."""
+    # A paragraph starts a piece, so that its words never move those of the next one.
+    found = []
+    for paragraph in paragraphs.findall(text):
+        raw = _escaped(paragraph)
+        start = 0
+        while start < len(raw):
+            latest = min(start + room - 2, len(raw))
+            while (over := len(_quoted(raw[start:latest])) - room) > 0:  # with quotes and escapes
+                latest -= over
+            end = piece_end(raw, start, latest, after=after)
+            found.append(_quoted(raw[start:end]))
+            start = end
+    return found
+
+
+def piece_end(raw: str, start: int, latest: int, *, after: str = " ") -> int:
+    """Return the best end of a piece of escaped text: after a word, else between characters."""
+    if latest == len(raw):
+        return latest
+    if word := max(raw.rfind(character, start, latest) for character in after) + 1:
+        return word
+    for escape in _ESCAPE.finditer(raw, start, latest + 10):  # the longest has 10 characters
+        if escape.end() > latest:
+            return min(escape.start(), latest)
+    return latest

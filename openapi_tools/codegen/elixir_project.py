@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import http_rules
-from openapi_tools.codegen.literals import PARAGRAPHS, Code, Members, on_one_line, piece_end
+from openapi_tools.codegen import PARAGRAPHS, Code, Members, on_one_line, piece_end
 from openapi_tools.codegen.package_plan import ModuleNames
 from openapi_tools.codegen.render import Templates, Writers, common_values, markdown
 from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
@@ -79,7 +79,7 @@ class Fields(dict[str, Any]):
 
 
 def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
-    """Return a value as Elixir code; arguments as in `openapi_tools.codegen.literals`."""
+    """Return a value as Elixir code; arguments as in `openapi_tools.codegen`."""
     before = indent if lead is None else lead
     return Code(_written(value, indent, WIDTH - before, 0))
 

@@ -20,7 +20,7 @@ from posixpath import dirname, join
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-from openapi_tools.codegen.literals import MODELS
+from openapi_tools.codegen import MODELS
 from openapi_tools.errors import InvalidDocument, OpenAPIToolsError
 from openapi_tools.json_values import as_text
 from openapi_tools.model import Operation, SecurityScheme

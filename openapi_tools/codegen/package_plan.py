@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.codegen.literals import MODELS, Code, assignment, is_json_text
+from openapi_tools.codegen import MODELS, Code, assignment, is_json_text
 from openapi_tools.tools.packages import class_name
 from openapi_tools.visible_text import short_hash
 

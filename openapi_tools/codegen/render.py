@@ -24,7 +24,7 @@ import jinja2
 from jinja2 import nodes
 from jinja2.sandbox import SandboxedEnvironment
 
-from openapi_tools.codegen.literals import (
+from openapi_tools.codegen import (
     WIDTH,
     Code,
     assignment,

@@ -1,1 +1,213 @@
-"""From a document to its tools."""
+"""From a document to its tools. Here: plain JSON data, which documents are read as, and its limits.
+
+What a user gives as a dict may come from anywhere: other YAML readers, code that resolved every
+reference, an ordered or frozen mapping. It is judged in bounded time and never changed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import gc
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from itertools import chain, compress
+from typing import Any, NamedTuple
+
+from openapi_tools.errors import InvalidDocument
+from openapi_tools.json_values import Node, pointer
+
+MAX_DEPTH = 201  # levels of arrays and objects: what the JSON parser allows
+
+MAX_NODES = 5_000_000  # values, aliases written out; GitHub's 13 MB hold 0.6 million
+
+MAX_DIGITS = 4300  # digits of an integer; Python refuses to write more of them as text
+
+MAX_NUMBER = 10**MAX_DIGITS  # numbers stay below it; so no float is infinite either
+
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it with '$ref'"
+TOO_MANY = f"more than {MAX_NODES:,} values; split the document"
+TOO_LONG = f"an integer of more than {MAX_DIGITS:,} digits; make it a string"
+NOT_FINITE = "a number that JSON does not have (NaN, infinity, out of range); make it a string"
+
+_CONTAINERS = frozenset({dict, list})
+_NUMBERS = frozenset({int, float})
+_KINDS = _CONTAINERS | _NUMBERS | {str, bool, type(None)}
+_CHUNK = 256  # containers looked at together: they fit a processor's cache
+
+
+def is_plain(root: Any) -> bool:
+    """Tell whether a value is a dict or list of plain data, neither too deep nor too large."""
+    budget = MAX_NODES
+    level = [root] if type(root) in _CONTAINERS else None  # then the parts inside, level by level
+    for _ in range(MAX_DEPTH):
+        if not level:
+            break
+        budget -= sum(map(len, level))
+        level = _below(level) if budget >= 0 else None
+    return level is not None and not level
+
+
+def _below(level: list[Any]) -> list[Any] | None:
+    """Return the dicts and lists in some, None when something else in them is not plain."""
+    below: list[Any] = []
+    for start in range(0, len(level), _CHUNK):
+        members = _members(level[start : start + _CHUNK])
+        if members is None:
+            return None
+        kinds = list(map(type, members))
+        found = set(kinds)
+        numbers = () if found.isdisjoint(_NUMBERS) else [v for v in members if type(v) in _NUMBERS]
+        if not found <= _KINDS or not all(-MAX_NUMBER < number < MAX_NUMBER for number in numbers):
+            return None
+        if not found.isdisjoint(_CONTAINERS):
+            below += compress(members, map(_CONTAINERS.__contains__, kinds))
+    return below
+
+
+def _members(containers: list[Any]) -> list[Any] | None:
+    """Return the values of some dicts and lists; None when a key is not a string."""
+    members = gc.get_referents(*containers)
+    if len(members) == sum(map(len, containers)):
+        return members  # CPython leaves out the keys of a dict that has none but text
+    dicts = [each for each in containers if each.__class__ is dict]
+    if any(key.__class__ is not str for key in chain.from_iterable(dicts)):
+        return None
+    lists = [each for each in containers if each.__class__ is list]
+    return [*chain.from_iterable(map(dict.values, dicts)), *chain.from_iterable(lists)]
+
+
+def plain(value: Mapping[str, Any], *, name: str) -> Any:
+    """Return a mapping as plain JSON data, itself if it is; InvalidDocument for other values."""
+    if is_plain(value):
+        return value
+    try:
+        return _Copier().copy(value, []).value
+    except RecursionError:
+        raise InvalidDocument(f"{TOO_DEEP}.", source=name) from None
+    except InvalidDocument as error:
+        error.source = name
+        raise
+
+
+class _Copy(NamedTuple):
+    """A plain value, how many values it holds written out, and how deep it is."""
+
+    value: Any
+    nodes: int = 1
+    height: int = 0
+
+
+class _Copier:
+    """Copies values that are not plain; visits shared ones once."""
+
+    def __init__(self) -> None:
+        self._done: dict[int, _Copy | None] = {}
+
+    def copy(self, value: Any, path: list[str | int]) -> _Copy:
+        if not isinstance(value, (Mapping, list, tuple)):
+            return _Copy(_scalar(value, path))
+        if id(value) not in self._done:
+            if len(path) >= MAX_DEPTH:
+                raise _invalid(f"{TOO_DEEP}.", path)
+            self._done[id(value)] = None
+            self._done[id(value)] = self._container(value, path)
+        done = self._done[id(value)]
+        if done is None:
+            raise _invalid("an object that contains itself; use '$ref'.", path)
+        if len(path) + done.height > MAX_DEPTH:
+            raise _invalid(f"{TOO_DEEP}.", path)
+        if done.nodes > MAX_NODES:
+            raise _invalid(f"{TOO_MANY}.", path)
+        return done
+
+    def _container(self, value: Any, path: list[str | int]) -> _Copy:
+        parts: dict[str | int, _Copy] = {}
+        is_mapping = isinstance(value, Mapping)
+        for key, item in value.items() if is_mapping else enumerate(value):
+            name = _key(key, path) if is_mapping else key
+            if name in parts:
+                raise _invalid(f"two keys are both {name!r} as text; remove one.", path)
+            parts[name] = self.copy(item, [*path, name])
+        made: Any = {name: part.value for name, part in parts.items()}
+        height = 1 + max((part.height for part in parts.values()), default=0)
+        nodes = 1 + sum(part.nodes for part in parts.values())
+        return _Copy(made if is_mapping else list(made.values()), nodes, height)
+
+
+def _scalar(value: Any, path: list[str | int]) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, (int, float)):
+        if not -MAX_NUMBER < value < MAX_NUMBER:
+            raise _invalid(f"{TOO_LONG if isinstance(value, int) else NOT_FINITE}.", path)
+        return int(value) if isinstance(value, int) else float(value)
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
+    raise _invalid(f"a value of type {type(value).__name__!r}, which JSON does not have.", path)
+
+
+def _key(key: Any, path: list[str | int]) -> str:
+    if isinstance(key, bool) or key is None:
+        return {True: "true", False: "false", None: "null"}[key]
+    if isinstance(key, (str, int, float, dt.date)):
+        return str(_scalar(key, path))
+    raise _invalid(f"a key of type {type(key).__name__!r}; keys are text.", path)
+
+
+def _invalid(reason: str, path: list[str | int]) -> InvalidDocument:
+    return InvalidDocument(reason, pointer=pointer(path))
+
+
+class LazyDict(Node):
+    """A dict whose members are read when they are first looked at, and then kept."""
+
+    __slots__ = ("_names", "_plain", "_read")
+
+    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._names = dict.fromkeys(names)
+        self._read = read
+        self._plain: Node | None = None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __missing__(self, key: str) -> Any:
+        if key not in self._names:
+            raise KeyError(key)
+        # Threads must get one object: the loader knows nodes by their identity.
+        return self.setdefault(key, self._read(key))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a member."""
+        return self[key] if key in self else default  # noqa: SIM401 -- this is it
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]  # lazy views, as all looks are
+        """Return a view of all keys; nothing is read."""
+        return self._names.keys()
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]  # as above
+        """Return a view of all members; each is read when its turn comes."""
+        return ValuesView(self)
+
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]  # as above
+        """Return a view of all keys with their members; each is read when its turn comes."""
+        return ItemsView(self)
+
+    def plain(self) -> Node:
+        """Return all of it as plain data; the same dict at each call."""
+        if self._plain is None:
+            self._plain = {key: without_lazy(value) for key, value in self.items()}
+        return self._plain
+
+
+def without_lazy(node: Any) -> Any:
+    """Return a node as plain data, `LazyDict`s read."""
+    return node.plain() if isinstance(node, LazyDict) else node

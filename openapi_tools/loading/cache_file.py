@@ -21,8 +21,8 @@ from openapi_tools._version import __version__
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import Node, find, pointer_token
+from openapi_tools.loading import LazyDict
 from openapi_tools.loading.loaded_tool import Facts, ToolFacts
-from openapi_tools.loading.plain_data import LazyDict
 from openapi_tools.model import Skipped
 
 if TYPE_CHECKING:

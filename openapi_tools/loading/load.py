@@ -11,10 +11,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from openapi_tools import errors
-from openapi_tools.loading import loaded_tool
+from openapi_tools.loading import loaded_tool, plain, without_lazy
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
-from openapi_tools.loading.plain_data import plain, without_lazy
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays, read_source
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from openapi_tools import loading
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import SCHEMA_MAPS, Node, pointer
-from openapi_tools.loading import plain_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,8 +66,8 @@ _PLACE = re.compile(r"(.+) at line (\d+) column (\d+)", re.DOTALL)
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]")
 _WORDS = {
     "EOF": "the text ends too early",
-    "recursion limit": plain_data.TOO_DEEP,
-    "number out of range": plain_data.TOO_LONG,
+    "recursion limit": loading.TOO_DEEP,
+    "number out of range": loading.TOO_LONG,
     "lone leading surrogate": "half of a surrogate pair",
     "unexpected end of hex escape": "half of a surrogate pair",
 }
@@ -219,8 +219,8 @@ def paused_gc() -> Iterator[None]:
 def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
     from pydantic_core import from_json, to_json
 
-    if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > plain_data.MAX_NODES:
-        raise InvalidDocument(f"{plain_data.TOO_MANY}.")
+    if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > loading.MAX_NODES:
+        raise InvalidDocument(f"{loading.TOO_MANY}.")
     try:
         with paused_gc():
             root = from_json(data, allow_inf_nan=False)
@@ -230,7 +230,7 @@ def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
         return root, []
     text = to_json(root)
     if b"Infinity" in text:
-        plain_data.plain(root, name="")  # raises, and names the place, unless a text says so
+        loading.plain(root, name="")  # raises, and names the place, unless a text says so
     return root, list(_repeated(data)) if _may_repeat(data, text) else []
 
 
@@ -249,7 +249,7 @@ def _complaint(data: bytes, message: str) -> InvalidDocument:
         from_json(data)
     except ValueError:
         return NotJSON(f"not valid JSON: {place}: {text}.")
-    return InvalidDocument(f"{place}: {plain_data.NOT_FINITE}.")
+    return InvalidDocument(f"{place}: {loading.NOT_FINITE}.")
 
 
 def _may_repeat(data: bytes, text: bytes) -> bool:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import yaml
 from yaml import events
 
+from openapi_tools import loading
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import Node, pointer
-from openapi_tools.loading import plain_data
 from openapi_tools.loading.parse import paused_gc, repeated_key
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _complaint(text: str, error: yaml.YAMLError) -> InvalidDocument:
             problem = "a tab where YAML wants spaces"
     place = f"line {line + 1}, column {column + 1}"
     if "nesting depth" in str(problem):  # the bound of libyaml 0.2.6
-        return InvalidDocument(f"{place}: {plain_data.TOO_DEEP}.")
+        return InvalidDocument(f"{place}: {loading.TOO_DEEP}.")
     return InvalidDocument(f"not valid YAML: {place}: {problem}.")
 
 
@@ -218,14 +218,14 @@ class _Builder:
         if self._added > ALIAS_ALLOWANCE + ALIAS_RATIO * (self._nodes - self._added):
             raise _at(event, "aliases write out to far more than the document holds; use '$ref'.")
         self._nodes += found.nodes
-        if len(self._frames) - 1 + found.height > plain_data.MAX_DEPTH:
-            raise _at(event, f"{plain_data.TOO_DEEP}.")
+        if len(self._frames) - 1 + found.height > loading.MAX_DEPTH:
+            raise _at(event, f"{loading.TOO_DEEP}.")
         self._top.height = max(self._top.height, found.height)
         self._add(event, found.value, found.text)
 
     def _open(self, data: Any, kind: str, event: Any) -> None:
-        if len(self._frames) > plain_data.MAX_DEPTH:
-            raise _at(event, f"{plain_data.TOO_DEEP}.")
+        if len(self._frames) > loading.MAX_DEPTH:
+            raise _at(event, f"{loading.TOO_DEEP}.")
         if event.tag not in (None, "!", _CORE + kind):
             raise _at(event, f"{_unknown_tag(event.tag)}.")
         if self._top.key is None and type(self._top.data) is dict:
@@ -268,8 +268,8 @@ class _Builder:
             if is_repeated and self._check:
                 line = event.start_mark.line + 1
                 self.warnings.append(repeated_key(self._path(), text, line=line))
-        if self._nodes > plain_data.MAX_NODES:
-            raise InvalidDocument(f"{plain_data.TOO_MANY}.", pointer=pointer(self._path()))
+        if self._nodes > loading.MAX_NODES:
+            raise InvalidDocument(f"{loading.TOO_MANY}.", pointer=pointer(self._path()))
 
     def _path(self) -> list[str | int]:
         outer = self._frames[1:-1]
@@ -297,13 +297,13 @@ def resolve(text: str) -> Any:
         return text
     if _INTEGER.fullmatch(text):
         base, width = _NOTATIONS.get(text[:2], (10, 1))
-        if len(text.lstrip("+-")) * width > plain_data.MAX_DIGITS:
-            raise ValueError(plain_data.TOO_LONG)
+        if len(text.lstrip("+-")) * width > loading.MAX_DIGITS:
+            raise ValueError(loading.TOO_LONG)
         return int(text, base)
     if _FLOAT.fullmatch(text):
         return _finite(float(text))
     if _NOT_FINITE.fullmatch(text):
-        raise ValueError(plain_data.NOT_FINITE)
+        raise ValueError(loading.NOT_FINITE)
     return text
 
 
@@ -335,5 +335,5 @@ def _unknown_tag(tag: str) -> str:
 
 def _finite(number: float) -> float:
     if not math.isfinite(number):
-        raise ValueError(plain_data.NOT_FINITE)
+        raise ValueError(loading.NOT_FINITE)
     return number

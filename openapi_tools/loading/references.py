@@ -15,8 +15,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.json_values import Node, compact, find
+from openapi_tools.loading import LazyDict, without_lazy
 from openapi_tools.loading.parse import parse
-from openapi_tools.loading.plain_data import LazyDict, without_lazy
 from openapi_tools.loading.source import read_file
 from openapi_tools.visible_text import without_user
 

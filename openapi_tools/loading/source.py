@@ -15,8 +15,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError, SourceError
 from openapi_tools.json_values import compact
+from openapi_tools.loading import MAX_DEPTH, plain
 from openapi_tools.loading.parse import Parsed, parse
-from openapi_tools.loading.plain_data import MAX_DEPTH, plain
 from openapi_tools.options import kind_of
 
 if TYPE_CHECKING:

@@ -1,1 +1,310 @@
-"""Tool definitions for model providers: their subsets of JSON Schema, there and back."""
+"""Tool definitions for model providers: their subsets of JSON Schema, there and back.
+
+Here: forms, the schemas that need no further look: of one type each, or an enumeration.
+
+Forms are combined exactly or refused, never approximated; their members and items stay unchanged.
+
+Spec: JSON Schema 2020-12, Core, sections 8 and 10; Validation, section 6.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from openapi_tools import json_values
+from openapi_tools.errors import OpenAPIToolsError
+from openapi_tools.shaping.wording import UNREAD, WORDINGS, Wording, brief, repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from openapi_tools.providers.shaper import Entry
+
+    Form = dict[str, Any]
+
+_Found = TypeVar("_Found")
+
+WORDS = frozenset(  # keywords that refuse nothing
+    {"title", "description", "default", "examples", "example", "deprecated", "readOnly"}
+    | {"writeOnly", "format", "contentEncoding", "contentMediaType", "contentSchema", "$comment"}
+)
+IN_PLACE = frozenset({"$ref", "allOf", *json_values.UNIONS})
+_SAYING = (
+    json_values.ASSERTIONS
+    | json_values.ONE_SCHEMA
+    | json_values.SCHEMA_LISTS
+    | json_values.SCHEMA_MAPS
+    | {"$ref"}
+) - {"$defs"}
+_MET_ONE_BY_ONE = _SAYING - {"properties", "additionalProperties"}
+_OF_EVERY_TYPE = ("not", "if", "then", "else")
+_IMPLIED: Mapping[str, str] = {
+    **dict.fromkeys(("properties", "required", "additionalProperties"), "object"),
+    **dict.fromkeys(("minProperties", "maxProperties", "patternProperties"), "object"),
+    **dict.fromkeys(("propertyNames", "dependentRequired", "dependentSchemas"), "object"),
+    **dict.fromkeys(("items", "prefixItems", "contains", "minItems", "maxItems"), "array"),
+    **dict.fromkeys(("uniqueItems",), "array"),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), "number"),
+    **dict.fromkeys(("multipleOf",), "number"),
+    **dict.fromkeys(("minLength", "maxLength", "pattern"), "string"),
+}
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int, float),
+    "null": (type(None),),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
+
+
+class CannotExpress(OpenAPIToolsError):  # noqa: N818 -- a schema says too much
+    """A provider's schemas cannot say what a tool's input schema says, at a JSON Pointer into it.
+
+    `final`: leaving out some part would not help; `empty`: the schema accepts no value.
+    """
+
+    def __init__(
+        self, reason: str, *, place: str = "", final: bool = False, empty: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.place = place
+        self.final = final
+        self.empty = empty
+
+    def __str__(self) -> str:
+        return f"#{self.place}: {self.reason}"
+
+
+class ById(Generic[_Found]):
+    """Results for objects, by their ids; the objects are kept, so that an id stays its own."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, _Found]] = {}
+
+    def find(self, key: Any, make: Callable[[Any], _Found]) -> _Found:
+        """Return the result for an object, made when it is first asked for."""
+        known = self._known.get(id(key))
+        if known is None:
+            known = self._known[id(key)] = (key, make(key))
+        return known[1]
+
+
+class Reworded:
+    """Forms in a wording; one that several tools share is looked at once."""
+
+    def __init__(self, wording: Wording) -> None:
+        self._wording = wording
+        self._known: defaultdict[str, ById[Form]] = defaultdict(ById)
+
+    def of(self, node: Any, name: str = "") -> Any:
+        """Return a schema in this wording; nothing in it repeats its name."""
+        if not isinstance(node, dict):
+            return node
+        return self._known[name].find(node, lambda node: self._reworded(node, name))
+
+    def _reworded(self, node: Form, name: str) -> Form:
+        new: Form = json_values.rebuilt(node, self.of)
+        text, title = new.get("description"), new.get("title")
+        said = self._said(text, name) if isinstance(text, str) else text
+        surplus = [key for key in UNREAD if key in new]
+        if isinstance(title, str) and (said or repeats(title, name)):
+            surplus.append("title")
+        if said is text and not surplus:
+            return new
+        kept = json_values.without(new, surplus if said else [*surplus, "description"])
+        return {**kept, "description": said} if said else kept
+
+    def _said(self, text: str, name: str) -> str:
+        if name and repeats(text, name):
+            return ""
+        return brief(text, self._wording.whole, self._wording.member)
+
+
+class Memory:
+    """Shaped schemas of one profile and one document, by the id of the original."""
+
+    def __init__(self) -> None:
+        self._reworded: dict[str, Reworded] = {}
+        self.entries: dict[int, Entry] = {}
+        self.tallies: ById[Any] = ById()
+        self.renamed: ById[Any] = ById()
+        self.sizes: ById[int] = ById()
+        self._definitions: Form = {}
+
+    def begin(self, definitions: Form) -> None:
+        """Forget the entries where a tool has other definitions of the same names."""
+        known = self._definitions
+        if any(known.get(name, node) is not node for name, node in definitions.items()):
+            self.entries.clear()
+            known.clear()
+        known.update(definitions)
+
+    def size_of(self, shaped: Form) -> int:
+        """Return how many characters a shaped input schema takes as JSON; a few more at most."""
+        size = len(json.dumps({**shaped, "$defs": {}, "properties": {}}))
+        members = shaped.get("properties", {})
+        for name, part in (*shaped.get("$defs", {}).items(), *members.items()):
+            size += len(json.dumps(name)) + 4 + self.sizes.find(part, lambda p: len(json.dumps(p)))
+        return size
+
+    def reworded(self, schema: Form, words: str) -> Form:
+        """Return a schema in a wording."""
+        if words not in WORDINGS:
+            return schema
+        found: Form = self._reworded.setdefault(words, Reworded(WORDINGS[words])).of(schema)
+        return found
+
+
+def refuse(form: Form, *keywords: str) -> None:
+    """Raise CannotExpress for a schema with some of the keywords."""
+    for keyword in keywords:
+        if keyword in form:
+            raise CannotExpress(f"`{keyword}` cannot be said")
+
+
+def kind(form: Form) -> str | None:
+    """Return the type that a form is for; None for an enumeration, and where anything goes."""
+    declared = form.get("type")
+    if isinstance(declared, str):
+        return declared
+    if "enum" in form:
+        return None
+    return next((_IMPLIED[key] for key in form if key in _IMPLIED), None)
+
+
+def is_anything(schema: Any) -> bool:
+    """Tell whether a schema accepts every value."""
+    return schema is True or (isinstance(schema, dict) and schema.keys().isdisjoint(_SAYING))
+
+
+def is_a(value: Any, name: str) -> bool:
+    """Tell whether a value is of a type of JSON Schema."""
+    if isinstance(value, bool):
+        return name == "boolean"
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES.get(name, ()))
+
+
+def by_type(node: Form) -> list[Form]:
+    """Return a schema without unions as one form for each type, and one for its enumeration."""
+    declared = node.get("type")
+    kinds = declared if isinstance(declared, list) else [declared] if declared else None
+    if "enum" in node or "const" in node:
+        return _finite(node, kinds)
+    if "unevaluatedProperties" in node:
+        rest = {key: value for key, value in node.items() if key != "unevaluatedProperties"}
+        node = {**rest, "additionalProperties": node["unevaluatedProperties"], **rest}
+    if not isinstance(declared, list):
+        return [node]
+    kinds = [name for name in declared if name != "integer" or "number" not in declared]
+    return [_of_null(node) if name == "null" else {**node, "type": name} for name in kinds]
+
+
+def _of_null(node: Form) -> Form:
+    return {"type": "null", **{key: node[key] for key in _OF_EVERY_TYPE if key in node}}
+
+
+def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
+    values: list[Any] = node["enum"] if "enum" in node else [node["const"]]
+    if "const" in node:
+        values = [value for value in values if json_values.same(value, node["const"])]
+    if kinds is not None:
+        values = [value for value in values if any(is_a(value, name) for name in kinds)]
+    others = [value for value in values if value is not None]
+    rest = {key: value for key, value in node.items() if key not in ("type", "enum", "const")}
+    forms: list[Form] = [{**rest, "enum": others}] if others else []
+    return forms if len(others) == len(values) else [*forms, _of_null(node)]
+
+
+def meet(one: Form, other: Form) -> Form | None:
+    """Return the intersection of two forms, with the words of the first; None when it is empty."""
+    if not one or not other:
+        return one or other
+    met = {**other, **one}
+    for keyword in [key for key in one if key in other and key in _MET_ONE_BY_ONE]:
+        met[keyword] = _meet_values(keyword, one[keyword], other[keyword])
+        if met[keyword] is None:
+            return None
+    if "enum" in met and "type" in met:
+        met["enum"] = [value for value in met["enum"] if is_a(value, met["type"])]
+        if not met["enum"]:
+            return None
+    if not met.keys().isdisjoint(("properties", "additionalProperties")):
+        _meet_members(met, one, other)
+    for mine, theirs in ((one, other), (other, one)):
+        if "prefixItems" in mine and "items" in theirs and "prefixItems" not in theirs:
+            prefix = mine["prefixItems"]
+            met["prefixItems"] = [_meet_schemas(item, theirs["items"]) for item in prefix]
+    return met
+
+
+def _meet_values(keyword: str, one: Any, other: Any) -> Any:
+    if json_values.same(one, other):
+        return one
+    if keyword in _MEETING:
+        return _MEETING[keyword](one, other)
+    raise CannotExpress(f"two different `{keyword}` cannot be said in one")
+
+
+def _meet_members(met: Form, one: Form, other: Form) -> None:
+    """Put the members of two objects together; each closes the other's."""
+    for mine, theirs in ((one, other), (other, one)):
+        patterns = mine.get("patternProperties")
+        rest = theirs.get("additionalProperties", True)
+        if patterns and rest is not True and theirs.get("patternProperties") != patterns:
+            raise _mixed()
+    names = dict.fromkeys([*one.get("properties", {}), *other.get("properties", {})])
+    met["properties"] = {
+        name: _meet_schemas(_member(one, name), _member(other, name)) for name in names
+    }
+    rest = [form["additionalProperties"] for form in (one, other) if "additionalProperties" in form]
+    if rest:
+        met["additionalProperties"] = _meet_schemas(rest[0], rest[-1])
+
+
+def _member(form: Form, name: str) -> Any:
+    members = form.get("properties", {})
+    if name in members:
+        return members[name]
+    rest = form.get("additionalProperties", True)
+    if rest is not True and "patternProperties" in form:
+        raise _mixed()
+    return rest
+
+
+def _mixed() -> CannotExpress:
+    return CannotExpress("`patternProperties` and other members cannot be said in one")
+
+
+def _meet_schemas(one: Any, other: Any) -> Any:
+    if one is other or other is True or other == {}:
+        return one
+    if one is True or one == {}:
+        return other
+    return False if one is False or other is False else {"allOf": [one, other]}
+
+
+def _meet_multiples(one: float, other: float) -> float:
+    if isinstance(one, int) and isinstance(other, int):
+        return math.lcm(one, other)
+    raise CannotExpress("two different `multipleOf` cannot be said in one")
+
+
+_MEETING: Mapping[str, Callable[[Any, Any], Any]] = {
+    "type": lambda one, other: "integer" if {one, other} == {"integer", "number"} else None,
+    "enum": lambda one, other: [value for value in one if json_values.holds(other, value)] or None,
+    "required": lambda one, other: list(dict.fromkeys([*one, *other])),
+    "multipleOf": _meet_multiples,
+    "uniqueItems": lambda _one, _other: True,
+    "items": _meet_schemas,
+    "propertyNames": _meet_schemas,
+    "not": lambda one, other: {"anyOf": [one, other]},
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
+}

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools import providers
 from openapi_tools.json_values import DEFINITIONS, UNIONS, holds, reached, resolve
-from openapi_tools.providers import simple_forms
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi_tools.providers.simple_forms import Form
+    from openapi_tools.providers import Form
 
     Fits = Callable[[Form, Any], bool]
 
@@ -27,7 +27,7 @@ _DEEPEST_APART = 3
 _MOST = 1024
 _MOST_RIVALS = 256
 _MOST_PAIRS = 16
-_BY_VALUE = simple_forms.WORDS | {"enum", "type"}
+_BY_VALUE = providers.WORDS | {"enum", "type"}
 _NUMBERS = {"integer", "number"}
 
 
@@ -40,7 +40,7 @@ class Forms:
 
     def __init__(self, root: dict[str, Any], fits: Fits | None = None) -> None:
         self._root = root
-        self._known: simple_forms.ById[list[Form]] = simple_forms.ById()
+        self._known: providers.ById[list[Form]] = providers.ById()
         self.plain = self if fits is None else Forms(root)
         self.odd: set[str] = set() if fits is None else self.plain.odd
         self.lost = False
@@ -56,11 +56,11 @@ class Forms:
     def options(self, node: Any, depth: int = 0) -> list[Form]:
         """Return the alternatives of a schema, none when it accepts nothing."""
         if depth > _DEEPEST:
-            raise simple_forms.CannotExpress("its alternatives are nested too deep")
+            raise providers.CannotExpress("its alternatives are nested too deep")
         if not isinstance(node, dict):
             return [{}] if node is True else []
-        if node.keys().isdisjoint(simple_forms.IN_PLACE):
-            return simple_forms.by_type(node)
+        if node.keys().isdisjoint(providers.IN_PLACE):
+            return providers.by_type(node)
         return self._known.find(node, lambda node: self._options(node, depth))
 
     def _options(self, node: Form, depth: int) -> list[Form]:
@@ -75,14 +75,14 @@ class Forms:
     def base(self, node: Form, depth: int = 0) -> list[Form]:
         """Return the alternatives of a schema but for its unions; its words go with the unions."""
         left_out = (
-            simple_forms.IN_PLACE
+            providers.IN_PLACE
             if node.keys().isdisjoint(UNIONS)
-            else simple_forms.IN_PLACE | simple_forms.WORDS
+            else providers.IN_PLACE | providers.WORDS
         )
         own = {key: value for key, value in node.items() if key not in left_out}
-        if not node.keys().isdisjoint(simple_forms.IN_PLACE):
+        if not node.keys().isdisjoint(providers.IN_PLACE):
             own.pop("unevaluatedProperties", None)
-        forms = simple_forms.by_type(own)
+        forms = providers.by_type(own)
         parts = [self.target(node["$ref"])] if "$ref" in node else []
         for part in (*parts, *node.get("allOf", ())):
             forms = _both(forms, self.options(part, depth + 1))
@@ -94,12 +94,12 @@ class Forms:
         """Return the alternatives of each branch of a union, met with those of its base."""
         told = [self.options(branch, depth + 1) for branch in branches]
         if sum(map(len, told)) > _MOST:
-            raise simple_forms.CannotExpress("it has too many alternatives")
+            raise providers.CannotExpress("it has too many alternatives")
         met = [_both(base, forms) for forms in told]
         if keyword != "oneOf" or self._apart is None:
             return met
         if sum(map(len, met)) > _MOST_RIVALS:
-            raise simple_forms.CannotExpress("it has too many alternatives to tell them apart")
+            raise providers.CannotExpress("it has too many alternatives to tell them apart")
         rivals = [_both(base, self.plain.options(branch, depth + 1)) for branch in branches]
         found: list[list[Form]] = []
         for index, forms in enumerate(met):
@@ -113,8 +113,8 @@ class Forms:
 
 def _both(some: list[Form], others: list[Form]) -> list[Form]:
     if len(some) * len(others) > _MOST:
-        raise simple_forms.CannotExpress("it has too many alternatives")
-    met = (simple_forms.meet(one, other) for one in some for other in others)
+        raise providers.CannotExpress("it has too many alternatives")
+    met = (providers.meet(one, other) for one in some for other in others)
     return [form for form in met if form is not None]
 
 
@@ -131,7 +131,7 @@ class _Apart:
             values = [v for v in form["enum"] if not any(self._fits(other, v) for other in rivals)]
             return {**form, "enum": values} if values else None
         left: Form | None = form
-        if rivals and "type" not in form and (implied := simple_forms.kind(form)) is not None:
+        if rivals and "type" not in form and (implied := providers.kind(form)) is not None:
             left = {**form, "type": implied}  # what else it accepts cannot be told apart
         for other in rivals:
             if left is not None and not self._disjoint(left, other, depth):
@@ -142,10 +142,10 @@ class _Apart:
         for one, two in ((form, other), (other, form)):
             if "enum" in one:
                 return not any(self._fits(two, value) for value in one["enum"])
-        own, declared = simple_forms.kind(form), other.get("type")
+        own, declared = providers.kind(form), other.get("type")
         if own is None:
             return False
-        if own != simple_forms.kind(other) and not {own, declared} <= _NUMBERS:
+        if own != providers.kind(other) and not {own, declared} <= _NUMBERS:
             return declared is not None  # a form without a type accepts values of the others
         if own == "object":
             return self._disjoint_objects(form, other, depth)
@@ -187,8 +187,8 @@ class _Apart:
 
     def _without(self, form: Form, other: Form, depth: int) -> Form | None:
         """Return a form minus the values that another one accepts; None if not expressible."""
-        match simple_forms.kind(form):
-            case "object" if simple_forms.kind(other) == "object":
+        match providers.kind(form):
+            case "object" if providers.kind(other) == "object":
                 return _without_marks(form, other) or self._marked(form, other, depth - 1)
             case "array" if self._disjoint_items(form, other, depth):
                 return {**form, "minItems": 1}
@@ -241,13 +241,13 @@ class Fitting:
 
     def __init__(self, definitions: dict[str, Any]) -> None:
         self._definitions = definitions
-        self._judges: simple_forms.ById[Callable[[Any], bool]] = simple_forms.ById()
+        self._judges: providers.ById[Callable[[Any], bool]] = providers.ById()
 
     def fits(self, form: Form, value: Any) -> bool:
         """Tell whether a form accepts a value, without a validator where that is plain."""
         if "enum" in form and not holds(form["enum"], value):
             return False
-        if "type" in form and not simple_forms.is_a(value, form["type"]):
+        if "type" in form and not providers.is_a(value, form["type"]):
             return False
         return form.keys() <= _BY_VALUE or self.accepts(form, value)
 

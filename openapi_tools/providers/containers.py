@@ -16,13 +16,13 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import rebuilt, same
-from openapi_tools.providers.simple_forms import CannotExpress, refuse
+from openapi_tools.providers import CannotExpress, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from openapi_tools.providers import ById, Form
     from openapi_tools.providers.alternatives import Fits
-    from openapi_tools.providers.simple_forms import ById, Form
 
     Takes = Callable[[str], object]
 

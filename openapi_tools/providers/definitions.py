@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from openapi_tools.errors import SettingsError
 from openapi_tools.json_values import size_of
 from openapi_tools.options import DEFAULT_SETTINGS
+from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.budget import fitted, reworded
-from openapi_tools.providers.simple_forms import CannotExpress, Memory
 from openapi_tools.shaping.wording import WORDINGS, brief_tool
 from openapi_tools.visible_text import cut
 

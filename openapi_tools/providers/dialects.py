@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import DEFINITIONS
+from openapi_tools.providers import CannotExpress, is_a
 from openapi_tools.providers.containers import (
     ANYTHING,
     ENTRIES,
@@ -17,13 +18,12 @@ from openapi_tools.providers.containers import (
     labels,
     with_length,
 )
-from openapi_tools.providers.simple_forms import CannotExpress, is_a
-from openapi_tools.validation.engine import compile_schema
+from openapi_tools.validation import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.providers.simple_forms import ById, Form
+    from openapi_tools.providers import ById, Form
 
 MOST_COUNTED = 10_000  # characters; many engines refuse patterns that count further
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import holds, unequal
-from openapi_tools.providers import containers
+from openapi_tools.providers import ById, CannotExpress, containers, is_anything, kind
 from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, Members
-from openapi_tools.providers.simple_forms import ById, CannotExpress, is_anything, kind
 
 if TYPE_CHECKING:
-    from openapi_tools.providers.simple_forms import Form
+    from openapi_tools.providers import Form
 
 _MOST = 10_000
 _LOOKS = 50_000

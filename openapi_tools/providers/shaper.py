@@ -13,18 +13,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import DEFINITIONS, UNIONS, pointer_token, unequal
-from openapi_tools.providers import containers
+from openapi_tools.providers import WORDS, CannotExpress, containers, is_anything, kind, refuse
 from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import ANYTHING, KEY, VALUE
 from openapi_tools.providers.dialects import HARD, loosened
-from openapi_tools.providers.simple_forms import WORDS, CannotExpress, is_anything, kind, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from openapi_tools.providers import Form, Memory
     from openapi_tools.providers.containers import Members, Others
     from openapi_tools.providers.dialects import Gemini, Strict
-    from openapi_tools.providers.simple_forms import Form, Memory
 
 _MOST_SCHEMAS = 20_000
 _MOST_ROUNDS = 50

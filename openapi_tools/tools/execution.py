@@ -26,7 +26,7 @@ from openapi_tools.result import PLAIN, Context, PerCall, ToolResult
 from openapi_tools.tools.guardrails import asked
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import timed_out
-from openapi_tools.validation.engine import is_large
+from openapi_tools.validation import is_large
 
 if TYPE_CHECKING:
     import httpx

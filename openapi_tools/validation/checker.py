@@ -16,20 +16,19 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import json_values, validation
 from openapi_tools.errors import InputError
 from openapi_tools.redaction import excerpt
-from openapi_tools.validation import engine
-from openapi_tools.validation.engine import Judge, Size, groups, size_of
+from openapi_tools.validation import Judge, Size, groups, size_of
 from openapi_tools.validation.messages import Flaw, read_flaws, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import UnionType
 
-    from openapi_tools.validation.engine import Node, Schema
+    from openapi_tools.validation import Node, Schema
 
 _TOLD = 5
 _PLACE = 500
 _LOOKED_AT = 60
-_SMALL = Size(2 * engine.SMALL_VALUES + 1, engine.SMALL_TEXT, 0, [1] * 101)
+_SMALL = Size(2 * validation.SMALL_VALUES + 1, validation.SMALL_TEXT, 0, [1] * 101)
 """The most that a small input has: names count as values, and 100 levels may be below it."""
 _MOST_ERRORS = 5_000  # errors that may be made at once; each takes some microseconds
 _TEXT = 1_000  # characters whose copy into an error costs as much as one error
@@ -140,7 +139,7 @@ class Checker:
         if key not in self._errors:
             own = {name: self._known[name]} if name in self._known else {}
             node = {**self._schema, "properties": own}
-            self._errors[key] = engine.looks(node, self._schema, _errors_of, depth + 1)
+            self._errors[key] = validation.looks(node, self._schema, _errors_of, depth + 1)
         return self._errors[key]
 
     def _flaws_of_large(self, name: str, value: Any) -> Iterator[Flaw]:
@@ -185,8 +184,8 @@ def prepare(schema: Node, *, cheap: bool = False) -> Judge:
     for usable in (None, _is_usable):
         copy = _Copy(schema, usable, cheap)
         try:
-            validator = engine.compile_schema(copy.schema)
-        except engine.UNUSABLE as error:
+            validator = validation.compile_schema(copy.schema)
+        except validation.UNUSABLE as error:
             reason = str(error).partition("\n")[0]
         else:
             return Judge(copy.schema, validator, tuple(copy.notes))
@@ -196,8 +195,8 @@ def prepare(schema: Node, *, cheap: bool = False) -> Judge:
 
 def _is_usable(keyword: str, value: object) -> bool:
     try:
-        engine.compile_schema({keyword: value})
-    except engine.UNUSABLE:
+        validation.compile_schema({keyword: value})
+    except validation.UNUSABLE:
         return False
     return True
 
@@ -297,8 +296,10 @@ class _Copy:
         """Tell whether a pattern can be compiled beside those before it."""
         if self._pattern_room <= 0:
             return False
-        size = engine.pattern_size(pattern)
-        self._pattern_room -= size or (engine.LARGEST_PATTERN if _COUNTED.search(pattern) else 0)
+        size = validation.pattern_size(pattern)
+        self._pattern_room -= size or (
+            validation.LARGEST_PATTERN if _COUNTED.search(pattern) else 0
+        )
         return size > 0
 
     def _members(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jsonschema_rs import ValidationError
 
-    from openapi_tools.validation.engine import Node, Schema
+    from openapi_tools.validation import Node, Schema
 
     Place = tuple[str | int, ...]
 

@@ -23,7 +23,7 @@ from openapi_tools.errors import InputError
 from openapi_tools.json_values import pointer_token
 from openapi_tools.redaction import excerpt
 from openapi_tools.result import id_text
-from openapi_tools.validation.engine import SMALL_TEXT, SMALL_VALUES, is_odd
+from openapi_tools.validation import SMALL_TEXT, SMALL_VALUES, is_odd
 from openapi_tools.validation.messages import kind_of, show
 
 if TYPE_CHECKING:

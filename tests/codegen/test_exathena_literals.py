@@ -11,8 +11,8 @@ from hostile_documents import PAYLOADS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openapi_tools.codegen import Code
 from openapi_tools.codegen.elixir_project import Fields, Unwritable, escaped, literal
-from openapi_tools.codegen.literals import Code
 
 HOSTILE = {
     **PAYLOADS,

@@ -18,7 +18,7 @@ from literal_values import MODEL, PROSE, TRICKY, VALUES
 from ruff import find_ruff_bin
 
 from openapi_tools import model
-from openapi_tools.codegen.literals import (
+from openapi_tools.codegen import (
     Code,
     TooDeep,
     assignment,

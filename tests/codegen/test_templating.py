@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.literals import Code
+from openapi_tools.codegen import Code
 from openapi_tools.codegen.package_data import PackageData, Record
 from openapi_tools.codegen.render import FOLDER, Templates, render_files
 from openapi_tools.errors import TemplateError

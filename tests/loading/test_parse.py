@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parsing import refusal, root
 
+from openapi_tools import loading
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading import plain_data
+from openapi_tools.loading import MAX_DEPTH
 from openapi_tools.loading.parse import DUPLICATES_BYTES, parse
-from openapi_tools.loading.plain_data import MAX_DEPTH
 
 # What is a document at all
 
@@ -336,7 +336,7 @@ def test_a_document_of_millions_of_values_is_refused():
 
 
 def test_yaml_of_millions_of_values_is_refused_while_it_is_read(monkeypatch):
-    monkeypatch.setattr(plain_data, "MAX_NODES", 100)
+    monkeypatch.setattr(loading, "MAX_NODES", 100)
 
     message = refusal(f"a:\n  b: [{'x, ' * 200}]")
 

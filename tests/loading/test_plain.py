@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading.plain_data import MAX_DEPTH, plain
+from openapi_tools.loading import MAX_DEPTH, plain
 
 pytestmark = pytest.mark.untraced
 
