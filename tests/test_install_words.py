@@ -1,7 +1,6 @@
 """The command that a missing extra names, for each place that a package comes from (PEP 610)."""
 
 import json
-import sys
 from importlib import metadata
 
 import pytest
@@ -59,22 +58,3 @@ def test_checked_answers_need_the_extra_for_tests_when_tools_are_loaded(monkeypa
 
     with pytest.raises(MissingExtraError, match="openapi_core is not installed: pip install"):
         load_tools("specs/museum.yaml", settings=Settings(check_answers=True))
-
-
-def test_lint_without_its_extra_is_one_line(monkeypatch, capsys):
-    from openapi_tools.cli import commands
-
-    for name in list(sys.modules):
-        if name.startswith("openapi_spec_validator"):
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "openapi_spec_validator", None)
-    monkeypatch.delitem(sys.modules, "openapi_tools.openapi_core.document_check", raising=False)
-    monkeypatch.setattr("sys.argv", ["openapi-tools", "lint", "specs/museum.yaml"])
-
-    with pytest.raises(SystemExit) as ended:
-        commands.main()
-
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith(
-        "openapi-tools: error: openapi_spec_validator is not installed: pip install"
-    )

@@ -15,10 +15,10 @@ from openapi_tools.codegen.package_plan import (
     Names,
     api_name,
     constant_name,
-    digest,
     is_api_name,
     slug,
 )
+from openapi_tools.visible_text import short_hash
 
 ANY = st.text(max_size=80) | st.sampled_from(list(PAYLOADS.values()))
 
@@ -79,9 +79,9 @@ def test_the_first_to_want_a_name_keeps_it():
     names = Names(["taken"])
 
     assert names.claim("pets", whose="Pets") == "pets"
-    assert names.claim("pets", whose="pets") == f"pets_{digest('pets')}"
-    assert names.claim("pets", whose="PETS") == f"pets_{digest('PETS')}"
-    assert names.claim("taken", whose="x") == f"taken_{digest('x')}"
+    assert names.claim("pets", whose="pets") == f"pets_{short_hash('pets')}"
+    assert names.claim("pets", whose="PETS") == f"pets_{short_hash('PETS')}"
+    assert names.claim("taken", whose="x") == f"taken_{short_hash('x')}"
 
 
 def test_a_long_name_is_cut_and_gets_a_hash():
@@ -90,8 +90,8 @@ def test_a_long_name_is_cut_and_gets_a_hash():
     first = names.claim("x" * 300, whose="first")
     second = names.claim("x" * 300, whose="second")
 
-    assert first == f"{'x' * 59}_{digest('first')}"
-    assert second == f"{'x' * 59}_{digest('second')}"
+    assert first == f"{'x' * 59}_{short_hash('first')}"
+    assert second == f"{'x' * 59}_{short_hash('second')}"
     assert names.claim("y" * 66, whose="") == "y" * 66
 
 
@@ -112,9 +112,9 @@ def test_classes_of_tools_that_read_alike_are_told_apart():
     classes = Names(["PET"])
 
     assert classes.claim_class("a_b") == "AB"
-    assert classes.claim_class("a-b") == f"AB{digest('a-b').upper()}"
-    assert classes.claim_class("aB") == f"AB{digest('aB').upper()}"
-    assert classes.claim_class("p_e_t") == f"PET{digest('p_e_t').upper()}"
+    assert classes.claim_class("a-b") == f"AB{short_hash('a-b').upper()}"
+    assert classes.claim_class("aB") == f"AB{short_hash('aB').upper()}"
+    assert classes.claim_class("p_e_t") == f"PET{short_hash('p_e_t').upper()}"
 
 
 def test_no_tool_hides_a_builtin_or_a_name_of_the_templates():
