@@ -69,7 +69,7 @@ LISTS = ("items", "data", "results", "records", "entries", "values", "value", "e
 _LONGEST_LINKS = 8192
 _LONGEST_PARAMETERS = 512
 _LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
-_ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
+WEB = re.compile(r"https?://", re.IGNORECASE)  # the beginning of an address on the web
 _UNFIT = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
 
 _DECODINGS = 8
@@ -102,7 +102,7 @@ def inner_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
     if _UNFIT.search(target):
         raise InvalidUrlError("it is not an address")
     target = target.partition("#")[0]
-    url = read_url(target) if _ABSOLUTE.match(target) else read_url(target, base)
+    url = read_url(target) if WEB.match(target) else read_url(target, base)
     scheme, netloc, below = _home(server)
     if (url.scheme, url.netloc.lower()) != (scheme, netloc) or url.userinfo:
         raise InvalidUrlError("it leads to another origin")

@@ -22,10 +22,9 @@ from typing import (
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.http_rules import is_media_type, is_wildcard
+from openapi_tools.http_rules import WEB, is_media_type, is_wildcard
 from openapi_tools.options import LEAST_BUDGET, DefaultSettings, close_names
 
-_HTTP = re.compile(r"https?://", re.IGNORECASE)
 _USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@")
 _HOST = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
 _SHOWN = 60
@@ -255,7 +254,7 @@ class Settings(BaseModel):
         if _USER.match(url):
             reason = "an address holds no user or password; give credentials instead"
             raise ValueError(f"{reason} (what stands before the @ is not shown here).")
-        if _HTTP.match(url):
+        if WEB.match(url):
             return url
         shown = "" if "@" in url else f" {url[:_SHOWN]!r}"  # what stands before an @ may be secret
         meant = f"; did you mean 'http://{url[:_SHOWN]}'?" if _HOST.fullmatch(url) else "."

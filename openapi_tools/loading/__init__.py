@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, compress
 from typing import Any, NamedTuple
 
@@ -185,21 +185,9 @@ class LazyDict(Node):
         # Threads must get one object: the loader knows nodes by their identity.
         return self.setdefault(key, self._read(key))
 
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a member."""
-        return self[key] if key in self else default  # noqa: SIM401 -- this is it
-
-    def keys(self) -> KeysView[str]:  # type: ignore[override]  # lazy views, as all looks are
-        """Return a view of all keys; nothing is read."""
-        return self._names.keys()
-
-    def values(self) -> ValuesView[Any]:  # type: ignore[override]  # as above
-        """Return a view of all members; each is read when its turn comes."""
-        return ValuesView(self)
-
-    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]  # as above
-        """Return a view of all keys with their members; each is read when its turn comes."""
-        return ItemsView(self)
+    # As of any mapping: by way of what is above, so that a member is read when its turn comes.
+    get, keys = Mapping.get, Mapping.keys  # type: ignore[assignment]  # and no views of a dict
+    values, items = Mapping.values, Mapping.items  # type: ignore[assignment]  # as above
 
     def plain(self) -> Node:
         """Return all of it as plain data; the same dict at each call."""

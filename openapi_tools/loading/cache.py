@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from platformdirs import user_cache_path
 
 from openapi_tools.errors import SourceError
+from openapi_tools.json_values import members
 from openapi_tools.loading import cache_file
 from openapi_tools.loading.keyword_values import is_longer
 from openapi_tools.loading.parse import parse
@@ -127,9 +128,7 @@ def _find_file(path: Path, settings: Settings, overlays: Overlays) -> Hit | Miss
     fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
     if _stamp(path, settings) != stamp or time.time_ns() - changed < fresh:
         return Miss(found)
-    return Miss(
-        found, Slot(name, cache_file.Label(uri, stamp, length=stamp[0], kept=int(time.time())))
-    )
+    return _to_keep(found, name, source=uri, stamp=stamp)
 
 
 def _stamp(path: Path, settings: Settings) -> list[int] | None:
@@ -147,16 +146,13 @@ def _stamp(path: Path, settings: Settings) -> list[int] | None:
 
 def _find_text(source: Any, settings: Settings, overlays: Overlays) -> Hit | Miss:
     found = read_source(source, settings)
-    length = len(found.data or b"")
-    if length < MIN_BYTES:
+    if len(found.data or b"") < MIN_BYTES:
         return Miss(found)
     digest = found.digest
     name, copy = _look_up("text", digest, settings, overlays)
     if copy is not None and copy.label.digest == digest:
         return _hit(copy, settings, Resource(None))
-    return Miss(
-        found, Slot(name, cache_file.Label(digest=digest, length=length, kept=int(time.time())))
-    )
+    return _to_keep(found, name, digest=digest)
 
 
 def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays) -> Hit | Miss:
@@ -185,18 +181,15 @@ def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays
         fetcher.digest = label.digest
         public = found.public or label.public
         return _hit(copy, settings, Resource(None, found.uri, found.name, public=public))
-    label = cache_file.Label(
-        found.name,
-        digest=digest,
-        length=len(found.data or b""),
-        kept=int(time.time()),
-        uri=found.uri.partition("?")[0],
-        place=place,
-        public=found.public,
-        etag=found.etag,
-        modified=found.modified,
-    )
-    return Miss(found, Slot(name, label) if found.keep else None)
+    address = found.uri.partition("?")[0]
+    own = members(found, ("public", "etag", "modified"))
+    return _to_keep(found, name, source=found.name, digest=digest, uri=address, place=place, **own)
+
+
+def _to_keep(found: Source, name: str, **label: Any) -> Miss:
+    """Return a document that is not cached, with its place unless its server forbids to keep it."""
+    label |= {"length": len(found.data or b""), "kept": int(time.time())}
+    return Miss(found, Slot(name, cache_file.Label(**label)) if found.keep else None)
 
 
 def _entry(fetcher: Fetcher, url: str, label: Any) -> Source:
@@ -281,11 +274,9 @@ def keep(slot: Slot, document: Document, facts: Facts) -> None:
 
 def index_of(slot: Slot | None, settings: Settings) -> cache_file.IndexFile | None:
     """Return the place of the search index of a document that is to be cached."""
-    return (
-        None
-        if slot is None
-        else cache_file.IndexFile.of(folder() / slot.name, slot.label, settings)
-    )
+    if slot is None:
+        return None
+    return cache_file.IndexFile.of(folder() / slot.name, slot.label, settings)
 
 
 def folder() -> Path:

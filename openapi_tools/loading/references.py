@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
+from openapi_tools.http_rules import WEB
 from openapi_tools.json_values import Node, compact, find
 from openapi_tools.loading import LazyDict, without_lazy
 from openapi_tools.loading.parse import parse
@@ -157,8 +158,8 @@ class References:
     def _read(self, address: str, ref: str, base: Resource) -> Resource:
         self.alone = False
         try:
-            url = urljoin(base.uri, address) if _is_url(base.uri) else address
-            if _is_url(url) or url.startswith("//"):
+            url = urljoin(base.uri, address) if WEB.match(base.uri) else address
+            if WEB.match(url) or url.startswith("//"):
                 allowed = self._allowed_url(url, ref)
                 if self._fetcher is None:
                     from openapi_tools.loading.fetching import Fetcher
@@ -184,7 +185,7 @@ class References:
 
     def _allowed_url(self, url: str, ref: str) -> str:
         """Refuse URLs outside the document's own folder that the user did not allow."""
-        own = urljoin(self.entry.uri, ".") if _is_url(self.entry.uri) else ""
+        own = urljoin(self.entry.uri, ".") if WEB.match(self.entry.uri) else ""
         plain = ".." not in unquote(unquote(url)) and "\\" not in unquote(url)
         prefixes = [prefix for prefix in (own, *self._settings.ref_urls) if prefix]
         if plain and any(_is_below(url, prefix) for prefix in prefixes):
@@ -197,7 +198,7 @@ class References:
 
     def _allowed_path(self, address: str, ref: str, base: Resource) -> Path:
         """Refuse files outside the document's own folder or `ref_root`."""
-        known_file = bool(base.uri) and not _is_url(base.uri)
+        known_file = bool(base.uri) and not WEB.match(base.uri)
         root = self._settings.ref_root or (
             Path(self.entry.uri).parent if known_file and self.entry.uri else None
         )
@@ -220,10 +221,6 @@ class References:
 
     def _error(self, reason: str, resource: Resource) -> UnresolvableReference:
         return UnresolvableReference(without_user(reason), source=resource.name)
-
-
-def _is_url(uri: str) -> bool:
-    return uri.lower().startswith(("http://", "https://"))
 
 
 def _is_below(url: str, prefix: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError, SourceError
+from openapi_tools.http_rules import WEB
 from openapi_tools.json_values import compact
 from openapi_tools.loading import MAX_DEPTH, plain
 from openapi_tools.loading.parse import Parsed, parse
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
     from openapi_tools.shaping.overlays import Overlay
 
-_URL = re.compile(r"https?://", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
 
 
@@ -99,7 +99,7 @@ def address_of(source: object) -> str | Path | None:
         return Path(os.fsdecode(source))
     if not isinstance(source, str):
         return None
-    if _URL.match(source):
+    if WEB.match(source):
         return source
     if "\n" in source or not source.strip() or source.lstrip()[0] in "{[<":
         return None  # a document
@@ -244,13 +244,13 @@ def _parsed_overlay(source: Source) -> Parsed:
 def _is_of_another(extends: str, base: str, addresses: Sequence[str]) -> bool:
     """Tell whether an overlay names a place of the same kind as the document's, but another."""
     try:
-        if _URL.match(extends) or _URL.match(base):
+        if WEB.match(extends) or WEB.match(base):
             named = _bare_url(urljoin(base, extends))
-            known = [_bare_url(address) for address in addresses if _URL.match(address)]
+            known = [_bare_url(address) for address in addresses if WEB.match(address)]
         else:
             path = Path(base).parent / unquote(urlsplit(extends).path)
             named = os.path.realpath(path)
-            known = [os.path.realpath(a) for a in addresses if a and not _URL.match(a)]
+            known = [os.path.realpath(a) for a in addresses if a and not WEB.match(a)]
             known = known if base or path.is_absolute() else []
     except ValueError:  # not a URL, or not a path
         return True

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from openapi_tools.errors import DocumentError, InvalidDocument
+from openapi_tools.http_rules import WEB
 from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_text, is_true
 from openapi_tools.model import SecurityScheme, Server, ServerVariable
 from openapi_tools.visible_text import user_in, without_user
@@ -232,7 +233,7 @@ def root_servers(document: Document) -> tuple[Server, ...]:
         return _listed(document, _swagger_servers(document.root, {}))
     if named := _shared(document, document.root.get("servers")):
         return named
-    if _address(document):
+    if WEB.match(document.entry.uri):
         return (_server(document, {"url": "/"}),)
     operations = (each for each in document.operations() if not isinstance(each, DocumentError))
     first = next(operations, None)
@@ -249,14 +250,9 @@ def _listed(document: Document, nodes: list[Any]) -> tuple[Server, ...]:
     return tuple(_server(document, node) for node in nodes if isinstance(node, dict))
 
 
-def _address(document: Document) -> str:
-    uri = document.entry.uri
-    return uri if uri.lower().startswith(("http://", "https://")) else ""
-
-
 def _server(document: Document, node: Node) -> Server:
     url = as_text(node.get("url")).strip() or "/"
-    base = _address(document)
+    base = document.entry.uri if WEB.match(document.entry.uri) else ""
     if url.startswith("//"):  # Swagger 2.0 without `schemes` may have no address to take it from
         url = f"{base.partition(':')[0] or 'https'}:{url}"
     elif base and "://" not in url.split("?", 1)[0] and not url.startswith("{"):

@@ -99,7 +99,14 @@ def clean_text(text: str) -> str:
 
 LOOKED_AT = 200_000  # characters of a page that are read
 
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]{0,30})")
+_TAG = re.compile(
+    r"<!--.*?(?:-->|\Z)"
+    r"|<(?P<hidden>noscript|script|style|svg|template|title)(?![a-z0-9-])[^>]*"
+    r"(?:>.*?(?:</(?P=hidden)[^>]*(?:>|\Z)|\Z)|\Z)"
+    r"|</?(?P<name>[a-z][a-z0-9-]{0,30})[^>]*(?:>|\Z)|<[!?/][^>]*(?:>|\Z)",
+    re.ASCII | re.IGNORECASE | re.DOTALL,
+)
+"""Comments, hidden elements whole, tags and declarations; each ends with the page at the latest."""
 _MARKUP = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _BLANKS = re.compile(r"[^\S\n]+")
@@ -108,9 +115,8 @@ _PAGE = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<!--.{0,1000}?-->\s*)?<(?:!doctype html|html)",
     re.IGNORECASE | re.DOTALL,
 )
-_HIDDEN = frozenset({"noscript", "script", "style", "svg", "template", "title"})
-_INLINE = frozenset(
-    {"a", "abbr", "b", "code", "em", "i", "small", "span", "strong", "sub", "sup", "u"}
+_INLINE = frozenset(  # and the absent name of a comment
+    {"", "a", "abbr", "b", "code", "em", "i", "small", "span", "strong", "sub", "sup", "u"}
 )
 
 
@@ -130,38 +136,13 @@ def page_text(page: str) -> str:
     found = re.search(r"<title[^>]{0,200}>([^<]{0,300})", page, re.IGNORECASE)
     title = " ".join(_plain(found[1]).split()) if found else ""
     label = f'[HTML page "{title}"]' if title else "[HTML page]"
-    return f"{label} {_plain(''.join(_pieces(page)))}".rstrip()
+    return f"{label} {_plain(_TAG.sub(_break, page))}".rstrip()
 
 
-def _pieces(page: str) -> list[str]:
-    """Return the text between the tags, with a line break for each block tag."""
-    pieces: list[str] = []
-    position = 0
-    while (start := page.find("<", position)) >= 0:
-        pieces.append(page[position:start])
-        tag = _TAG.match(page, start)
-        if tag is None and page[start + 1 : start + 2] not in ("!", "?", "/"):
-            pieces.append("<")
-            position = start + 1
-            continue
-        position = _end(page, start, tag)
-        if position < 0:
-            return pieces
-        if tag is not None and tag[2].lower() not in _INLINE:
-            pieces.append("\n")
-    return [*pieces, page[position:]]
-
-
-def _end(page: str, start: int, tag: re.Match[str] | None) -> int:
-    """Return the position after a tag, -1 at the end of the page."""
-    if page.startswith("<!--", start):
-        end = page.find("-->", start + 4)
-        return end + 3 if end >= 0 else -1
-    end = page.find(">", start)
-    if end >= 0 and tag is not None and not tag[1] and tag[2].lower() in _HIDDEN:
-        closing = re.compile(f"</{tag[2]}", re.IGNORECASE).search(page, end)
-        end = page.find(">", closing.start()) if closing else -1
-    return end + 1 if end >= 0 else -1
+def _break(tag: re.Match[str]) -> str:
+    """Return what takes the place of a tag: a line break for those of blocks."""
+    is_inline = not tag["hidden"] and (tag["name"] or "").lower() in _INLINE
+    return "" if is_inline else "\n"
 
 
 def _plain(text: str) -> str:
