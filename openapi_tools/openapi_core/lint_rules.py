@@ -158,6 +158,8 @@ def _undeclared(place: _Place, root: Node) -> list[str]:
     """Return the variables of a path for which there is no parameter."""
     holders = (place.item.get("parameters"), place.node.get("parameters"))
     listed = [follow(root, part) for some in holders if isinstance(some, list) for part in some]
+    if any("in" not in part for part in listed):  # it is in another file
+        return []
     known = [part.get("name") for part in listed if part.get("in") == "path"]
     path = place.keys[1].partition("#")[0].partition("?")[0]
     return [name for name in dict.fromkeys(_VARIABLE.findall(path)) if name and name not in known]

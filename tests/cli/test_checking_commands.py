@@ -121,6 +121,18 @@ def test_a_shared_union_is_found_once_and_a_discriminator_is_enough(lint):
     assert "ambiguous-union" not in [item["rule"] for item in none]
 
 
+def test_a_parameter_in_another_file_is_neither_missing_nor_written_again(run, write, tmp_path):
+    shared = {"Id": {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}}
+    (tmp_path / "parts.json").write_text(json.dumps(shared))
+    node = {"operationId": "get_it", "responses": OK, "parameters": [{"$ref": "parts.json#/Id"}]}
+    spec, overlay = write({"/a/{id}": {"get": node}}), tmp_path / "mends.yaml"
+
+    result = run("lint", spec, "--fix", overlay)
+
+    assert "undeclared-variable" not in result.stdout
+    assert "parameters" not in overlay.read_text()
+
+
 def test_without_openapi_core_the_rules_about_tools_are_left(run, write, monkeypatch):
     monkeypatch.setitem(sys.modules, "openapi_spec_validator", None)
     monkeypatch.delitem(sys.modules, "openapi_tools.openapi_core.document_check", raising=False)
