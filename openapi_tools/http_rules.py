@@ -26,8 +26,8 @@ _CREDENTIAL = re.compile(
     re.IGNORECASE,
 )
 _SECRET = re.compile(
-    r"(?:^sig|token|secret|passw(?:or)?d|pwd|api[-_]?key|private[-_]?key|credentials?|authorization"
-    r"|jwt|signature|assertion)$",
+    r"(?:^sig|token|secret|passw(?:or)?d|passphrase|pwd|api[-_]?key|private[-_]?key|credentials?"
+    r"|authorization|jwt|signature|assertion|cookie)$",
     re.IGNORECASE,
 )
 _PAGE = re.compile("(?:page|next|prev|continu|sync|cursor)", re.IGNORECASE)

@@ -12,28 +12,26 @@ import logging
 import re
 import traceback
 import weakref
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
 
 from openapi_tools import errors
 from openapi_tools.forks import ForkLock
-from openapi_tools.http_rules import names_credential, names_secret
+from openapi_tools.http_rules import names_secret
+from openapi_tools.visible_text import without_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    import httpx
+    from collections.abc import Callable, Iterator
 
 MASK = "***"
 
 _SHORTEST = 4  # shorter texts occur by chance
 _SHORTEST_DERIVED = 8
-_SHORTEST_ADDED = 8  # shorter values of added headers are versions or kinds
 _PASSING = 32
 _LARGEST = 10**100
-_PAIR = re.compile(r"(?<=[?&])([^=&#\s]+)=[^&#\s\"'<>]*")  # of a query, in any text
+_DEEPEST = 60  # levels of data
 _LOGGERS = (
     *("openapi_tools", "openapi_tools.calls", "httpx", "httpcore.connection", "httpcore.http11"),
     *("httpcore.http2", "httpcore.proxy", "httpcore.socks"),
@@ -146,18 +144,36 @@ def excerpt(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def hidden(value: Any) -> Any:
-    """Return data for a file: without known secrets, and without members that names tell of."""
+def hidden(value: Any, depth: int = 0, *, is_secret: bool = False) -> Any:
+    """Return data or bytes for a file: without known secrets, and without those that names tell of.
+
+    Names are those of members, pairs of queries and forms, parts of multipart bodies and elements,
+    also in texts within texts. What lies deeper than 60 levels is masked.
+    """
+    shown = value
     match value:
-        case str():
-            text = redacted(value)
-            return _PAIR.sub(lambda m: f"{m[1]}={MASK}" if names_secret(m[1]) else m[0], text)
+        case None | bool():
+            pass
+        case _ if depth > _DEEPEST or (is_secret and not isinstance(value, dict | list | tuple)):
+            shown = MASK
         case dict():
-            secret = {k for k, v in value.items() if isinstance(v, str) and names_secret(str(k))}
-            return {k: MASK if k in secret else hidden(v) for k, v in value.items()}
+            named = ((redacted(str(k)), v, _tells(str(k))) for k, v in value.items())
+            shown = {k: hidden(v, depth + 1, is_secret=told) for k, v, told in named}
         case list() | tuple():
-            return [hidden(item) for item in value]
-    return value
+            shown = [hidden(item, depth + 1, is_secret=is_secret) for item in value]
+        case str():
+            shown = without_values(redacted(value), _tells)
+        case bytes():
+            text = without_values(redacted(value.decode(errors="surrogateescape")), _tells)
+            shown = text.encode(errors="surrogateescape")
+        case int() | float() if redacted(_digits(value)) == MASK:
+            shown = MASK
+    return shown
+
+
+def _tells(name: str) -> bool:
+    """Tell whether the name of a value says that it is a secret: `user[password]`, `api%5Fkey2`."""
+    return names_secret(unquote_plus(name).rstrip("[]0123456789"))
 
 
 def hide(error: BaseException, redactor: Redactor) -> None:
@@ -169,21 +185,6 @@ def hide(error: BaseException, redactor: Redactor) -> None:
         error.pointer = redactor.text(error.pointer)
     if isinstance(error, errors.CallError):
         error.facts = redactor.data(error.facts)
-
-
-def learn_headers(
-    before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
-) -> None:
-    """Give `learn` the secrets in headers that a request did not have before."""
-    for name, value in request.headers.multi_items():
-        if (name, value) not in before and names_credential(name):
-            word, _, rest = value.partition(" ")
-            secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
-            if word.lower() == "basic":
-                with suppress(binascii.Error, UnicodeDecodeError):
-                    pair = base64.b64decode(rest).decode()
-                    secrets += [pair, pair.partition(":")[2]]
-            learn(*(secret for secret in secrets if len(secret) >= _SHORTEST_ADDED))
 
 
 def _hide(record: logging.LogRecord) -> bool:

@@ -23,11 +23,12 @@ from openapi_tools.http_rules import (
     names_credential,
     parameter,
 )
-from openapi_tools.redaction import MASK, excerpt, hidden
+from openapi_tools.redaction import MASK, Redactor, excerpt, hidden
+from openapi_tools.transport.http_messages import learn_headers
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from openapi_tools.openapi_core import Route
     from openapi_tools.tools.tool import OperationTool
@@ -36,10 +37,14 @@ MODES = ("none", "once", "all")
 _OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "connection", "date")
 
 
+def _same(part: Any) -> Any:
+    return part
+
+
 def hidden_request(request: httpx.Request) -> dict[str, Any]:
     """Return method, URL and body of a request that has been read, without credentials."""
     url = str(request.url.copy_with(userinfo=b""))
-    body = hidden(body_of(request.content, request.headers))
+    body = body_of(request.content, request.headers, hidden)
     return {"method": request.method, "url": hidden(url), "body": body}
 
 
@@ -75,18 +80,22 @@ class RecordedCall:
     status: int = 0
 
 
-def body_of(content: bytes, headers: httpx.Headers) -> Any:
+def body_of(content: bytes, headers: httpx.Headers, shown: Callable[[Any], Any] = _same) -> Any:
     """Return a body as data where it is JSON or a form, else as text or `{"base64": …}`."""
     kind = headers.get("content-type", "")
     if is_multipart(kind):
         content = content.replace(parameter(kind, "boundary").encode() or b"--", b"boundary")
     try:
         text = content.decode()
-        if is_form(kind):
-            return {name: v[0] if len(v) == 1 else v for name, v in parse_qs(text, True).items()}
-        return (json.loads(text) if is_json(kind) else text) if content else None
     except ValueError:
-        return {"base64": base64.b64encode(content).decode()}
+        return {"base64": base64.b64encode(shown(content)).decode()}
+    if is_form(kind):
+        pairs = parse_qs(text, keep_blank_values=True)
+        return shown({name: v[0] if len(v) == 1 else v for name, v in pairs.items()})
+    with suppress(ValueError, RecursionError):
+        if is_json(kind):
+            return shown(json.loads(text))
+    return shown(text) or None
 
 
 def arguments_of(tool: OperationTool, request: httpx.Request, route: Route) -> dict[str, Any]:
@@ -151,7 +160,7 @@ class Cassette(httpx.AsyncBaseTransport):
     ) -> None:
         if mode not in MODES:
             raise SettingsError(f"mode: {mode!r:.40} is none of {', '.join(MODES)}.")
-        self._path, self._transport = Path(path), transport
+        self._path, self._transport, self._known = Path(path), transport, Redactor()
         self.records = mode == "all" or (mode == "once" and not self._path.exists())
         self._tape: list[Any] = []
         self._lines: list[str] = []
@@ -173,6 +182,7 @@ class Cassette(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send and record a request, or answer it from the file."""
         await request.aread()
+        learn_headers((), request, self._known.know)
         asked = hidden_request(request)
         if not self.records:
             return _replayed(self._taken(asked))
@@ -225,19 +235,20 @@ def _line(request: dict[str, Any]) -> str:
 
 
 def _written(content: bytes, headers: httpx.Headers) -> dict[str, Any]:
-    """Return an answer's content as a member of its record."""
+    """Return an answer's content, without credentials, as a member of its record."""
+    with suppress(ValueError, RecursionError):
+        if is_json(headers.get("content-type", "")):
+            return {"json": hidden(json.loads(content.decode()))}
+    content = hidden(content)
     try:
-        text = content.decode()
+        return {"text": content.decode()}
     except ValueError:
         return {"base64": base64.b64encode(content).decode()}
-    with suppress(ValueError):
-        if is_json(headers.get("content-type", "")):
-            return {"json": hidden(json.loads(text))}
-    return {"text": hidden(text)}
 
 
 def _replayed(answer: dict[str, Any]) -> httpx.Response:
     content = answer.get("text", "").encode() or base64.b64decode(answer.get("base64", ""))
     if "json" in answer:
         content = json.dumps(answer["json"]).encode()
-    return httpx.Response(answer["status"], headers=answer["headers"], content=content)
+    headers = httpx.Headers(answer["headers"], encoding="utf-8")
+    return httpx.Response(answer["status"], headers=headers, content=content)

@@ -15,10 +15,10 @@ import httpx
 
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.http_rules import is_safe, repeats
-from openapi_tools.redaction import learn_headers
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, SendOptions
 from openapi_tools.transport.failures import RETRIED_STATUSES, named, retried
+from openapi_tools.transport.http_messages import learn_headers
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
 
 if TYPE_CHECKING:

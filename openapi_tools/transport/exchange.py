@@ -14,11 +14,11 @@ from openapi_tools import http_rules
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url, reads
 from openapi_tools.observability import current, trace_headers
-from openapi_tools.redaction import excerpt, learn_headers
+from openapi_tools.redaction import excerpt
 from openapi_tools.transport import failures
 from openapi_tools.transport.connection_pool import CERTIFICATE, REUSED
 from openapi_tools.transport.failures import TRANSPORT_FAULTS
-from openapi_tools.transport.http_messages import Decoder, too_large
+from openapi_tools.transport.http_messages import Decoder, learn_headers, too_large
 from openapi_tools.transport.sockets import TlsError
 
 if TYPE_CHECKING:

@@ -6,14 +6,18 @@ other answers, and every head that httptools refuses: both ways accept the same 
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import h11
 import httpx
 
 from openapi_tools.errors import CallError
+from openapi_tools.http_rules import names_credential
 from openapi_tools.redaction import excerpt
 
 try:
@@ -22,11 +26,12 @@ except ImportError:  # the extra `fast` is not installed
     httptools = None  # type: ignore[assignment] # to mypy a name is always the module
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Callable, Collection, Iterator
 
 HAS_HTTPTOOLS = httptools is not None
 
 _LARGEST_HEAD = 100 * 1024
+_SHORTEST_ADDED = 8  # shorter values of added headers are versions or kinds
 _SWITCHED = 101
 _FINAL = 200
 _SPACE = 0x20
@@ -316,3 +321,18 @@ def too_large(declared: int | None = None, setting: str = "max_response_bytes") 
     size = f" of {declared} bytes" if declared is not None else ""
     reason = f"the answer{size} is larger than allowed ({setting}); ask for less of it."
     return CallError("too_large", reason)
+
+
+def learn_headers(
+    before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
+) -> None:
+    """Give `learn` the secrets in headers that a request did not have before."""
+    for name, value in request.headers.multi_items():
+        if (name, value) not in before and names_credential(name):
+            word, _, rest = value.partition(" ")
+            secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
+            if word.lower() == "basic":
+                with suppress(binascii.Error, UnicodeDecodeError):
+                    pair = base64.b64decode(rest).decode()
+                    secrets += [pair, pair.partition(":")[2]]
+            learn(*(secret for secret in secrets if len(secret) >= _SHORTEST_ADDED))

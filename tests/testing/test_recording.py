@@ -1,6 +1,9 @@
 """Cassettes: exchanges that are recorded to a file and replayed without a network."""
 
+import asyncio
+import base64
 import json
+from urllib.parse import quote, quote_plus
 
 import documents
 import httpx
@@ -193,3 +196,125 @@ async def test_a_cassette_records_from_a_server(tmp_path):
 
     assert [result.output for result in results] == [[1]] * 3
     assert "uvicorn" in (tmp_path / "t.json").read_text()
+
+
+PASSWORD = "pw-of-tapes-8842"
+INNER = json.dumps({"note": json.dumps({"password": PASSWORD, "kept": "k-1"})})
+DEEP = '{"a":' * 5000 + f'{{"client_secret": "{PASSWORD}"}}' + "}" * 5000
+SENT = [
+    ("query", "get", "https://a.example/x?api%5Fkey=" + PASSWORD, {}),
+    ("user of a URL", "get", f"https://joe:{PASSWORD}@a.example/x", {}),
+    ("parameter of a path", "get", f"https://a.example/x;token={PASSWORD}", {}),
+    ("URL in a query", "get", f"https://a.example/x?to=https%3A%2F%2Fb%3Ftoken%3D{PASSWORD}", {}),
+    ("surrogates in a query", "get", f"https://a.example/%ED%B2%80?q=%ED%B2%80&pwd={PASSWORD}", {}),
+    ("form", "post", "https://a.example/x", {"data": {"client_secret": PASSWORD, "a": "1"}}),
+    ("form with a list", "post", "https://a.example/x", {"data": {"password[]": ["p", PASSWORD]}}),
+    ("form as text", "post", "https://a.example/x", {"content": f"a=1&password={PASSWORD}"}),
+    ("JSON", "post", "https://a.example/x", {"json": [{"user": {"password": PASSWORD}}]}),
+    ("list in JSON", "post", "https://a.example/x", {"json": {"credentials": [PASSWORD]}}),
+    ("JSON in a text", "post", "https://a.example/x", {"json": {"text": INNER}}),
+    ("JSON in a form", "post", "https://a.example/x", {"data": {"state": INNER}}),
+    ("broken JSON", "post", "https://a.example/x", {"content": f'{{"token": "{PASSWORD}'}),
+    ("multipart", "post", "https://a.example/x",
+     {"data": {"password": PASSWORD}, "files": {"meta": ("m.json", INNER), "f": ("a.bin", PNG)}}),
+    ("XML", "post", "https://a.example/x", {"content": f"<a><Password>{PASSWORD}</Password></a>"}),
+    ("Basic", "get", "https://a.example/x", {"auth": ("joe", PASSWORD)}),
+    ("headers", "get", "https://a.example/x", {"headers": {"X-Token": PASSWORD}}),
+    ("cookies", "get", "https://a.example/x", {"headers": {"Cookie": f"b=1; sid={PASSWORD}"}}),
+]  # fmt: skip
+
+
+def echo(request):
+    """Answer with the request: its headers, body and URL, as text and as JSON."""
+    body = request.content.decode(errors="replace")
+    data = {"headers": dict(request.headers), "body": body, "url": str(request.url)}
+    where = {"Location": f"https://joe:{PASSWORD}@a.example/#access_token={PASSWORD}"}
+    headers = httpx.Headers({**where, "X-Name": "é"}, encoding="utf-8")
+    return httpx.Response(200, json=data, headers=headers)
+
+
+@pytest.mark.parametrize(("_", "method", "url", "more"), SENT, ids=[row[0] for row in SENT])
+async def test_a_secret_of_a_name_is_in_no_part_of_a_file(_, method, url, more, tmp_path):
+    async def sent(tape):
+        async with tape.client(auth=None) as client:
+            return await client.request(method, url, **more)
+
+    with Cassette(tmp_path / "t", transport=httpx.MockTransport(echo)) as tape:
+        recorded = await sent(tape)
+    text = (tmp_path / "t").read_text(errors="surrogatepass")
+    with Cassette(tmp_path / "t") as tape:
+        replayed = await sent(tape)
+
+    pair = base64.b64encode(f"joe:{PASSWORD}".encode()).decode()
+    whole = "".join(_texts_of(json.loads(text)))
+    assert [form for form in (PASSWORD, pair) if form in text + whole] == []
+    assert PASSWORD in str(recorded.headers["location"])
+    assert (replayed.status_code, replayed.headers["x-name"]) == (200, "é")
+    assert replayed.json()["headers"]["host"] == "a.example"
+
+
+def _texts_of(value):
+    """Yield the texts of a file, and the bytes of its base64."""
+    if isinstance(value, str):
+        yield value
+    if isinstance(value, dict):
+        encoded = value["base64"] if isinstance(value.get("base64"), str) else ""
+        yield base64.b64decode(encoded).decode(errors="replace")
+        value = list(value.values())
+    for item in value if isinstance(value, list) else ():
+        yield from _texts_of(item)
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream", "text/plain"])
+async def test_deep_and_odd_answers_are_recorded_without_secrets(kind, tmp_path):
+    content = f'{DEEP}\n\ndata: {{"access_token": "{PASSWORD}", "expires_in": 3}}'
+    answer = httpx.Response(200, content=content, headers={"content-type": kind})
+
+    with Cassette(tmp_path / "t", transport=httpx.MockTransport(lambda _: answer)) as tape:
+        sent = await tape.client().post(
+            "https://a.example", content=DEEP, headers={"content-type": kind}
+        )
+
+    with Cassette(tmp_path / "t") as tape:
+        asked = tape.client().post(
+            "https://a.example", content=DEEP, headers={"content-type": kind}
+        )
+        replayed = await asked
+    assert sent.text == content
+    assert PASSWORD not in (tmp_path / "t").read_text()
+    assert replayed.text == content.replace(PASSWORD, "***")
+
+
+BASIC = {"securitySchemes": {"login": {"type": "http", "scheme": "basic"}}}
+
+
+async def test_a_known_credential_is_removed_in_every_encoding(tmp_path):
+    password = "pw/of+tapes & 8842"
+    pair = base64.b64encode(f"joe:{password}".encode()).decode()
+    forms = [password, quote(password, safe=""), quote_plus(password), pair, quote(pair, safe="")]
+    forms.append(base64.b64encode(password.encode()).decode())
+    document = {**PETS, "components": BASIC, "security": [{"login": []}]}
+    answers = {"list_pets": {"seen": forms, forms[0]: 1, "path": f"/x/{forms[1]}/y"}}
+    api = mock_api(document, answers=answers)
+
+    with Cassette(tmp_path / "t", transport=api.transport) as tape:
+        login = {"login": ("joe", password)}
+        async with load_tools(document, client=tape.client(), credentials=login) as toolset:
+            result = await toolset.call("list_pets", {})
+
+    assert not result.is_error
+    (entry,) = json.loads((tmp_path / "t").read_text())
+    assert entry["answer"]["json"] == {"seen": ["***"] * 6, "***": 1, "path": "/x/***/y"}
+
+
+def test_pairs_that_tell_nothing_stay_as_they_are(tmp_path):
+    url = "https://a.example/x?next_page_token=p2&q=a%20b%2Fc&to=https%3A%2F%2Fb%3Fpage%3D2"
+    page = {"author": "Joe", "tokens": 7, "mail": "joe@a.example", "site": "https://a.example"}
+    api = httpx.MockTransport(lambda _: httpx.Response(200, json=page))
+
+    with Cassette(tmp_path / "t", transport=api) as tape:
+        asyncio.run(tape.client().post(url, json=page))
+
+    (entry,) = json.loads((tmp_path / "t").read_text())
+    assert entry["request"] == {"method": "POST", "url": url, "body": page}
+    assert entry["answer"]["json"] == page
