@@ -1,4 +1,4 @@
-"""Every exception of the package, and what to say where the package of an extra is missing.
+"""Every exception of the package, and words of messages: counts, names, a missing extra.
 
 Loading and generating raise; calling a tool never does: there each becomes an error result.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ErrorType = Literal[
     "invalid_input",
@@ -174,6 +174,17 @@ class MissingExtraError(OpenAPIToolsError, ImportError):
     def __init__(self, reason: str, *, extra: str = "") -> None:
         super().__init__(reason)
         self.extra = extra
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: `"1 page"`, `"1,200 pages"`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def there_are(names: Iterable[str]) -> str:
+    """Return a clause about names: `"there is body"`, `"there are limit, page"`."""
+    listed = list(names)
+    return f"there {'is' if len(listed) == 1 else 'are'} {', '.join(listed) or 'none'}"
 
 
 @contextmanager

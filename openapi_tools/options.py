@@ -12,7 +12,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
-from openapi_tools.errors import CredentialsError, SettingsError
+from openapi_tools.errors import CredentialsError, SettingsError, there_are
 
 _METHODS = ("GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY")
 _MEBIBYTE = 1024 * 1024
@@ -116,7 +116,7 @@ def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str
         raise SettingsError(f"{name}: must be a mapping by name, not {kind_of(given)}.")
     for key in given:
         if known is not None and key not in known:
-            raise SettingsError(f"{name}: there is no {key!r:.60}; there are {', '.join(known)}.")
+            raise SettingsError(f"{name}: there is no {key!r:.60}; {there_are(known)}.")
     return dict(given)
 
 

@@ -85,6 +85,7 @@ _WORDS = (
     ),
     (r"credentials=\{'([^']*)': …\}", r"--credential '\1=$NAME'"),
     (r"Another one is given as \{.*?\}\.", f"Another one is given with {CREDENTIALS}."),
+    (r"(among [\d,]+ tools?)\.$", r"\1; `openapi-tools list SPEC` names them."),
     (r"Settings\(base_url='([^']*)'\)", r"--base-url \1"),
     (
         r"Settings\((\w+)=…\)",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from openapi_tools.cli.command_options import read_stdin
+from openapi_tools.errors import there_are
 from openapi_tools.json_values import unescape
 from openapi_tools.options import close_names
 from openapi_tools.validation.checker import Checker
@@ -118,7 +119,7 @@ def read_json_argument(text: str) -> dict[str, Any]:
 
 def _unknown(name: str, known: list[str]) -> str:
     close = close_names(name, known)
-    hint = f"; there are {', '.join(known) or 'none'}." if close == "." else close
+    hint = f"; {there_are(known)}." if close == "." else close
     return f"no argument is called {name!r:.100}{hint}"
 
 

@@ -19,7 +19,7 @@ import click
 from openapi_tools.cli import CREDENTIALS, as_json, busy, clean, command, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.argument_values import read_arguments, read_json_argument
-from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError, missing_extra
+from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError, counted, missing_extra
 from openapi_tools.json_values import text_of
 from openapi_tools.options import CodeLimits, DefaultSettings
 from openapi_tools.redaction import redacted
@@ -198,7 +198,7 @@ def _tell_headers(result: ToolResult) -> None:
     if "status" in facts:
         remark(f"{facts['status']} {facts['media_type']}".rstrip())
     if paging := facts.get("paging"):
-        remark(f"{paging['items']} items in {paging['pages']} pages")
+        remark(f"{counted(paging['items'], 'item')} in {counted(paging['pages'], 'page')}")
     for name, value in facts.get("headers", {}).items():
         remark(redacted(f"{name}: {value}"))
 

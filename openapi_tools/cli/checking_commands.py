@@ -30,7 +30,7 @@ from openapi_tools.cli import (
     write_new,
 )
 from openapi_tools.cli import command_options as shared
-from openapi_tools.errors import DocumentError, MissingExtraError
+from openapi_tools.errors import DocumentError, MissingExtraError, counted
 from openapi_tools.json_values import keys_of, members
 from openapi_tools.loading.load import Given, configured, read_document
 from openapi_tools.loading.source import fetcher_of, read_overlays
@@ -148,9 +148,9 @@ def _tell(
             say(f"… and {len(group) - limit} more; --limit shows more, --json all.")
     errors = sum(item.severity == "error" for item in found)
     say(
-        f"{len(toolset)} tools, {len(skipped)} skipped, {errors} errors, "
-        f"{len(found) - errors} notes, {len(warnings)} warnings. "
-        f"{len(hints)} hints for tools; score {score} of 100."
+        f"{counted(len(toolset), 'tool')}, {len(skipped)} skipped, {counted(errors, 'error')}, "
+        f"{counted(len(found) - errors, 'note')}, {counted(len(warnings), 'warning')}. "
+        f"{counted(len(hints), 'hint')} for tools; score {score} of 100."
     )
 
 
@@ -163,7 +163,7 @@ def _write_overlay(toolset: Toolset, source: Any, path: Path, *, force: bool) ->
     if count:
         text = yaml.safe_dump(overlay, sort_keys=False, allow_unicode=True, width=100)
         write_new(path, text, force=force)
-        remark(f"{path} written: {count} actions; apply it with --overlay {path}.")
+        remark(f"{path} written: {counted(count, 'action')}; apply it with --overlay {path}.")
     else:
         remark(f"nothing to mend, so {path} is not written.")
     for entry in left:
@@ -284,7 +284,7 @@ def diff(
             say(f"{state:<10}{item['kind']:<11}{clean(item['message'] + more, lines=False)}")
         touched = len({name for item in found for name in item["tools"]})
         told = f"{touched} tool{' differs' if touched == 1 else 's differ'}"
-        say(f"{len(found)} change{'s' * (len(found) != 1)}, {breaking} breaking; {told}.")
+        say(f"{counted(len(found), 'change')}, {breaking} breaking; {told}.")
     else:
         _write(form, [_as_finding(item) for item in found], new)
     return int(bool(breaking if fail_on == "breaking" else fail_on and found))

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import SETTINGS, HeadedOption, busy, remark, summary_of
-from openapi_tools.errors import SourceError
+from openapi_tools.cli import SETTINGS, HeadedOption, busy, for_shell, remark, summary_of
+from openapi_tools.errors import CallError, SourceError, counted
 from openapi_tools.options import Select, close_names
 from openapi_tools.redaction import Secret
+from openapi_tools.requests import server_url
 from openapi_tools.tools.session import settings_of
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...
         there.append(f"the tags {_some(sorted(known))}" if known else "no tags")
     if methods:
         there.append(f"the methods {_some(sorted({tool.method for tool in toolset}))}")
-    has = " and ".join(there) or f"{len(toolset)} tools with other names and paths"
+    has = " and ".join(there) or f"{counted(len(toolset), 'tool')} with other names and paths"
     return f"no tool is selected; the document has {has}."
 
 
@@ -286,7 +287,15 @@ def tool_of(toolset: Toolset, name: str) -> OperationTool:
     try:
         return toolset[name]
     except KeyError as error:
-        raise click.UsageError(error.args[0]) from None
+        raise click.UsageError(for_shell(error.args[0])) from None
+
+
+def tell_address(toolset: Toolset, tool: OperationTool) -> None:
+    """Say on standard error why calls have no address yet."""
+    try:
+        server_url(tool.operation, toolset.session.settings)
+    except CallError as error:
+        remark(f"note: {for_shell(error)}")
 
 
 def given_config() -> Path | None:

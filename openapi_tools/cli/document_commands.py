@@ -21,6 +21,7 @@ from openapi_tools.cli import (
     write_new,
 )
 from openapi_tools.cli import command_options as shared
+from openapi_tools.errors import counted
 from openapi_tools.loading import cache as cached
 from openapi_tools.visible_text import cut, visible
 
@@ -41,7 +42,7 @@ def cache(*, wants_clear: bool, wants_json: bool) -> None:
     if wants_clear:
         count, size = cached.clear()
         data |= {"removed": count, "bytes": size}
-        lines = [f"{count} document{'s' * (count != 1)} removed, {_size(size)} are free."]
+        lines = [f"{counted(count, 'document')} removed, {_size(size)} free."]
     else:
         data["documents"] = documents = list(_documents())
         lines = [_line(**document) for document in documents]
@@ -65,8 +66,9 @@ def _line(source: str | None, size: int, age: int, tools: int) -> str:
     """Return a document as a line; a damaged one, or one of another version, has no source."""
     if source is None:
         return f"{_size(size)}\t-\t-\t(of no use: another version, damaged or unfinished)"
-    count = f"{tools} tool{'s' * (tools != 1)}"
-    return "\t".join((_size(size), cached.age(age), count, clean(source, lines=False)))
+    return "\t".join(
+        (_size(size), cached.age(age), counted(tools, "tool"), clean(source, lines=False))
+    )
 
 
 def _size(count: int) -> str:
@@ -119,7 +121,7 @@ def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> 
         return
     write_new(output, text, force=force)
     way = output if output.suffix == ".toml" else f"--config {output}"
-    say(f"{output} written: {len(toolset)} tools. Next: openapi-tools list {way}")
+    say(f"{output} written: {counted(len(toolset), 'tool')}. Next: openapi-tools list {way}")
 
 
 def _server(toolset: Toolset) -> str:
@@ -164,7 +166,7 @@ def _root(tools: list[Any], server: str) -> list[str]:
     return [
         '# prefix = "api_"              # before every name',
         f"# base_url = {_text(server or 'https://localhost')}",
-        f"# read_only = true             # {reads} of {len(tools)} tools use GET, HEAD or OPTIONS",
+        f"# read_only = true             # with GET, HEAD or OPTIONS: {reads} of {len(tools)}",
     ]
 
 

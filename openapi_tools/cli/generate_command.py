@@ -12,7 +12,7 @@ import click
 
 from openapi_tools.cli import as_json, busy, clean, command, remark, say, skipped_data, tell_skipped
 from openapi_tools.cli import command_options as shared
-from openapi_tools.errors import SettingsError
+from openapi_tools.errors import SettingsError, counted
 from openapi_tools.tools.session import settings_of
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def write_page(
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}.") from None
     state = ("would change" if check else "written") if stale else "up to date"
-    remark(f"page: {state}, {len(toolset)} tools in {file}")
+    remark(f"page: {state}, {counted(len(toolset), 'tool')} in {file}")
     return stale
 
 
@@ -196,7 +196,7 @@ def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
 
     state = "would change" if check else "written"
     state = state if report.drifted else "up to date"
-    told = f"{report.api}: {state}, {_count(report.tools, 'tool')} in {_shown(report.output)}"
+    told = f"{report.api}: {state}, {counted(len(report.tools), 'tool')} in {_shown(report.output)}"
     say(clean(told, lines=False))
     changes = (line for change in report.changes for line in in_words(change).split("\n"))
     for line in (*changes, *_files(report, check=check)):
@@ -215,7 +215,7 @@ def _files(report: Report, *, check: bool) -> Iterator[str]:
         yield from _listed("would be removed", report.removed)
     elif report.drifted:
         touched = {"written": changed, "removed": report.removed, "unchanged": report.unchanged}
-        yield ", ".join(f"{_count(p, 'file')} {state}" for state, p in touched.items() if p)
+        yield ", ".join(f"{counted(len(p), 'file')} {state}" for state, p in touched.items() if p)
     yield from _listed(f"edited by hand{'' if check else ', overwritten'}", overwritten)
     yield from _listed("edited by hand, no longer generated, kept", report.kept)
 
@@ -225,10 +225,6 @@ def _listed(state: str, paths: Sequence[str]) -> Iterator[str]:
         yield f"{state}: {path}"
     if len(paths) > _LISTED:
         yield f"{state}: {len(paths) - _LISTED} more"
-
-
-def _count(things: Sequence[Any], noun: str) -> str:
-    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
 def _shown(path: Path) -> str:

@@ -19,6 +19,7 @@ from openapi_tools.cli import (
 )
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.terminal import clip, columns, pad, page, width_of
+from openapi_tools.errors import counted
 from openapi_tools.json_values import members, resolve
 from openapi_tools.options import LEAST_BUDGET
 from openapi_tools.providers import CannotExpress, Memory
@@ -80,7 +81,9 @@ def list_tools(spec: str | None, *, wants_json: bool, verbose: bool, **wishes: A
     if verbose or not len(toolset):
         tell_skipped(toolset)
     elif count:
-        remark(f"{count} operation{'s' * (count > 1)} skipped; -v says why.")
+        remark(f"{counted(count, 'operation')} skipped; -v says why.")
+    if tools:
+        shared.tell_address(toolset, tools[0])
     if exceeds(tools):
         remark(_ADVICE.format(MOST_TOKENS))
     return 2 if is_useless else 0
@@ -105,12 +108,12 @@ def _tell(
     rows = [_row(tool) for tool in tools]
     for row, pair in zip(rows, costs, strict=False):
         row.extend(map(str, pair))
-    count = f"{len(tools):,} tool{'s' * (len(tools) != 1)}"
+    count = counted(len(tools), "tool")
     if len(tools) != len(toolset):
-        count = f"{len(tools):,} of {len(toolset):,} tools"
+        count = f"{len(tools):,} of {counted(len(toolset), 'tool')}"
     if costs:
         total = summed(costs)
-        count += f", {total['bytes']:,} bytes, {total['tokens']:,} tokens"
+        count += f", {total['bytes']:,} bytes, {counted(total['tokens'], 'token')}"
         count += f" ({counter()[0]})"
     if width := columns():
         hues = [
@@ -229,7 +232,7 @@ def stats(
     for line in _table(costs[:limit], totals, how):
         say(clean(line))
     if len(costs) > limit:
-        say(f"… and {len(costs) - limit} more tools; --limit shows more, --json all.")
+        say(f"… and {counted(len(costs) - limit, 'more tool')}; --limit shows more, --json all.")
 
 
 def _costs(

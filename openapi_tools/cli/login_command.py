@@ -17,7 +17,7 @@ from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.tokens import Stored, TokenStore
 from openapi_tools.cli import clean, command, remark, say
 from openapi_tools.cli.command_options import load, read_credentials, reading, source_of
-from openapi_tools.errors import CallError
+from openapi_tools.errors import CallError, there_are
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests import origin_of, server_url
 from openapi_tools.settings import Settings
@@ -118,12 +118,12 @@ def _scheme(
         return next(iter(fitting.items()))
     if wanted in fitting:
         return str(wanted), fitting[wanted]
-    known = ", ".join(map(repr, fitting))
-    if not known:
+    if not fitting:
         raise click.UsageError("the document has no scheme for OAuth 2 or OpenID Connect.")
     if wanted is None:
-        raise click.UsageError(f"say which scheme is meant: {known}.")
-    raise click.UsageError(f"no scheme to log in for is named {wanted!r:.100}; there are {known}.")
+        raise click.UsageError(f"say which scheme is meant: {', '.join(map(repr, fitting))}.")
+    known = there_are(map(repr, fitting))
+    raise click.UsageError(f"no scheme to log in for is named {wanted!r:.100}; {known}.")
 
 
 def _config(toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[str, Any]) -> OAuth2:

@@ -9,12 +9,16 @@ import click
 from openapi_tools.cli import as_json, clean, command, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.json_values import members
+from openapi_tools.options import why_skipped
+from openapi_tools.search.index import terms
 from openapi_tools.search.stubs import stub
 from openapi_tools.search.stubs import stubs as stubs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from openapi_tools.model import Skipped
+    from openapi_tools.search.finder import Hit
     from openapi_tools.tools.tool import OperationTool
 
 
@@ -47,8 +51,9 @@ def search(
 
     Lines below a tool name the tools that yield its required arguments.
     """
-    found = shared.selected(shared.load(shared.source_of(spec)), tags, methods, patterns)
-    hits = found.search(" ".join(words), limit)
+    query, toolset = " ".join(words), shared.load(shared.source_of(spec))
+    found = shared.selected(toolset, tags, methods, patterns)
+    hits = found.search(query, limit)
     if wants_json:
         data = [_data(hit.tool, hit.needs) | {"score": hit.score} for hit in hits]
         say(as_json({"tools": data}))
@@ -56,6 +61,23 @@ def search(
         say(clean(stubs_of(hits)))
     elif len(found):
         remark(f"no tool fits these words, of {len(found)}; try others.")
+    if why := _skipped(query, hits, toolset.skipped):
+        remark(f"note: {why}")
+
+
+def _skipped(query: str, hits: Sequence[Hit], skipped: Sequence[Skipped]) -> str:
+    """Return why an operation that fits better than each hit is not a tool; empty for none."""
+    wanted = frozenset(terms(query))
+
+    def fit(item: OperationTool | Skipped, words: str = "") -> tuple[int, float]:
+        own = frozenset(terms(f"{item.name} {item.path}"))
+        return len(wanted & own.union(terms(words))), len(wanted & own) / (len(own) or 1)
+
+    best = max(skipped, key=fit, default=None)
+    others = (fit(hit.tool, hit.tool.description) for hit in hits)
+    if best is None or fit(best) <= max(others, default=(0, 1.0)):
+        return ""
+    return why_skipped(best.name or f"GET {best.path}", [best])
 
 
 @command("stubs")

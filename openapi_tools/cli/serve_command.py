@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from openapi_tools.cli import command, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.generate_command import write_page
-from openapi_tools.errors import MissingExtraError
+from openapi_tools.errors import MissingExtraError, counted
 from openapi_tools.search import costs
 from openapi_tools.tools.guardrails import require_approval
 
@@ -108,18 +108,19 @@ def serve(  # noqa: PLR0913 -- one for each option
         remark(f"warning: {for_shell(warning)}")
     if ask:
         toolset.add_input_guardrails([require_approval()])
-    counted = f"serving {len(toolset)} tools ({len(toolset.skipped)} operations skipped)"
+    skipped = counted(len(toolset.skipped), "operation")
+    told = f"serving {counted(len(toolset), 'tool')} ({skipped} skipped)"
     offered, mode, why = _in_mode(toolset, mode)
-    counted += "" if mode == "tools" else f" in mode {mode}"
+    told += "" if mode == "tools" else f" in mode {mode}"
     if transport == "stdio":
-        remark(f"{counted} over stdio.")
+        remark(f"{told} over stdio.")
         _say_why(why)
         mcp.run_stdio(offered)
         return
     with mcp.listening(host, port) as place:
         listened = place.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
-        remark(f"{counted} at http://{shown}:{listened}{_PATH}")
+        remark(f"{told} at http://{shown}:{listened}{_PATH}")
         _say_why(why)
         if shown not in mcp.LOOPBACK:
             remark(_OPEN)

@@ -50,6 +50,7 @@ def show(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> None:
         say(as_json(found.input_schema if wants_schema else facts_of(found, toolset)))
     else:
         page("\n".join(_lines(found, facts_of(found, toolset), spec, columns())))
+    shared.tell_address(toolset, found)
 
 
 def _lines(

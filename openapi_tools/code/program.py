@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.code import sandbox
 from openapi_tools.code.sandbox import Outcome, prepared
-from openapi_tools.errors import ErrorType, PendingApproval
+from openapi_tools.errors import ErrorType, PendingApproval, counted
 from openapi_tools.json_values import compact
 from openapi_tools.options import close_names, member_of, nearest, with_members
 from openapi_tools.search.producers import parts
@@ -256,7 +256,9 @@ class Run:
             if pages.items % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         if pages.error is not None:
-            raise _CallFailedError(f"{pages.error.error['message']} (after {pages.items} items)")
+            raise _CallFailedError(
+                f"{pages.error.error['message']} (after {counted(pages.items, 'item')})"
+            )
         if pages.reason not in ("complete", "max_items"):
             self.notes.append(f"pages of {name} stopped: {pages.stopped}")
         return b"[%b]" % bytes(text[1:])
@@ -265,7 +267,9 @@ class Run:
         """Count a request; the run ends before one too many."""
         self.count += 1
         if self.count > self._limits.calls:
-            self.end("too_large", f"the program made more than {self._limits.calls} calls")
+            self.end(
+                "too_large", f"the program made more than {counted(self._limits.calls, 'call')}"
+            )
             await asyncio.Event().wait()  # until it is cancelled
 
     def _bound(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import json
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.errors import counted
 from openapi_tools.json_values import TYPES, UNIONS, as_list, pointer_token, resolve
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class _Walk:
             else:
                 yield Difference("", "an alternative is gone or allows less", breaking=True)
         if before and len(after) > len(before):
-            what = f"anyOf has {len(after) - len(before)} more alternatives"
+            what = f"anyOf has {counted(len(after) - len(before), 'more alternative')}"
             yield Difference("", what, breaking=False)
 
 

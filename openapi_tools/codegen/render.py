@@ -34,7 +34,7 @@ from openapi_tools.codegen import (
 )
 from openapi_tools.codegen.package_data import Unreadable, parse, read_records
 from openapi_tools.codegen.package_plan import Plan, ToolPlan, plan_module, plan_package
-from openapi_tools.errors import TemplateError
+from openapi_tools.errors import TemplateError, counted
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData, Record
@@ -88,7 +88,7 @@ def common_values(data: PackageData) -> dict[str, Any]:
             {"place": f"{item.method} {item.path}".strip() or item.pointer, "reason": item.reason}
             for item in data.skipped
         ],
-        "count": Code(f"{count} operation{'' if count == 1 else 's'}"),
+        "count": Code(counted(count, "operation")),
     }
 
 

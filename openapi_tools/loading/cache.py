@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from platformdirs import user_cache_path
 
-from openapi_tools.errors import SourceError
+from openapi_tools.errors import SourceError, counted
 from openapi_tools.json_values import members
 from openapi_tools.loading import cache_file
 from openapi_tools.loading.keyword_values import is_longer
@@ -360,5 +360,5 @@ def age(seconds: float) -> str:
     """Return a duration in words, for instance `"3 days"`."""
     for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
         if (count := int(seconds // length)) > 0:
-            return f"{count} {unit}{'s' * (count > 1)}"
+            return f"{counted(count, unit)}"
     return "less than a minute"

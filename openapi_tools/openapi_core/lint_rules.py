@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from openapi_tools.errors import counted
 from openapi_tools.json_values import (
     ASSERTIONS,
     as_dict,
@@ -109,10 +110,13 @@ def _about_document(root: Node, places: list[_Place]) -> Iterator[Finding]:
     if places and not any(holder.get("security") for holder in holders):
         message = "no operation requires a credential; declare 'security' if the API wants one."
         yield Finding("", message, "warning", "no-security")
-    holders += [place.item for place in places]
-    if places and not any(holder.get("servers") or holder.get("host") for holder in holders):
-        message = "no server is named; add 'servers', or every user has to give --base-url."
-        yield Finding("", message, "warning", "no-server")
+    urls = [server.url for place in places for server in place.tool.operation.servers]
+    if places and not any("//" in url for url in urls):
+        own = next((url for url in urls if url != "/"), "")
+        why = (
+            f"the server {own!r:.80} has no host; add it" if own else "no server is named; add one"
+        )
+        yield Finding("", f"{why}, or every user has to give --base-url.", "warning", "no-server")
 
 
 def _id(place: _Place, _root: Node) -> Iterator[Finding]:
@@ -146,7 +150,9 @@ def _arguments(place: _Place, _root: Node) -> Iterator[Finding]:
     bare = [n for n, part in properties.items() if not follow(schema, part).get("description")]
     if bare:
         names = ", ".join(bare[:_SHOWN]) + ", …" * (len(bare) > _SHOWN)
-        message = f"{len(bare)} of {len(properties)} arguments have no description: {names}."
+        message = (
+            f"{len(bare)} of {counted(len(properties), 'argument')} without a description: {names}."
+        )
         yield place.says("undescribed-arguments", "hint", message)
     size = len(compact([tool.name, tool.description, schema]))
     if size > _LARGEST:

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.errors import counted
 from openapi_tools.json_values import (
     DEFINITIONS,
     HOLDING,
@@ -275,7 +276,7 @@ def _fewer(schema: Schema, room: int) -> Schema:
 
 def _rest_in_words(names: list[str], required: Collection[str], most: int) -> str:
     """Return a sentence with the count and the names of members, as far as they fit."""
-    said = f"{len(names)} more arguments may be given, as far as they fit here: "
+    said = f"{counted(len(names), 'more argument')} may be given, as far as they fit here: "
     left = most - size_of(said)
     listed: list[str] = []
     for name in names:

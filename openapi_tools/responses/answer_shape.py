@@ -14,7 +14,7 @@ import jmespath
 from jmespath import exceptions, functions, visitor
 from pydantic import ValidationError
 
-from openapi_tools.errors import InputError, SettingsError
+from openapi_tools.errors import InputError, SettingsError, counted
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import close_names, kind_of
 from openapi_tools.redaction import excerpt
@@ -231,7 +231,7 @@ def _problem(node: dict[str, Any]) -> str:
         return f"calls {name:.60}(), which does not exist{close_names(name, known)[:-1]}"
     wanted = known[name]["signature"]
     if len(given) < len(wanted) or (len(given) > len(wanted) and "variadic" not in wanted[-1]):
-        return f"gives {len(given)} arguments to {name}(), which takes {len(wanted)}"
+        return f"gives {counted(len(given), 'argument')} to {name}(), which takes {len(wanted)}"
     for part, argument in zip(given, wanted, strict=False):
         if (part["type"] == "expref") != ("expref" in argument["types"]):
             return f"gives {name}() an expression with & where it takes a value, or without it"

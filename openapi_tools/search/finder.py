@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-from openapi_tools.errors import SettingsError
+from openapi_tools.errors import SettingsError, counted
 from openapi_tools.forks import ForkLock
 from openapi_tools.options import kind_of
 from openapi_tools.search.index import Index, scores, terms
@@ -273,7 +273,9 @@ def _checked(given: Any, count: int) -> list[array[float]]:
         form = "a list of vectors, which are lists of numbers"
         raise SettingsError(f"embed: return {form}, not {kind_of(given)}.") from None
     if len(vectors) != count:
-        raise SettingsError(f"embed: {count} texts got {len(vectors)} vectors.")
+        raise SettingsError(
+            f"embed: {counted(count, 'text')} got {counted(len(vectors), 'vector')}."
+        )
     return list(map(_unit, vectors))
 
 

@@ -100,7 +100,7 @@ class _Meta:
         listed = [*dict.fromkeys(names)]
         told = [self._told(name) for name in listed[:_DESCRIBED]]
         if len(listed) > _DESCRIBED:
-            told.append(f"{len(listed) - _DESCRIBED} more were not described; ask again for them.")
+            told.append(f"Not described: {len(listed) - _DESCRIBED} more; ask again for them.")
         if not any(name in self._tools for name in listed):
             raise InputError(" ".join(told) or "names: give the names of tools.")
         return ToolResult.ok("\n\n".join(told))

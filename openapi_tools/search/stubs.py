@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import validation
+from openapi_tools.errors import counted
 from openapi_tools.search.producers import HOLDING, parts
 from openapi_tools.visible_text import cut, plain_text
 
@@ -129,7 +130,7 @@ def _inner(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
     for name in islice(sorted(islice(members, _MEMBERS), key=lambda e: e not in needed), _SOME):
         yield f"  {_argument(name, members[name], root, name in needed)}"
     if len(members) > _SOME:
-        yield f"    and {len(members) - _SOME} more members"
+        yield f"    and {counted(len(members) - _SOME, 'more member')}"
 
 
 def python_name(name: str) -> str:

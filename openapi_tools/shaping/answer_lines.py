@@ -112,7 +112,8 @@ class AnswerLines:
         found = self._schemas.get(key)
         if found is None:
             target, owner, _ = self._follow(node, resource)
-            name = reference.rpartition("/")[2].rpartition(".")[2]
+            fragment = reference.partition("#")[2]  # empty for a whole file
+            name = fragment.rpartition("/")[2].rpartition(".")[2]
             found = self._inline(target, owner, name, deepest)
             if found or deepest == _DEEPEST:  # else it may be too deep here only
                 self._schemas[key] = found

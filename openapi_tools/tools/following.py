@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import shaping
+from openapi_tools.errors import counted
 from openapi_tools.http_rules import read_url, without_pairs
 from openapi_tools.json_values import compact
 from openapi_tools.observability import current
@@ -231,16 +232,20 @@ class Pages:
         """
         items = [item async for item in self]
         names = ("pages", "items", "reason", "stopped", "following")
-        facts = {"paging": {name: getattr(self, name) for name in names}}
+        facts: dict[str, Any] = {"paging": {name: getattr(self, name) for name in names}}
         note, failed = "" if self.reason == "complete" else self.stopped, self.error
         if failed is None and self._first is not None and self.reason != "dry_run":
+            told = self._first.metadata
+            facts |= {
+                name: told[name] for name in ("status", "media_type", "headers") if name in told
+            }
             made = ToolResult.ok(items, facts, header_note=note)
             return made.for_call(self._first.tool_call_id)
         if failed is None or failed.error is None or not self.pages:
             return failed or self._first or ToolResult.failed("timeout", self.stopped)
-        told: Any = {"metadata": {**failed.metadata, **facts}, "output": items, "header_note": note}
+        more: Any = {"metadata": {**failed.metadata, **facts}, "output": items, "header_note": note}
         others = dict(failed.error)
-        made = ToolResult.failed(others.pop("type"), others.pop("message"), facts=others, **told)
+        made = ToolResult.failed(others.pop("type"), others.pop("message"), facts=others, **more)
         return made.for_call(failed.tool_call_id)
 
     async def _call(self, step: Step | None) -> tuple[ToolResult, Any]:
@@ -332,6 +337,6 @@ class Pages:
 
     def _stop(self, reason: str, words: str) -> list[Any]:
         self.reason = reason
-        came = f"{self.items} items came in {self.pages} pages"
+        came = f"{counted(self.items, 'item')} came in {counted(self.pages, 'page')}"
         self.stopped = f"{reason}: {came}" + (f"; {words}" if words else "")
         return []

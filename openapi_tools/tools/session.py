@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.auth import Credentials, OriginPolicy
-from openapi_tools.errors import CallError, NotPicklableError, SettingsError
+from openapi_tools.errors import CallError, NotPicklableError, SettingsError, counted
 from openapi_tools.forks import importing
 from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
 from openapi_tools.observability import Observers
@@ -230,4 +230,4 @@ def unknown_tool(name: object, tools: Iterable[str], skipped: Iterable[Skipped] 
     if why := why_skipped(name, skipped):
         return f"{shown}: {why}"
     close = close_names(name, names)
-    return shown + (f" among {len(names)} tools." if close == "." else close)
+    return shown + (f" among {counted(len(names), 'tool')}." if close == "." else close)

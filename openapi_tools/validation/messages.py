@@ -11,6 +11,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.errors import counted
 from openapi_tools.json_values import UNIONS
 from openapi_tools.options import nearest
 from openapi_tools.redaction import redacted
@@ -314,7 +315,7 @@ def _too_few(flaw: Flaw) -> str:
 
 def _counted(flaw: Flaw) -> str:
     bound, noun = _BOUNDS[flaw.keyword[:3]], _NOUNS[flaw.keyword[3:]]
-    return f"has {len(flaw.value)} {noun}, {bound} {flaw.limit} allowed"
+    return f"has {counted(len(flaw.value), noun)}, {bound} {flaw.limit} allowed"
 
 
 def _bounded(flaw: Flaw) -> str:
@@ -330,13 +331,14 @@ _BOUNDS = {
     "min": "at least",
     "minimum": "at least",
 }
-_NOUNS = {"Items": "items", "Length": "characters", "Properties": "members"}
+_NOUNS = {"Items": "item", "Length": "character", "Properties": "member"}
 _PHRASES: dict[str, Callable[[Flaw], str]] = {
     "additionalProperties": _unknown,
     "const": lambda flaw: f"{show(flaw.value)} is not {show(flaw.limit)}",
     "contains": _too_few,
     "maxContains": lambda flaw: (
-        f"at most {flaw.limit['maxContains']} items may fit {show(flaw.limit['contains'], 200)}"
+        f"at most {counted(flaw.limit['maxContains'], 'item')} may fit "
+        f"{show(flaw.limit['contains'], 200)}"
     ),
     "minContains": _too_few,
     "dependentRequired": lambda flaw: f"required when {flaw.limit!r} is given",

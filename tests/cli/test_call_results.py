@@ -254,7 +254,10 @@ def test_status_and_headers_go_to_standard_error(run, shop):
     assert "x-request-id: r-1\n" in result.stderr
     assert "a=b" not in result.stderr
     assert failed.stderr.startswith("404 application/json\n")
-    assert paged.stderr == "25 items in 3 pages\n"
+    assert paged.stderr.startswith("200 application/json\n25 items in 3 pages\nx-request-id: ")
+    first = run("call", shop, "items", "-i", "--limit", "1").stderr
+    assert first.startswith("200 application/json\n1 item in 1 page\n")
+    assert "max_items: 1 item came in 1 page; " in first
 
 
 def test_a_cut_result_says_how_much_and_what_gives_the_rest(run, shop):

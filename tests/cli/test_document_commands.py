@@ -40,7 +40,7 @@ def test_a_note_alone_is_no_failure(run, write):
     result = run("lint", write(NOTED))
 
     assert result.exit_code == 0
-    assert "0 errors, 1 notes" in result.stdout
+    assert "0 errors, 1 note," in result.stdout
 
 
 def test_the_limit_keeps_the_list_short(run, write):

@@ -382,7 +382,7 @@ ONE, TWO = ({name: {"type": "oauth2", "flows": {}} for name in names} for names 
         ({}, (), "no scheme for OAuth 2 or OpenID Connect", 2),
         ({"key": {"type": "apiKey", "in": "header", "name": "X"}}, (), "no scheme for OAuth 2", 2),
         (TWO, (), "say which scheme is meant: 'a', 'b'", 2),
-        (ONE, ("b",), "there are 'a'", 2),
+        (ONE, ("b",), "there is 'a'", 2),
         (ONE, (), "names no token endpoint; give --token-url.", 1),
     ],
 )

@@ -45,6 +45,12 @@ FLAG = {"name": "flag", "in": "query", "schema": {"type": "boolean"}}
 DOCUMENTS = {
     "shop.json": document({"/it": {"get": {**GET, "parameters": [FLAG]}}}),
     "relative.json": document({"/it": {"get": GET}}, servers=[{"url": "/v1"}]),
+    "swagger.json": {
+        "swagger": "2.0",
+        "info": {"title": "Shop", "version": "1"},
+        "basePath": "/v1",
+        "paths": {"/it": {"get": GET}},
+    },
     "region.json": document({"/it": {"get": GET}}, servers=[{"url": "https://{region}.invalid"}]),
     "away.json": document({"/it": {"get": GET}}, servers=[{"url": "http://api.invalid"}]),
 }
@@ -139,6 +145,8 @@ ROWS = [
         ["is called 'get_hours'", "get_museum_hours"],
     ),
     ("another case", 2, "call museum.yaml getMuseumHour", ["did you mean get_museum_hours"]),
+    ("unlike any", 2, "call museum.yaml nope", ["among 8 tools; `openapi-tools list SPEC` names"]),
+    ("one argument", 2, "call shop.json get_it zzz=1", ["'zzz'; there is flag."]),
     (
         "wrong argument",
         2,
@@ -222,6 +230,26 @@ def test_a_mistake_on_the_command_line_is_one_line(run, places, monkeypatch, cod
         assert len(lines) == 1
     assert len(lines[0]) < 400
     assert re.search(r"[.?:;]$|\)$", lines[0])
+
+
+@pytest.mark.parametrize("command", ["list {}", "show {} get_it"])
+@pytest.mark.parametrize("spec", ["relative.json", "swagger.json", "shop.json"])
+def test_a_document_without_a_host_says_so_before_a_call(run, places, command, spec):
+    told = run(*command.format(places["folder"] / spec).split())
+    given = run(*command.format(places["folder"] / spec).split(), "--base-url", "http://a.org/v1")
+
+    server = "/" if spec == "shop.json" else "/v1"
+    assert told.exit_code == 0
+    assert told.stderr.startswith(f"note: its server '{server}' is relative and the document was ")
+    assert told.stderr.endswith("; give the API's address with --base-url.\n")
+    assert (given.stdout, given.stderr) == (told.stdout, "")
+
+
+def test_a_server_without_a_host_is_named_by_lint(run, places):
+    told = [run("lint", places["folder"] / name).stdout for name in ("swagger.json", "shop.json")]
+
+    assert "no-server: the server '/v1' has no host; add it, or every user has to give" in told[0]
+    assert "no-server: no server is named; add one, or every user has to give --base" in told[1]
 
 
 MISTAKES = [

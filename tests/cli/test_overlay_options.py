@@ -12,7 +12,7 @@ def test_commands_take_overlays(run, refused, tmp_path):
 
     assert listed.stdout == "cows\tGET\t/cows\tCows of the farm\n"
     assert run("show", spec, "cows", *options).stdout.startswith("cows\nGET /cows\n\nCows of the")
-    assert "1 tools, 0 skipped, 0 errors" in run("lint", spec, *options).stdout
+    assert "1 tool, 0 skipped, 0 errors" in run("lint", spec, *options).stdout
     whole = written(
         tmp_path / "whole.json", overlay({"target": "$", "update": {"openapi": "3.1.0"}})
     )

@@ -51,6 +51,30 @@ def test_a_search_prints_signatures_the_best_first_and_what_they_need(run, pets)
     assert needs == "  # pet_id: from list_pets"
 
 
+BAD = {"get": {"operationId": "get_owner", "parameters": [{"$ref": "#/nowhere"}]}}
+SKIPPED = "note: GET /owners/{id} was skipped at /paths/~1owners~1{id}/get/parameters/0: "
+
+
+@pytest.mark.parametrize("words", [["get_owner"], ["the", "owner"], ["GET", "/owners/{id}"]])
+def test_a_search_whose_best_operation_was_skipped_says_why(run, write, words):
+    spec = write({**PETS, "/owners/{id}": BAD})
+
+    ran, data = run("search", spec, *words), run("search", spec, *words, "--json")
+
+    assert ran.exit_code == data.exit_code == 0
+    assert SKIPPED in ran.stderr
+    assert "#/nowhere" in ran.stderr
+    assert SKIPPED in data.stderr
+
+
+@pytest.mark.parametrize("words", [["get", "a", "pet"], ["list", "orders"]])
+def test_a_search_that_finds_a_tool_says_nothing_of_skipped_ones(run, write, words):
+    ran = run("search", write({**PETS, "/owners/{id}": BAD}), *words)
+
+    assert ran.stdout
+    assert ran.stderr == ""
+
+
 def test_words_are_one_query_and_lines_are_several(run, pets):
     ran = run("search", pets, "orders\ndelete pet", "--limit", 2, "--json")
 
@@ -195,7 +219,7 @@ def test_values_are_json_whatever_they_are(run, museum, text, value, printed):
         ("print('before')\n1 / 0", [], "before\n"),
         ("await get_musuem_hours()", [], "get_musuem_hours"),
         ("await buy_museum_tickets()", [], "ticketDate"),
-        ("await get_museum_hours()\nawait get_museum_hours()", ["--calls", 1], "more than 1 calls"),
+        ("await get_museum_hours()\nawait get_museum_hours()", ["--calls", 1], "more than 1 call"),
         ("while True:\n    pass", ["--timeout", 0.2], "timeout: "),
         ("await get_ticket_code(ticketId='a')", ["--tag", "Events"], "get_ticket_code"),
     ],

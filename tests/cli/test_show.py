@@ -65,7 +65,10 @@ def test_a_tool_without_arguments_says_so(run, write):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("get_musuem_hours", "did you mean get_museum_hours"), ("zzz", "among 8 tools")],
+    [
+        ("get_musuem_hours", "did you mean get_museum_hours"),
+        ("zzz", "among 8 tools; `openapi-tools list SPEC` names them."),
+    ],
 )
 def test_an_unknown_tool_is_wrong_usage_with_close_names(refused, museum, name, said):
     assert refused("show", museum, name, said=[said])

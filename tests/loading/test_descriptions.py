@@ -62,6 +62,30 @@ def test_an_answer_is_named_with_its_first_members(schema, line):
 
 
 @pytest.mark.parametrize(
+    ("reference", "line"),
+    [
+        ("pet.yaml", "object (state, id, title, body)"),
+        ("ticket.yaml", "Ticket (state, id, title, body)"),
+        ("parts/all.yaml#/schemas/Issue", "Issue (state, id, title, body)"),
+    ],
+)
+def test_an_answer_in_a_file_of_its_own_is_not_named_after_the_file(tmp_path, reference, line):
+    (tmp_path / "parts").mkdir()
+    for name, schema in [
+        ("pet.yaml", ISSUE),
+        ("ticket.yaml", {**ISSUE, "title": "Ticket"}),
+        ("parts/all.yaml", {"schemas": {"Issue": ISSUE}}),
+    ]:
+        (tmp_path / name).write_text(json.dumps(schema))
+    get = {"summary": "Look", "responses": answer({"$ref": reference})}
+    (tmp_path / "openapi.json").write_text(json.dumps(document({"/a": {"get": get}})))
+
+    (tool,) = load_tools(tmp_path / "openapi.json")
+
+    assert tool.description.splitlines()[-1] == f"Returns: {line}"
+
+
+@pytest.mark.parametrize(
     ("responses", "lines"),
     [
         (answer(None, "A report on every past run"), ["Returns: A report on every past run"]),

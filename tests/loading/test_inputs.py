@@ -362,7 +362,7 @@ def test_media_types_for_tools_that_do_not_exist_are_told():
     first, second = tools(offering("text/plain"), settings=settings).warnings
 
     assert first == "media_types: no tool is called 'sav'; did you mean save?"
-    assert second == "media_types: no tool is called 'nothing_like_it' among 1 tools."
+    assert second == "media_types: no tool is called 'nothing_like_it' among 1 tool."
 
 
 @pytest.mark.parametrize("kinds", ["text", "*/*", "text/*", "", [], ["text/plain", "x"]])

@@ -115,7 +115,7 @@ async def test_descriptions_come_for_each_tool_once_and_ten_at_most(pets):
     assert whole.output.count("get_pet: GET /pets/{id}") == 1
     assert "no tool is called 'get_pets'; did you mean get_pet" in whole.output
     assert many.is_error
-    assert "2 more were not described" in many.output
+    assert "Not described: 2 more" in many.output
     assert none.output == "names: give the names of tools."
 
 

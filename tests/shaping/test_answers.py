@@ -230,7 +230,7 @@ async def test_the_context_of_another_library_may_use_these_names_for_other_thin
             {"fields": "sortby(@, &a)"},
             r"calls sortby\(\), which does not exist; did you mean sort_by",
         ),
-        ({"fields": "sort_by(@)"}, r"gives 1 arguments to sort_by\(\), which takes 2."),
+        ({"fields": "sort_by(@)"}, r"gives 1 argument to sort_by\(\), which takes 2."),
         ({"fields": "sort_by(@, a)"}, r"gives sort_by\(\) an expression with & where"),
         ({"fields": "[::0]"}, "has a slice with the step 0."),
         ({"answer": 7}, "answer: give an AnswerShape or a mapping, not int."),

@@ -138,7 +138,7 @@ async def test_what_goes_on_behind_a_cap_is_named(tools):
 
     assert pages.following == {"page": 2}
     assert pages.stopped == (
-        "max_items: 10 items came in 1 pages; Perhaps more: call again with page=2"
+        "max_items: 10 items came in 1 page; Perhaps more: call again with page=2"
     )
 
 
@@ -162,9 +162,7 @@ async def test_the_same_items_again_are_a_loop(tools):
     pages = tools.pages("get_same")
 
     assert await read(pages) == ITEMS[:10]
-    assert (
-        pages.stopped == "loop: 10 items came in 1 pages; page 2 has the items of an earlier page"
-    )
+    assert pages.stopped == "loop: 10 items came in 1 page; page 2 has the items of an earlier page"
 
 
 async def test_empty_pages_are_passed_but_not_for_ever(tools, server):
