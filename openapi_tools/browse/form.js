@@ -154,8 +154,8 @@ function choiceControl(values, given, id) {
 function numberControl(kind, schema, given, id) {
   const input = el("input", { id, type: "text", autocomplete: "off",
     inputmode: kind === "integer" ? "numeric" : "decimal",
-    placeholder: Object.hasOwn(schema, "default") ? String(schema.default) : null });
-  input.value = given === undefined ? "" : String(given);
+    placeholder: Object.hasOwn(schema, "default") ? plain(schema.default) : null });
+  input.value = given === undefined ? "" : plain(given);
   return { input, element: input, read() {
     const text = input.value.trim();
     if (text === "") return undefined;
@@ -173,10 +173,15 @@ function textControl(schema, given, id) {
   const input = isLong
     ? el("textarea", { id, rows: "1", spellcheck: "false" })
     : el("input", { id, type: "text", autocomplete: "off", spellcheck: "false" });
-  if (Object.hasOwn(schema, "default")) input.placeholder = String(schema.default);
+  if (Object.hasOwn(schema, "default")) input.placeholder = plain(schema.default);
   else if (schema.format) input.placeholder = schema.format;
-  input.value = given === undefined ? "" : String(given);
+  input.value = given === undefined ? "" : plain(given);
   return { input, element: input, read: () => (input.value === "" ? undefined : input.value) };
+}
+
+/** Return a text itself, and another value as JSON: `String` needs methods, which members hide. */
+function plain(value) {
+  return typeof value === "string" ? value : json(value);
 }
 
 function jsonControl(given, id) {

@@ -31,7 +31,7 @@ def _headers(preview: Preview) -> list[tuple[str, str]]:
 
 def _curl(preview: Preview, *, whole: bool) -> Iterator[str]:
     # With `-X HEAD`, curl would wait for a body. Without `--globoff`, brackets are patterns.
-    method = "--head" if preview.method == "HEAD" else f"-X {preview.method}"
+    method = "--head" if preview.method == "HEAD" else f"-X {shlex.quote(preview.method)}"
     yield f"curl --globoff --path-as-is {method} {shlex.quote(preview.url)}"
     for name, value in _headers(preview):
         # curl does not send `name:`; it sends an empty header for `name;`.

@@ -67,7 +67,10 @@ def answered(group: click.Group, instruction: str) -> int:
 
 
 class _Line(ShellComplete):
-    """A line up to the cursor, from any shell; BREAKS are bash's ends of words."""
+    """A line up to the cursor, from any shell.
+
+    BREAKS are bash's ends of words; it has none in QUOTED, the end of the last word in quotes.
+    """
 
     name = source_template = ""
 
@@ -76,7 +79,9 @@ class _Line(ShellComplete):
         words, last = _line()
         option, equals, _ = last.partition("=")
         self.lead = option + equals if equals and option[:2] == "--" else ""
-        breaks = [last.rfind(mark) for mark in "=:" if mark in os.environ.get("BREAKS", "")]
+        marks = [mark for mark in "=:" if mark in os.environ.get("BREAKS", "")]
+        before = last.removesuffix(os.environ.get("QUOTED", ""))
+        breaks = [before.rfind(mark) for mark in marks]
         self.known = last[: max(breaks, default=-1) + 1]
         return words, last
 

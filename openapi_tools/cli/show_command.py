@@ -153,7 +153,9 @@ def _rows(tool: OperationTool, facts: dict[str, Any], between: str) -> Iterator[
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) and value else text_of(value)
+    """Return a value as `name=` takes it; the first of two `@` says that no file is meant."""
+    text = value if isinstance(value, str) and value else text_of(value)
+    return f"@{text}" if text.startswith("@") else text
 
 
 def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:

@@ -27,7 +27,12 @@ _PATIENCE = 3
 
 def run_app(app: Any, place: socket.socket, toolset: Toolset) -> None:
     """Serve an application on a socket that listens, and close the toolset after it."""
-    logs: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False}
+    logs: dict[str, Any] = {
+        "log_config": None,
+        "log_level": "warning",
+        "access_log": False,
+        "ws": "none",
+    }
     config = uvicorn.Config(app, server_header=False, timeout_graceful_shutdown=_PATIENCE, **logs)
     web = uvicorn.Server(config)
 

@@ -15,6 +15,7 @@ import pytest
 from browse_pages import MUSEUM, browsing, hostile
 from documents import document, operation
 
+from openapi_tools import load_tools
 from openapi_tools.browse.one_file import page
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("browser")]
@@ -407,8 +408,6 @@ def written(tmp_path, html):
 
 
 def test_the_file_works_without_a_server_and_says_what_it_cannot(browser, tmp_path):
-    from openapi_tools import load_tools
-
     with written(tmp_path, page(load_tools(MUSEUM))) as address:
         browser.open(f"{address}#buy_museum_tickets", "main .try")
     before, note = browser.text(".preview pre"), browser.text(".preview > .hint")
@@ -420,6 +419,21 @@ def test_the_file_works_without_a_server_and_says_what_it_cannot(browser, tmp_pa
     assert browser.all("button.main") == []
     assert '"ticketType": "general"' in browser.text("[aria-label='The tool call']")
     assert browser.run("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_a_text_with_an_object_as_its_example_is_shown(browser, tmp_path):
+    odd = {"toString": "x", "valueOf": 1}
+    schema = {"type": "string", "example": odd, "default": odd}
+    parameters = [{"name": "q", "in": "query", "required": True, "schema": schema}]
+    found = document(
+        {"/x": {"get": operation(operationId="find", parameters=parameters)}},
+        servers=[{"url": "https://api.example.com"}],
+    )
+    with written(tmp_path, page(load_tools(found))) as address:
+        browser.open(address)
+        browser.show("find")
+
+        assert json.loads(browser.run("return document.querySelector('textarea').value")) == odd
 
 
 def test_nothing_of_a_hostile_document_runs_or_becomes_markup(browser, tmp_path):

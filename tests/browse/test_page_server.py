@@ -261,6 +261,14 @@ def test_a_chosen_port_is_used_and_one_in_use_is_told():
     assert host == f"127.0.0.1:{port}"
 
 
+def test_a_websocket_is_not_offered():
+    asked = {"sec_websocket_version": "13", "sec_websocket_key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    with browsing(MUSEUM) as page:
+        status, _, text = page.ask("GET", "/", connection="Upgrade", upgrade="websocket", **asked)
+
+    assert (status, "<title>" in text) == (200, True)
+
+
 def test_what_changes_since_an_older_document_is_shown(tmp_path):
     old = tmp_path / "old.yaml"
     old.write_text(MUSEUM_TEXT.replace("operationId: getMuseumHours", "operationId: getHours"))

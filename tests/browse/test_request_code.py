@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import shutil
 import subprocess
 
@@ -106,6 +107,19 @@ def test_a_body_that_is_not_text_is_read_from_a_file():
     assert "--data-binary @body" in shown["curl"]
     assert 'open("body", "rb").read()' in shown["httpx"]
     assert "(8 bytes that are not text)" in shown["http"]
+
+
+@pytest.mark.parametrize("method", ["`id`", "A&id", "a|id", "it's", "$HOME", "#"])
+def test_a_method_of_the_document_is_one_word_of_the_shell(method):
+    paths = {"/x": {"additionalOperations": {method: operation(operationId="get_x")}}}
+    found = document(paths, servers=[{"url": "https://api.example.com"}]) | {"openapi": "3.2.0"}
+
+    shown = preview(load_tools(found)["get_x"], {})
+
+    assert shlex.split(shown["curl"])[:5] == [
+        *("curl", "--globoff", "--path-as-is", "-X", method),
+    ]
+    assert f"-X {shlex.quote(method)} " in shown["curl"]
 
 
 def test_credentials_are_masked_in_code():

@@ -181,3 +181,25 @@ def test_a_value_with_a_blank_is_one_word_of_the_shell(shell, dogs, tmp_path):
     line, _ = shells.typed(shell, f"openapi-tools list {dogs} --tag Sm\t", tmp_path)
 
     assert line.replace("\\", "").endswith("--tag Small pets")
+
+
+@pytest.mark.parametrize(
+    ("keys", "end"),
+    [
+        ('list SPEC --tag "Sm\t', "--tag Small pets"),
+        ('list SPEC --tag "Run\t"', "--tag Run"),
+        ("list SPEC --tag 'Run\t'", "--tag 'Run'"),
+        ('call SPEC run "hue=r\t', "hue=red"),
+        ('call SPEC run hue="r\t', "hue=red"),
+    ],
+)
+def test_bash_is_offered_nothing_that_runs_or_ends_quotes(keys, end, write, tmp_path):
+    hue = {"name": "hue", "in": "query", "schema": {"enum": ["red", "r`touch ran`"]}}
+    tags = ["Small pets", "Small$(touch ran)", "Run'; touch ran; '", "Run!!"]
+    operation = {"operationId": "run", "tags": tags, "parameters": [hue], "responses": {}}
+    spec = write({"/runs": {"get": operation}})
+
+    line, _ = shells.typed("bash", f"openapi-tools {keys.replace('SPEC', str(spec))}", tmp_path)
+
+    assert line.endswith(end)
+    assert not (shells.ROOT / "ran").exists()

@@ -127,3 +127,15 @@ def test_what_is_not_checked_is_told(run, write):
     note = "/properties/q/pattern: has a value that cannot be checked"
     assert said == [f"Not checked here: {note}"]
     assert data["not_checked"] == [note]
+
+
+def test_an_example_that_begins_with_an_at_sign_names_no_file(run, write):
+    schema = {"type": "string", "example": "@/etc/hostname"}
+    parameters = [{"name": "q", "in": "query", "required": True, "schema": schema}]
+    spec = write({"/x": {"get": {"operationId": "find", "parameters": parameters}}})
+
+    (line,) = [text for text in run("show", spec, "find").stdout.splitlines() if "Example" in text]
+
+    assert line.endswith(" find q=@@/etc/hostname")
+    sent = run("call", spec, "find", line.rpartition(" ")[2], "--dry-run").stdout
+    assert "?q=%40%2Fetc%2Fhostname" in sent
