@@ -1,5 +1,7 @@
 """Small documents made for one test."""
 
+import json
+
 from openapi_tools import load_tools
 
 
@@ -32,3 +34,47 @@ def with_schema(schema, *, openapi="3.1.1", **members):
 def tools(paths, *, settings=None, **members):
     """Return the tools of a document with these paths."""
     return load_tools(document(paths, **members), settings=settings)
+
+
+def write_split(folder):
+    """Write a document whose paths and schemas are in other files, and return its path."""
+    pet, name = {"$ref": "../schemas/pet.json"}, {"$ref": "../api.json#/components/schemas/Name"}
+    shown = {"description": "ok", "content": {"application/json": {"schema": pet}}}
+    named = {"content": {"application/json": {"schema": {"$ref": f"{pet['$ref']}#pet"}}}}
+    missing = {"$ref": "#/x-answers/missing"}
+    parameter = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
+    items = {
+        "parameters": [{"$ref": "#/x-parameters/petId"}],
+        "get": {"operationId": "getPet", "responses": {"200": shown | named, "404": missing}},
+    }
+    files = {
+        "api.json": document(
+            {
+                "/pets": {"$ref": "paths/pets.json"},
+                "/pets/{petId}": {"$ref": "paths/pets.json#/x-items/one~1two"},
+            },
+            servers=[{"url": "https://pets.example.com/v1"}],
+            components={"schemas": {"Name": {"type": "string", "minLength": 2}}},
+        ),
+        "paths/pets.json": {
+            "post": {
+                "operationId": "addPet",
+                "requestBody": {"required": True, "content": {"application/json": {"schema": pet}}},
+                "responses": {"201": shown},
+            },
+            "x-items": {"one/two": items},
+            "x-parameters": {"petId": parameter},
+            "x-answers": {"missing": {"description": "no such pet"}},
+        },
+        "schemas/pet.json": {
+            "$id": "https://pets.example.com/pet",
+            "$anchor": "pet",
+            "type": "object",
+            "required": ["id", "name"],
+            "properties": {"id": {"type": "integer"}, "name": name, "mother": {"$ref": "#"}},
+        },
+    }
+    for path, value in files.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(json.dumps(value))
+    return folder / "api.json"

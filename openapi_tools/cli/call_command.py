@@ -91,6 +91,7 @@ def call(
         settings |= mocked(loaded, problems) if wishes["mock"] else {}
         toolset = shared.load(shared.source_of(spec), **settings)
         loaded.append(toolset)
+        toolset.session.is_placed = wishes["mock"]  # its 404 is the document's
         for warning in toolset.warnings:
             if warning.endswith(_UNSET):
                 remark(f"warning: {for_shell(warning)}")
@@ -114,7 +115,7 @@ def mocked(loaded: list[Toolset], problems: list[str]) -> dict[str, Any]:
     path = (base_url or "").partition("://")[2].partition("/")[2]
     base_path = f"/{path}" if path else ""
     options: dict[str, Any] = {"judge": None, "refuse": False, "state": False}
-    api = mock_api(lambda: loaded[0].document, base_path=base_path, **options)
+    api = mock_api(lambda: loaded[0], base_path=base_path, **options)
     api.problems = problems
     if find_spec("openapi_core") is None:
         problems.append(f"{UNJUDGED}: {missing_extra('openapi_core', 'testing')}")
@@ -333,6 +334,7 @@ def run(  # noqa: PLR0913 -- one for each option
     settings = mocked(loaded, problems) if mock else {}
     toolset = shared.load(shared.source_of(spec), **settings)
     loaded.append(toolset)
+    toolset.session.is_placed = mock
     toolset = shared.selected(toolset, tags, methods, patterns)
     limits = CodeLimits(seconds=timeout, calls=calls, output_chars=_OUTPUT)
     programs = toolset.code_tools(limits)

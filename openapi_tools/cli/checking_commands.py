@@ -190,7 +190,7 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
     loaded: list[Toolset] = []
     base_url = shared.given_settings().get("base_url") or ADDRESS
     path = urlsplit(base_url).path.rstrip("/")
-    api = mock_api(lambda: loaded[0].document, refuse=False, state=False, base_path=path)
+    api = mock_api(lambda: loaded[0], refuse=False, state=False, base_path=path)
     settings: dict[str, Any] = {"base_url": base_url, "check_answers": True, "anonymous": True}
     loaded.append(shared.load(shared.source_of(spec), client=api.client(), **settings))
     chosen = shared.selected(loaded[0], **filters)

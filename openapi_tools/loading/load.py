@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from importlib.util import find_spec
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -320,19 +320,20 @@ def tools_of(
     """Return the tools of a document; errors are as of `load_tools`."""
     found = operations or loaded_tool.find_operations(document, strict=strict)
     settings, schemes = document.settings, security_schemes(document)
+    references = document.references
     origin = origin_of(document.entry.uri)
     session = open_session(
         settings,
         credentials=credentials,
         schemes=schemes,
         client=client,
-        provenance=Provenance(root_servers(document), document.references.has_public, origin),
+        provenance=Provenance(root_servers(document), references.has_public, origin),
     )
     if settings.check_answers:
         from openapi_tools.openapi_core import make_checker
 
-        whole = partial(without_lazy, document.root)
-        session.check_answer = make_checker(whole, base_url=session.settings.base_url)
+        base_url = session.settings.base_url
+        session.check_answer = make_checker(lambda: references.bundled, base_url=base_url)
     others = list(_others(document, found, session, has_credentials=bool(credentials)))
     number = len(found.tools) + len(found.skipped)
     counts = {"operations": number, "skipped": len(found.skipped)}
@@ -342,6 +343,7 @@ def tools_of(
         security_schemes=schemes,
         counts=lambda: counts | found.counts(),
         document=lambda: without_lazy(document.root),
+        bundled=lambda: references.bundled,
         index=index,
     )
     shared = loaded_tool.Shared(document, schemes, session)

@@ -8,10 +8,12 @@ Spec: RFC 6901 (JSON Pointer), RFC 3986 section 5 (relative references), OpenAPI
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.http_rules import WEB
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 MAX_TEXTS = 64_000_000  # bytes of parts that are compared; aliases can make many more
 MAX_CHAIN = 64  # longest chain of references without content
+_FRAGMENT = "/?:@!$&'()*+,;=~"  # RFC 3986, section 3.5
 
 
 @dataclass(slots=True, eq=False)
@@ -150,6 +153,31 @@ class References:
         self._resources[found.uri] = found
         return found
 
+    @cached_property
+    def bundled(self) -> Node:
+        """The document; where it refers to others, with these as members of `x-documents`.
+
+        References that lead nowhere, or into a document that is not read, stay.
+        """
+        root, parts = without_lazy(self.entry.root), dict[str, Any]()
+        places, waiting = {(id(self.entry), ""): ""}, [("", root, self.entry)]
+
+        def place(ref: str, resource: Resource) -> str:
+            with suppress(UnresolvableReference):
+                node, owner, end = self.resolve(ref, resource)
+                anchor, end = (end, "") if end.startswith("#") else ("", end)
+                if (key := (id(owner), anchor)) not in places:
+                    places[key] = f"/x-documents/{len(places)}"
+                    waiting.append((places[key][13:], node if anchor else owner.root, owner))
+                return f"#{quote(places[key] + end, safe=_FRAGMENT)}"
+            return ref
+
+        while waiting:
+            name, node, owner = waiting.pop()
+            if name or any(not ref.startswith("#") for ref in refs_in(node)):
+                parts[name] = _moved(node, partial(place, resource=owner), {})
+        return {**parts.pop(""), "x-documents": parts} if parts else root
+
     @property
     def has_public(self) -> bool:
         """Whether a document read so far came from a public address."""
@@ -240,6 +268,32 @@ def _anchors(root: Any) -> Iterator[tuple[str, Any]]:
                 if isinstance(node.get(key), str):
                     yield node[key].rstrip("#") + tail, node
             stack.extend(node.values())
+
+
+def refs_in(root: Any) -> Iterator[str]:
+    """Yield every text of a `$ref`."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict | list) and id(node) not in seen:
+            seen.add(id(node))  # YAML's aliases share parts
+            waiting += node.values() if isinstance(node, dict) else node
+            if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+                yield node["$ref"]
+
+
+def _moved(node: Any, place: Callable[[str], str], made: dict[int, Any]) -> Any:
+    """Return a part of a document with other references, and without ids that they count from."""
+    if not isinstance(node, dict | list) or id(node) in made:
+        return made.get(id(node), node)
+    if isinstance(node, list):
+        new: Any = [_moved(item, place, made) for item in node]
+    else:
+        named = ((k, v) for k, v in node.items() if k != "$id" or not isinstance(v, str))
+        is_ref = isinstance(node.get("$ref"), str)
+        new = {k: place(v) if is_ref and k == "$ref" else _moved(v, place, made) for k, v in named}
+    made[id(node)] = new
+    return new
 
 
 def is_url_reference(text: str) -> bool:

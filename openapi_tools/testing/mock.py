@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra, requiring
-from openapi_tools.json_values import as_dict, follow
+from openapi_tools.json_values import follow
 from openapi_tools.loading.load import load_tools
 from openapi_tools.openapi_core import METHODS, Route, find_route, make_judge
 from openapi_tools.redaction import hidden
@@ -94,9 +94,9 @@ class MockApi:
         if isinstance(source, Mapping):
             return source, None
         toolset = source if isinstance(source, Toolset) else load_tools(source)
-        if not isinstance(toolset.document, Mapping):
+        if not isinstance(toolset.bundled, Mapping):
             raise SettingsError("a mock answers from a document: these tools have none, give it.")
-        return toolset.document, toolset
+        return toolset.bundled, toolset
 
     @cached_property
     def _tools(self) -> dict[str, OperationTool]:
@@ -218,9 +218,6 @@ class MockApi:
         if route is None:
             allowed = [name.upper() for name in METHODS if self._route(name, request)]
             detail = f"{request.method} {request.url.path}: the document has no such operation"
-            paths = as_dict(document.get("paths")).values()
-            if any(not str(as_dict(item).get("$ref", "#")).startswith("#") for item in paths):
-                detail += "; a mock does not read paths in other files"
             told = problem(405 if allowed else 404, detail)
             return told._replace(headers={"allow": ", ".join(allowed)}) if allowed else told
         if faults and self._options["refuse"]:

@@ -94,8 +94,6 @@ async def _called(tool: Any, api: MockApi, arguments: dict[str, Any]) -> Proof:
     _, operation = operation_at(document, tool.pointer)
     if len(api.calls) == sent:
         told = f"the sampled input was not sent: {result.output}"
-    elif not operation:
-        told = "the operation is in another document, which the mock does not read"
     else:
         problems = list(_relevant(document, operation, api.calls[-1], api.problems[known:]))
         return _judged(tool.name, result, problems, is_shown=_shows_answer(document, operation))

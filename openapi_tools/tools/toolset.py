@@ -36,6 +36,7 @@ class About:
     security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
     counts: Callable[[], dict[str, int]] = dict
     document: Callable[[], Any] = lambda: None
+    bundled: Callable[[], Any] = lambda: None
     index: Any = None  # the place where its search index is kept
     closes: tuple[Callable[[], Awaitable[None]], ...] = ()
 
@@ -130,6 +131,11 @@ class Toolset:
     def document(self) -> Any:
         """The parsed document; None when the tools were not loaded from one."""
         return self._about.document()
+
+    @property
+    def bundled(self) -> Any:
+        """The document, with others that it refers to as members of `x-documents`; or None."""
+        return self._about.bundled()
 
     def select(self, select: Select) -> Toolset:
         """Return the tools that are selected: the same ones, with their client and guardrails.

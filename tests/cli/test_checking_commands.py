@@ -6,6 +6,7 @@ import sys
 from xml.etree import ElementTree as ET
 
 import corpus
+import documents
 import jsonschema_rs
 import pytest
 import yaml
@@ -533,3 +534,22 @@ def test_a_changed_schema_breaks_callers_where_they_send_it(
     assert result.exit_code == int(in_request and breaks)
     assert {item["cause"] for item in changes} <= {"/components/schemas/Pet"}
     assert changes or not in_request
+
+
+def test_tools_of_other_files_are_proved_and_called_through_the_mock(run, tmp_path):
+    path = documents.write_split(tmp_path)
+
+    proved, called = run("prove", path), run("call", path, "get_pet", "petId=7", "--mock")
+
+    assert proved.stdout.endswith("2 proved, 0 not judged, 0 failed, 0 skipped.\n")
+    assert json.loads(called.stdout)["name"] == "sample"
+
+
+def test_a_404_of_the_mock_gives_no_advice_about_the_server(run, write):
+    node = {**WHOLE, "responses": {"404": {"description": "none"}}}
+    path = write({"/a": {"get": node}}, servers=[{"url": "https://a.example/v1"}])
+
+    result = run("call", path, "get_it", "--mock")
+
+    assert "404" in result.stderr
+    assert "base-url" not in result.stderr

@@ -11,7 +11,7 @@ from corpus import entries
 
 from openapi_tools import load_tools
 from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.testing import mock_client
+from openapi_tools.testing import mock_api, mock_client
 
 BASE = "http://api.example.com/v1"
 PET = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -215,12 +215,6 @@ async def test_a_request_that_fits_no_operation_is_not_found():
     assert "no such operation" in answer.json()["detail"]
 
 
-async def test_paths_in_other_files_are_not_read_and_the_answer_says_so():
-    source = documents.document({"/pets": {"$ref": "paths/pets.yaml"}}, servers=[{"url": BASE}])
-
-    assert "paths in other files" in (await get(source, "/pets")).json()["detail"]
-
-
 @pytest.mark.parametrize(
     ("schema", "target", "judge", "expected"),
     [
@@ -319,3 +313,41 @@ async def test_a_toolset_gives_its_document():
     toolset = load_tools(document({"200": content(example=1)}))
 
     assert (await get(toolset)).json() == (await get(toolset.document)).json() == 1
+
+
+async def test_paths_and_schemas_in_other_files_are_answered_and_judged(tmp_path):
+    api = mock_api(documents.write_split(tmp_path), refuse=False)
+    settings = {"check_answers": True, "cache": False}
+    toolset = load_tools(tmp_path / "api.json", client=api.client(), settings=settings)
+
+    found = await toolset.call("get_pet", {"petId": 3})
+    added = await toolset.call("add_pet", {"body": {"id": 1, "name": "Rex"}})
+    sent = await api.client().post("/v1/pets", json={"id": 1, "name": "R", "mother": {"id": "a"}})
+
+    assert found.output["name"] == "sample"
+    assert [result.metadata["answer_problems"] for result in (found, added)] == [[], []]
+    assert sent.status_code == 201
+    assert "minLength" in str(toolset.bundled)
+    assert toolset.document["paths"]["/pets"] == {"$ref": "paths/pets.json"}
+    whole = load_tools(toolset.bundled)
+    assert [(tool.name, tool.input_schema.keys()) for tool in whole] == [
+        (tool.name, tool.input_schema.keys()) for tool in toolset
+    ]
+    assert {line.split(":")[1] for line in api.faults} == {" /name", " /mother/id", " /mother"}
+
+
+def test_a_document_that_refers_to_no_other_one_is_its_own_bundle(tmp_path):
+    circle = {"properties": {"$ref": {"$ref": "#/components/schemas/A"}, "$id": {"type": "null"}}}
+    alone = documents.document({}, components={"schemas": {"A": circle, "B": {"$id": "b"}}})
+    split = {**alone, "paths": {"/a": {"$ref": "gone.json"}, "/b": {"$ref": "b.json"}}}
+    (tmp_path / "b.json").write_text(json.dumps(circle))
+    (tmp_path / "api.json").write_text(json.dumps(split))
+
+    whole = load_tools(tmp_path / "api.json").bundled
+
+    assert load_tools(alone).bundled == alone
+    assert whole["paths"] == {"/a": {"$ref": "gone.json"}, "/b": {"$ref": "#/x-documents/1"}}
+    assert whole["components"]["schemas"] == {"A": circle, "B": {}}
+    assert whole["x-documents"] == {
+        "1": {"properties": {"$ref": {"$ref": "#/components/schemas/A"}, "$id": {"type": "null"}}}
+    }
