@@ -74,9 +74,10 @@ SETTINGS = {
 """The members of `Settings` that are options: the kind of value, empty for a flag, and help."""
 
 # Control characters, which steer a terminal or the direction of writing; surrogates, which no
-# encoding can write.
+# encoding can write; U+FFFE and U+FFFF, which XML does not have.
 _UNSAFE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+    r"\ufffe\uffff]"
 )
 _WORDS = (
     (

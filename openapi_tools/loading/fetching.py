@@ -69,9 +69,21 @@ def of_application(app: Any, settings: Settings) -> tuple[Any, Settings, httpx.A
         reason = "source: give a document or an ASGI application, such as FastAPI's"
         raise SettingsError(f"{reason}, not {kind_of(app)}.")
 
+    most = max(settings.max_document_bytes, settings.max_response_bytes, settings.max_file_bytes)
+
     async def logged(scope: Any, receive: Any, send: Any) -> None:
+        size = 0
+
+        async def bounded(message: Any) -> None:
+            nonlocal size
+            await asyncio.sleep(0)  # lets a deadline end a stream
+            await send(message)  # httpx keeps all, so that what is too large is told as such
+            size += len(message.get("body", b""))
+            if size > most:
+                raise OSError(f"the answer has more than {most:,} bytes")
+
         try:
-            await app(scope, receive, send)
+            await app(scope, receive, bounded)
         except Exception:
             logger.exception("the application failed at %s", scope["path"])
             raise

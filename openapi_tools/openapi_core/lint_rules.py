@@ -6,6 +6,7 @@ as plain data, beside the tools that were made of it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from itertools import combinations
@@ -47,7 +48,9 @@ _TELLING = ASSERTIONS | {"format", "items", "additionalProperties", "properties"
 _FEW = 4  # members of an object that is no more than a list with its total, next page and links
 _VARIABLE = re.compile(r"\{[.;?+#/]?([^{}]*?)\*?\}")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
-_ESCAPED = re.compile(r"['\\\x00-\x1f]")
+_ESCAPED = re.compile(r"['\\\x00-\x1f\x80-\x9f\u2028\u2029]")
+_LONGEST = 4_096  # characters of a target
+_UNTARGETED = re.compile(r"[\x00-\x07\x0b\x0e-\x1f]")  # python-jsonpath refuses their escapes
 
 
 class _Place(NamedTuple):
@@ -294,7 +297,7 @@ def _faulty(root: Any, entry: Skipped) -> Iterator[tuple[Any, ...]]:
     is_operation = len(keys) == len(("paths", "path", "get"))
     if is_operation and isinstance(find(root, entry.pointer), dict):
         return  # its path is at fault, which is not for a machine to change
-    yield from broken or [keys]
+    yield from filter(_has_target, broken or [keys])
 
 
 def _walked(root: Any, steps: tuple[str, ...]) -> tuple[Any, ...]:
@@ -338,8 +341,14 @@ def _updates(toolset: Toolset) -> Iterator[dict[str, Any]]:
             made["parameters"] = [
                 {"name": name, "in": "path", "required": True, **kind} for name in names
             ]
-        if made:
+        if made and _has_target(place.keys):
             yield {"target": _json_path(place.keys), "update": made}
+
+
+def _has_target(keys: tuple[Any, ...]) -> bool:
+    """Tell whether an action can name a place."""
+    is_short = len(_json_path(keys)) <= _LONGEST
+    return is_short and not any(_UNTARGETED.search(str(key)) for key in keys)
 
 
 def _json_path(keys: Iterable[Any]) -> str:
@@ -350,4 +359,4 @@ def _json_path(keys: Iterable[Any]) -> str:
 
 def _code(match: re.Match[str]) -> str:
     char = match.group()
-    return f"\\{char}" if char in "'\\" else f"\\u{ord(char):04x}"
+    return r"\'" if char == "'" else json.dumps(char)[1:-1]

@@ -221,6 +221,7 @@ def test_annotations_for_github_are_one_line_each_and_escaped(run, write):
     assert any("/a%250A" in line or "~1a%250A" in line for line in lines)
 
 
+GONE = {"schema": {"$ref": "#/gone"}}
 FAULTS = [
     ("no such parameter", {"parameters": [{"$ref": "#/gone"}]}),
     ("a parameter without a name", {"parameters": [{"in": "query"}]}),
@@ -231,6 +232,7 @@ FAULTS = [
     ("a body that leads nowhere", {"requestBody": {"$ref": "#/gone"}}),
     ("a body that is no object", {"requestBody": 7}),
     ("content that is no object", {"requestBody": {"content": 7}}),
+    ("a name with line ends", {"requestBody": {"content": {"a'\n\t\x85\u2028\\": GONE}}}),
     ("a media type that is no object", {"requestBody": {"content": {"text/plain": 7}}}),
 ]
 
@@ -246,6 +248,18 @@ def test_an_overlay_of_mends_leaves_nothing_skipped(run, write, tmp_path, _, fau
     assert (result.exit_code, toolset.skipped) == (1, ())
     assert "id" in toolset["get_it"].input_schema["properties"]
     assert "actions; apply it with --overlay" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "\0", "x" * 5_000])
+def test_a_place_that_no_action_can_name_stays(run, write, tmp_path, name):
+    fault = {"requestBody": {"content": {name: GONE}}}
+    path, mends = write({"/a/{id}": {"get": {}, "post": {**WHOLE, **fault}}}), tmp_path / "m.yaml"
+
+    result = run("lint", path, "--fix", mends)
+
+    toolset = load_tools(path, overlays=[mends])
+    assert (result.exit_code, len(toolset), len(toolset.skipped)) == (1, 1, 1)
+    assert "still skipped: POST /a/{id}" in result.stderr
 
 
 def test_mends_give_ids_words_and_parameters_that_count(run, write, tmp_path):
@@ -388,6 +402,15 @@ def test_junit_has_a_case_for_each_tool_and_says_what_was_not_judged(run, write)
         "asks_too_much": ["skipped"],
         "GET /broken": ["skipped"],
     }
+
+
+def test_junit_is_xml_whatever_a_document_says(run, write):
+    odd = "\x00\x1b[2J\ufffe\uffff]]>&<\n"
+    spec = write({"/a": {"get": {"operationId": "find", "parameters": [{"name": odd, "in": odd}]}}})
+
+    suite = ET.fromstring(run("prove", spec, "--format", "junit").stdout)
+
+    assert "\\ufffe\\uffff]]>&<" in suite[0][0].get("message")
 
 
 def test_proofs_as_sarif_leave_out_what_is_proved(run, write):

@@ -120,3 +120,22 @@ def test_tools_are_loaded_while_a_loop_is_running():
         return len(load_tools(shop()))
 
     assert asyncio.run(load()) == 2
+
+
+@pytest.mark.parametrize(
+    ("chunk", "kind"), [(b"x" * 1_000_000, "too_large"), (b"", "timeout")], ids=["much", "nothing"]
+)
+async def test_an_application_that_never_ends_its_answer_is_left(chunk, kind):
+    document = shop().openapi()
+
+    async def endless(scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while True:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    endless.openapi_url, endless.openapi = None, lambda: document
+    limits = {"timeout": 0.5, "max_file_bytes": 1, "max_document_bytes": 1_000_000}
+    async with load_tools(endless, max_response_bytes=2_000_000, **limits) as toolset:
+        result = await asyncio.wait_for(toolset.call("get_item", {"number": 7}), 30)
+
+    assert result.error["type"] == kind
