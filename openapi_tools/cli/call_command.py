@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import shutil
 import signal
 import sys
@@ -80,7 +81,7 @@ def call(
     if [spec, json_input, *(pair.partition("=@")[2] for pair in arguments)].count("-") > 1:
         raise click.UsageError("SPEC and --json cannot both be read from standard input.")
     output: Path | None = wishes["output"]
-    if output is not None and not wishes["force"] and output.exists():
+    if output is not None and not wishes["force"] and os.path.lexists(output):  # a link, too
         raise OutputError("it exists; --force overwrites it.", path=str(output))
     problems: list[str] = []
     loaded: list[Toolset] = []

@@ -24,6 +24,7 @@ _OPTIONAL_UNTIL = 2
 _MOST_ITEMS = 16
 _LONGEST, _MOST_ATOMS = 4096, 256
 _EXAMPLE = 300
+_GREATEST = 1e308
 _ROOMS = (_EXAMPLE, 90, 30)  # characters of each argument, less where the whole is too long
 _NESTED = _MOST_PLACES = 3
 _MOST_HOMES = 200
@@ -385,4 +386,5 @@ def _count(schema: Mapping[str, Any], key: str, default: int) -> int:
 
 def _finite(value: Any, default: float) -> float:
     usable = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if usable and math.isfinite(value) else default
+    # Python cannot compare a larger integer as a number with a fraction.
+    return value if usable and abs(value) < _GREATEST else default

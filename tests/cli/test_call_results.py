@@ -176,6 +176,10 @@ def test_a_file_is_not_overwritten_without_force(refused, run, shop, tmp_path):
     refused("call", shop, "picture", "--output", place, said=["it exists; --force overwrites it."])
     assert place.read_bytes() == b"mine"
 
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "elsewhere")
+    refused("call", shop, "picture", "--output", link, said=["it exists; --force overwrites it."])
+    assert not link.exists()
     run("call", shop, "picture", "--output", place, "--force")
     assert place.read_bytes() == PNG
 

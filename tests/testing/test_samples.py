@@ -116,6 +116,13 @@ def test_unions_of_unions_end_in_time():
     json.dumps(made)
 
 
+def test_numbers_beyond_those_with_fractions_bound_nothing():
+    far = 10**400
+
+    assert sample({"type": "integer", "minimum": -far, "maximum": far, "multipleOf": far}, {}) == 1
+    assert sample({"type": "number", "exclusiveMinimum": -far}, {}) == 1
+
+
 def test_a_cyclic_all_of_ends():
     document = {"A": {"allOf": [{"$ref": "#/A"}], "properties": {"x": {"type": "integer"}}}}
 
