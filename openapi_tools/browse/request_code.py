@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,15 @@ if TYPE_CHECKING:
 
 _OWN = frozenset({"host", "content-length", "connection", "accept-encoding", "user-agent"})
 """Headers that each client writes by itself."""
+_STEERING = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Characters that a terminal acts on where they are pasted: one may end the line in quotes."""
 
 
 def code_of(preview: Preview, *, whole: bool = True) -> dict[str, str]:
     """Return the request for `curl` and for `httpx`; `***` is where a credential belongs.
 
-    A body that the preview does not have as a `whole` text is read from a file `body`.
+    A body that the preview does not have as a `whole` text is read from a file `body`; by curl one
+    with control characters, too.
     """
     return {
         "curl": " \\\n  ".join(_curl(preview, whole=whole)),
@@ -37,7 +41,8 @@ def _curl(preview: Preview, *, whole: bool) -> Iterator[str]:
         # curl does not send `name:`; it sends an empty header for `name;`.
         yield f"-H {shlex.quote(f'{name}: {value}' if value else f'{name};')}"
     if preview.body is not None:
-        yield f"--data-raw {shlex.quote(preview.body)}" if whole else "--data-binary @body"
+        is_shown = whole and not _STEERING.search(preview.body)
+        yield f"--data-raw {shlex.quote(preview.body)}" if is_shown else "--data-binary @body"
 
 
 def _httpx(preview: Preview, *, whole: bool) -> Iterator[str]:

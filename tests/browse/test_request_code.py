@@ -122,6 +122,18 @@ def test_a_method_of_the_document_is_one_word_of_the_shell(method):
     assert f"-X {shlex.quote(method)} " in shown["curl"]
 
 
+@pytest.mark.parametrize("mark", ["\x03", "\x1b[201~", "\x7f", "\x9b"])
+def test_what_a_terminal_acts_on_is_not_in_a_command(mark):
+    text = f"a{mark}\ntouch ran\n"
+    (tool,) = tools({"/text": PATHS["/text"]}, servers=[{"url": "https://api.example.com"}])
+
+    shown = preview(tool, {"body": text})
+
+    assert "touch ran" not in shown["curl"]
+    assert shown["curl"].endswith("--data-binary @body")
+    assert repr(text) in shown["httpx"]
+
+
 def test_credentials_are_masked_in_code():
     paths = {"/x": {"get": operation(operationId="get_x", security=[{"key": []}])}}
     scheme = {"key": {"type": "apiKey", "in": "query", "name": "api_key"}}
