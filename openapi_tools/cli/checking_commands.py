@@ -50,6 +50,7 @@ _NAMED = 10
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FACTS = ("severity", "pointer", "message", "rule")
 _VERDICTS = ("proved", "not judged", "failed", "skipped")
+_OF_PROOF = ("tool", "verdict", "request", "answer", "cause", "reason")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _REPEATED = "is not declared; it is taken as text."  # a warning that a rule repeats
 
@@ -180,8 +181,8 @@ def _write_overlay(toolset: Toolset, source: Any, path: Path, *, force: bool) ->
 def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> int:
     """Call every tool of SPEC through a mock with sampled input, and judge requests and answers.
 
-    Nothing leaves the process. Exit 1 when a tool fails; parts that could not be judged are told
-    and counted apart.
+    Nothing leaves the process. Exit 1 when a tool fails, or when nothing could be judged; parts
+    that could not be judged are told and counted apart.
     """
     from openapi_tools.testing.mock import ADDRESS, mock_api
     from openapi_tools.testing.proving import Proof
@@ -202,15 +203,18 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
     counts = Counter(proof.verdict for proof in proofs)
     summary = {name: counts[name] for name in _VERDICTS}
     if wants_json or form == "json":
-        rows = [members(p, ("tool", "verdict", "request", "answer", "reason")) for p in proofs]
-        say(as_json({"tools": rows, "counts": summary}))
+        say(as_json({"tools": [members(p, _OF_PROOF) for p in proofs], "counts": summary}))
     elif form == "junit":
-        say(_junit(proofs, spec or "configuration"))
+        say(_junit(proofs, summary, spec or "configuration"))
     elif form == "sarif":
-        _write(form, [_fault(proof) for proof in proofs if proof.verdict != "proved"], spec)
+        faults = [_fault(proof) for proof in proofs if proof.verdict != "proved"]
+        _write(form, faults, spec, **summary)
     else:
         _tell_proofs(proofs, summary)
-    return int(bool(counts["failed"]))
+    if not counts["proved"] + counts["failed"]:
+        reason = next((proof.reason for proof in proofs), "no tool is selected.")
+        remark(f"nothing could be judged: {clean(shorten(reason), lines=False)}")
+    return int(bool(counts["failed"] or not counts["proved"]))
 
 
 def _tell_proofs(proofs: list[Proof], summary: dict[str, int]) -> None:
@@ -219,16 +223,18 @@ def _tell_proofs(proofs: list[Proof], summary: dict[str, int]) -> None:
     for name, *cells in [*heads, *map(astuple, proofs)]:
         request, answer, reason = (clean(shorten(text), lines=False) for text in cells[:3])
         say(f"{clean(name, lines=False):<{width}}  {request:<10}  {answer:<10}  {reason}".rstrip())
-    say(", ".join(f"{count} {name}" for name, count in summary.items()) + ".")
+    examples = sum(proof.cause == "document" for proof in proofs)
+    more = f" {examples} of them by an example in the document." if examples else ""
+    say(", ".join(f"{count} {name}" for name, count in summary.items()) + f".{more}")
 
 
 def _fault(proof: Proof) -> Finding:
     severity = "note" if proof.verdict == "not judged" else "error"
-    rule = proof.verdict.replace(" ", "-")
+    rule = proof.verdict.replace(" ", "-") + "-by-document" * (proof.cause == "document")
     return Finding(proof.pointer, f"{proof.tool}: {shorten(proof.reason)}", severity, rule)
 
 
-def _junit(proofs: list[Proof], source: str) -> str:
+def _junit(proofs: list[Proof], summary: dict[str, int], source: str) -> str:
     """Return the proofs as JUnit's XML: a case for each tool."""
     kinds = {"proved": "", "failed": "failure"}
     cases = [(proof, kinds.get(proof.verdict, "skipped")) for proof in proofs]
@@ -236,12 +242,15 @@ def _junit(proofs: list[Proof], source: str) -> str:
     facts = {"name": "openapi-tools prove", "tests": len(cases), "failures": counts["failure"]}
     facts |= {"skipped": counts["skipped"], "errors": 0}
     suite = ET.Element("testsuite", {key: str(value) for key, value in facts.items()})
+    bag = ET.SubElement(suite, "properties")
+    for name, count in summary.items():
+        ET.SubElement(bag, "property", name=name, value=str(count))
     for proof, kind in cases:
         names = {"name": clean(proof.tool, lines=False), "classname": clean(_shown(source))}
         case = ET.SubElement(suite, "testcase", names)
         if kind:
             said = clean(shorten(proof.reason), lines=False)
-            ET.SubElement(case, kind, message=f"{proof.verdict}: {said}")
+            ET.SubElement(case, kind, message=f"{proof.verdict}: {said}", type=proof.cause or kind)
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True)
 
@@ -319,11 +328,11 @@ def _shown(spec: str | None) -> str:
     return without_user(spec or "-").partition("?")[0] if "://" in (spec or "") else spec or "-"
 
 
-def _write(form: str, found: list[Finding], spec: str | None) -> None:
+def _write(form: str, found: list[Finding], spec: str | None, **counts: int) -> None:
     """Write findings as SARIF, or as commands of a GitHub workflow."""
     lines, name = _lines(spec, {item.pointer for item in found}), _shown(spec)
     if form == "sarif":
-        say(as_json(_sarif(found, name, lines)))
+        say(as_json(_sarif(found, name, lines, **counts)))
         return
     for item in found:
         facts = {"file": name, "line": lines.get(item.pointer, 1), "title": item.rule}
@@ -337,7 +346,7 @@ def _escaped(text: str, more: str = "") -> str:
     return "".join(f"%{ord(c):02X}" if c in f"%\r\n{more}" else c for c in text)
 
 
-def _sarif(found: list[Finding], name: str, lines: dict[str, int]) -> dict[str, Any]:
+def _sarif(found: list[Finding], name: str, lines: dict[str, int], **counts: int) -> Any:
     rules = list(dict.fromkeys(item.rule for item in found))
     uri = {"uri": quote(name, safe="/:")}
     results = [
@@ -359,7 +368,7 @@ def _sarif(found: list[Finding], name: str, lines: dict[str, int]) -> dict[str, 
         for item in found
     ]
     driver = {"name": PROGRAM, "version": __version__, "rules": [{"id": rule} for rule in rules]}
-    run = {"tool": {"driver": driver}, "results": results}
+    run = {"tool": {"driver": driver}, "results": results, "properties": {"counts": counts}}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 

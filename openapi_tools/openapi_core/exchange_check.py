@@ -362,8 +362,8 @@ def _drop_untyped(error: Exception) -> bool:
 
 
 def _is_untyped(detail: Any) -> bool:
-    """Tell whether an error is about bytes, or a number or boolean that is written as text."""
-    if isinstance(detail.instance, bytes):
+    """Tell whether an error is about bytes, a number or boolean in a text, or a read-only whole."""
+    if isinstance(detail.instance, bytes) or (detail.validator, *detail.path) == ("readOnly",):
         return True
     if detail.validator != "type" or not isinstance(detail.instance, str):
         return False

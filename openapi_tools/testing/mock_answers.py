@@ -61,6 +61,11 @@ class Shown(NamedTuple):
         return httpx.Response(self.status, headers=headers, content=content)
 
 
+def concrete_type(media_type: str) -> str:
+    """Return a media type of a range, or the media type itself."""
+    return _RANGES.get(media_type, media_type).replace("*", "sample")
+
+
 def problem(status: int, detail: str, **members: Any) -> Shown:
     """Return an error answer (RFC 9457)."""
     value = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail, **members}
@@ -112,7 +117,7 @@ def shown(document: Document, route: Route, accept: str = "", status: int | None
         return Shown(status, headers)
     media_type = _preferred(list(content), accept)
     entry = follow(document, content[media_type])
-    concrete = _RANGES.get(media_type, media_type).replace("*", "sample")
+    concrete = concrete_type(media_type)
     value = _value(entry, document)
     # A JSON example that is written as text is common.
     kind, schema = essence(concrete), follow(document, entry.get("schema"))

@@ -8,23 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from openapi_tools.http_rules import essence, is_form
+from openapi_tools.http_rules import essence, is_form, is_wildcard
 from openapi_tools.json_values import follow, pointer
 from openapi_tools.openapi_core import operation_at
 from openapi_tools.testing.mock import UNJUDGED
+from openapi_tools.testing.mock_answers import concrete_type
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openapi_tools.model import RequestBody
     from openapi_tools.result import ToolResult
     from openapi_tools.testing.mock import MockApi
     from openapi_tools.testing.recording import RecordedCall
     from openapi_tools.tools.toolset import Toolset
 
 _ORDER = ("ok", "skipped", UNJUDGED, "failed")
-_UNSURE = re.compile("is valid under each of|could not be resolved|discriminating property")
-"""Errors about unions whose members or discriminators do not tell which one a value is for."""
+_EXAMPLE = "the document's example does not match its schema"
+_UNSURE = re.compile(
+    "valid under each of|under each of {|could not be resolved|discriminating property"
+    "|not a valid regular expression"
+)
+"""Errors about unions, discriminators and patterns that do not tell whether a value fits."""
 
 _EMPTY = "Missing required request body"  # a form without members has no bytes
 
@@ -39,6 +45,8 @@ class Proof:
         answer: The same of its answers, which come from the document itself.
         reason: The first fault, else the first part that was not judged; empty if there is none.
         pointer: JSON Pointer of the operation.
+        cause: Of a failure: `"document"` where an example in it breaks its own schema and nothing
+            else is wrong, `"tool"` for a wrong request or a wrong reading of the answer.
     """
 
     tool: str
@@ -46,6 +54,7 @@ class Proof:
     answer: str = "ok"
     reason: str = ""
     pointer: str = ""
+    cause: str = ""
 
     @property
     def verdict(self) -> str:
@@ -67,7 +76,7 @@ async def prove(toolset: Toolset, api: MockApi) -> list[Proof]:
 
 async def _proved(tool: Any, api: MockApi) -> Proof:
     found = []
-    for arguments in _inputs(tool.input_schema):
+    for arguments in _inputs(tool.input_schema, tool.operation.body):
         if told := _misfit(arguments, tool.input_schema):
             found.append(Proof(tool.name, UNJUDGED, UNJUDGED, told))
         else:
@@ -117,9 +126,12 @@ def _relevant(
             yield problem
 
 
-def _inputs(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _inputs(schema: dict[str, Any], body: RequestBody | None) -> Iterator[dict[str, Any]]:
     """Yield sampled arguments: the required ones, and all if there are more."""
     everything: dict[str, Any] = sample(schema, schema)
+    file = everything.get(body.argument) if body and is_wildcard(body.media_type) else None
+    if body and isinstance(file, dict) and "filename" in file:
+        file["content_type"] = concrete_type(body.media_type)
     for name, part in schema.get("properties", {}).items():
         if part == {} and name in everything:  # any value; an object has many ways to be sent
             everything[name] = "sample"
@@ -139,20 +151,20 @@ def _shows_answer(document: Any, operation: Any) -> bool:
 
 def _judged(tool: str, result: ToolResult, problems: list[str], *, is_shown: bool) -> Proof:
     error = result.error or {}
+    # A value made for a schema that it does not fit is not the tool's fault.
+    fault = _EXAMPLE if is_shown else f"{UNJUDGED}: no sample fits"
     answered = [
-        f"{UNJUDGED}: {p}" if _UNSURE.search(p) else p
+        p if p.startswith(UNJUDGED) else f"{UNJUDGED if _UNSURE.search(p) else fault}: {p}"
         for p in result.metadata.get("answer_problems", ())
     ]
-    if not is_shown:  # a value made for the schema does not fit it: that is not the tool's fault
-        answered = [
-            p if p.startswith(UNJUDGED) else f"{UNJUDGED}: no sample fits: {p}" for p in answered
-        ]
     if error and "status" not in error:  # an error status is read like any other answer
         answered.append(f"{error['type']}: {result.output}")
     told = [("request", p) for p in problems] + [("answer", p) for p in answered]
-    told.sort(key=lambda pair: pair[1].startswith(UNJUDGED))
+    told.sort(key=lambda pair: (pair[1].startswith(UNJUDGED), pair[1].startswith(_EXAMPLE)))
     reason = f"{told[0][0]}: {told[0][1].removeprefix(f'{UNJUDGED}: ')}" if told else ""
-    return Proof(tool, _verdict(problems), _verdict(answered), reason)
+    verdicts = _verdict(problems), _verdict(answered)
+    cause = "document" if told and told[0][1].startswith(_EXAMPLE) else "tool"
+    return Proof(tool, *verdicts, reason, cause=cause if "failed" in verdicts else "")
 
 
 def _verdict(problems: list[str]) -> str:

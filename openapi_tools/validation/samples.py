@@ -48,6 +48,7 @@ _FORMATS = {
     "uri-template": "https://example.com/{id}",
     "uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
 }
+_FILE = {"base64": "c2FtcGxl", "filename": "sample.txt"}  # for the schema of an upload
 _ATOM = re.compile(r"(\[[^\]]*\]|\\.|.)(?:([*+?])|\{(\d+)[\d,]*\})?")
 _OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a1", "/", "")
 
@@ -270,6 +271,8 @@ class _Sampler:
         """Return an object; without `writeOnly` members, as of an answer, where it is not brief."""
         required = [name for name in as_list(schema.get("required")) if isinstance(name, str)]
         properties = as_dict(schema.get("properties"))
+        if not self.brief and properties.keys() > _FILE.keys() and "content_type" in properties:
+            return dict(_FILE)
         made = {}
         for name, entry in properties.items():
             wanted = name in required or (depth < _OPTIONAL_UNTIL and not self.brief)

@@ -377,10 +377,12 @@ def test_what_fails_and_what_is_not_judged_is_told_apart(run, write):
 
     *rows, last = result.stdout.splitlines()
     assert result.exit_code == 1
-    assert last == "1 proved, 1 not judged, 1 failed, 1 skipped."
+    counted = "1 proved, 1 not judged, 1 failed, 1 skipped."
+    assert last == f"{counted} 1 of them by an example in the document."
     cells = {row.split("  ")[0]: " ".join(row.split()) for row in rows}
     assert cells["fits"] == "fits ok ok"
-    assert cells["shows_another"].startswith("shows_another ok failed answer: body: 'many' is not")
+    told = "shows_another ok failed answer: the document's example does not match its schema: body:"
+    assert cells["shows_another"].startswith(f"{told} 'many' is not")
     assert "no sampled input fits: /code" in cells["asks_too_much"]
     assert "leads nowhere" in cells["GET /broken"]
 
@@ -395,7 +397,10 @@ def test_junit_has_a_case_for_each_tool_and_says_what_was_not_judged(run, write)
         "skipped": "2",
         "errors": "0",
     }
-    states = {case.get("name"): [part.tag for part in case] for case in suite}
+    states = {case.get("name"): [part.tag for part in case] for case in suite.iter("testcase")}
+    counted = {part.get("name"): part.get("value") for part in suite.iter("property")}
+    assert counted == {"proved": "1", "not judged": "1", "failed": "1", "skipped": "1"}
+    assert [part.get("type") for part in suite.iter("failure")] == ["document"]
     assert states == {
         "fits": [],
         "shows_another": ["failure"],
@@ -414,18 +419,55 @@ def test_junit_is_xml_whatever_a_document_says(run, write):
 
 
 def test_proofs_as_sarif_leave_out_what_is_proved(run, write):
-    found = sarif(run("prove", write(UNPROVED), "--format", "sarif").stdout)
+    text = run("prove", write(UNPROVED), "--format", "sarif").stdout
 
-    levels = {item["ruleId"]: item["level"] for item in found}
-    assert levels == {"failed": "error", "not-judged": "note", "skipped": "error"}
+    levels = {item["ruleId"]: item["level"] for item in sarif(text)}
+    assert levels == {"failed-by-document": "error", "not-judged": "note", "skipped": "error"}
+    counted = json.loads(text)["runs"][0]["properties"]["counts"]
+    assert counted == {"proved": 1, "not judged": 1, "failed": 1, "skipped": 1}
+
+
+def test_a_failure_tells_whether_the_document_or_the_tool_is_at_fault(run, write):
+    shows = UNPROVED["/example"]["get"]
+    odd = {"type": "string", "format": "date", "const": "tomorrow"}  # openapi-core checks formats
+    asks = [{"name": "q", "in": "query", "required": True, "schema": odd}]
+    both = {**shows, "operationId": "odd", "parameters": asks}
+
+    result = run("prove", write({"/a": {"get": shows}, "/b": {"get": both}}), "--json")
+
+    rows = json.loads(result.stdout)["tools"]
+    assert [(row["tool"], row["verdict"], row["cause"]) for row in rows] == [
+        ("shows_another", "failed", "document"),
+        ("odd", "failed", "tool"),
+    ]
+
+
+PNG = {"schema": {"type": "string", "format": "binary"}}
+FORM = {"type": "object", "required": ["file"], "properties": {"file": PNG["schema"]}}
+UPLOADS = {
+    "multipart/form-data": {"schema": FORM},
+    "image/png": PNG,
+    "image/*": PNG,
+    "application/octet-stream": {},
+}
+
+
+@pytest.mark.parametrize("kind", UPLOADS)
+def test_an_upload_is_sampled(run, write, kind):
+    sent = {"required": True, "content": {kind: UPLOADS[kind]}}
+
+    result = run("prove", write({"/a": {"post": {**WHOLE, "requestBody": sent}}}))
+
+    assert result.stdout.endswith("1 proved, 0 not judged, 0 failed, 0 skipped.\n")
 
 
 def test_a_swagger_document_is_not_judged_and_says_so(run, specs):
     result = run("prove", specs / "gotify.json", "--match", "version")
 
-    assert result.exit_code == 0
-    assert "this is a Swagger 2.0 document" in result.stdout
+    assert result.exit_code == 1
     assert result.stdout.endswith("0 proved, 1 not judged, 0 failed, 0 skipped.\n")
+    assert result.stderr.startswith("nothing could be judged: ")
+    assert "this is a Swagger 2.0 document" in result.stderr
 
 
 def test_tools_are_proved_for_another_server(run, museum):

@@ -92,6 +92,11 @@ JUDGED = {
     "query deep": query(POINT, "p[x]=1", "p[x]=b", **DEEP, explode=True),
     "query deep, unsaid": query(POINT, "p%5Bx%5D=1", "p%5Bx%5D=b", **DEEP),
     "query deep, array": query(ARRAYS, "p[a][]=1&p[a][]=2", "p[a][0]=x", **DEEP),
+    "read-only path": (
+        {"parameters": [parameter("id", "path", {"type": "integer", "readOnly": True})]},
+        {"target": "1"},
+        {"target": "x"},
+    ),
     "query by media type": (
         {"parameters": [IN_JSON]}, {"target": "1?p=%5B1%5D"}, {"target": "1?p=%5B%22x%22%5D"}
     ),

@@ -23,7 +23,6 @@ PROVED = {  # proved, not judged, failed
     "airflow": ("apache.org/airflow/v1.yaml", 89, 0, 0),
     "apideck": ("apideck.com/vault.yaml", 31, 0, 0),
     "firecracker": ("firecracker/firecracker.json", 26, 0, 0),
-    "invoicing": ("paypal/invoicing_v2.json", 20, 0, 0),
     "prometheus 3.1": ("prometheus/openapi_3.1_golden.yaml", 49, 0, 0),
     "prometheus 3.2": ("prometheus/openapi_3.2_golden.yaml", 50, 0, 0),
     "realworld": ("realworld/openapi.yml", 19, 0, 0),
@@ -33,9 +32,10 @@ PROVED = {  # proved, not judged, failed
     # Alternatives, discriminators and patterns that no sample tells apart or fits.
     "cafe": ("redocly/cafe.yaml", 10, 2, 0),
     "iceberg": ("apache.org/rest-catalog-open-api.yaml", 26, 9, 0),
-    "spotify": ("spotify/fixed-spotify-open-api.yml", 93, 4, 0),
-    "superset": ("apache.org/superset/superset.json", 132, 8, 0),
-    "typesense": ("typesense/openapi.yml", 76, 3, 0),
+    "invoicing": ("paypal/invoicing_v2.json", 17, 3, 0),
+    "spotify": ("spotify/fixed-spotify-open-api.yml", 94, 3, 0),
+    "superset": ("apache.org/superset/superset.json", 138, 2, 0),
+    "typesense": ("typesense/openapi.yml", 77, 2, 0),
     "unitycatalog": ("unitycatalog/all.yaml", 52, 2, 0),
     # References to another server, and Swagger 2.0.
     "drs": ("ga4gh/data_repository_service.openapi.yaml", 6, 3, 0),
@@ -43,6 +43,7 @@ PROVED = {  # proved, not judged, failed
     # Examples that break their schema; a required member without a description.
     "meilisearch": ("meilisearch/open-api.json", 100, 8, 5),
     "messaging": ("twilio/twilio_messaging_v1.json", 51, 0, 7),
+    "github": ("github/api.github.com.json", 1017, 19, 187),
     "figma": ("figma/openapi.yaml", 46, 0, 1),
 }
 
@@ -61,3 +62,4 @@ def test_the_tools_of_a_published_document_are_proved(path, proved, unjudged, fa
     found = counts["proved"], counts["not judged"], counts["failed"]
     assert found == (proved, unjudged, failed), reasons
     assert all(reason for _, reason in reasons)
+    assert {proof.cause for proof in proofs if proof.answer == "failed"} <= {"document"}
