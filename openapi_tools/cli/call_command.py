@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import CREDENTIALS, as_json, busy, clean, command, for_shell, remark, say
+from openapi_tools.cli import CREDENTIALS, as_json, busy, clean, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.argument_values import read_arguments, read_json_argument
 from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError, counted, missing_extra
@@ -47,25 +47,7 @@ _LIMITS = CodeLimits()
 _OUTPUT = 1_000_000  # characters of a program's result
 
 
-@command("call")
-@click.argument("spec")
-@click.argument("tool")
-@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("--json", "json_input", help="Arguments as a JSON object, @FILE, or - for stdin.")
-@click.option("--dry-run", is_flag=True, help="Print the request and send nothing.")
-@click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
-@click.option("-i", "--include", is_flag=True, help="Write status and headers to standard error.")
-@click.option(
-    "--output", type=click.Path(path_type=Path), help="Write the body to this file; - for stdout."
-)
-@click.option("--force", is_flag=True, help="Let --output overwrite a file.")
-@click.option("--all-pages", is_flag=True, help="Print the items of all pages as one list.")
-@click.option("--limit", type=click.IntRange(min=1), help="Items at most, of all pages.")
-@click.option("--fields", metavar="JMESPATH", help="Print these parts of the answer.")
-@click.option("--wait", type=_SECONDS, metavar="SECONDS", help="Wait for the end of long work.")
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("call")
 def call(
     spec: str, tool: str, arguments: tuple[str, ...], *, json_input: str | None, **wishes: Any
 ) -> int:
@@ -84,15 +66,11 @@ def call(
     if output is not None and not wishes["force"] and os.path.lexists(output):  # a link, too
         raise OutputError("it exists; --force overwrites it.", path=str(output))
     problems: list[str] = []
-    loaded: list[Toolset] = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         settings = _unbounded(folder) if output is not None else {}
         if any("=@" in pair for pair in arguments):  # a limit for models
             settings["max_input_chars"] = 2 * DefaultSettings.max_file_bytes
-        settings |= mocked(loaded, problems) if wishes["mock"] else {}
-        toolset = shared.load(shared.source_of(spec), **settings)
-        loaded.append(toolset)
-        toolset.session.is_placed = wishes["mock"]  # its 404 is the document's
+        toolset = loaded(spec, problems if wishes["mock"] else None, **settings)
         for warning in toolset.warnings:
             if warning.endswith(_UNSET):
                 remark(f"warning: {for_shell(warning)}")
@@ -104,23 +82,27 @@ def call(
         return asyncio.run(_execute(toolset, found, given, problems, wishes))
 
 
-def mocked(loaded: list[Toolset], problems: list[str]) -> dict[str, Any]:
-    """Return settings and a client, for calls that the document itself answers.
+def loaded(spec: str | None, problems: list[str] | None, **settings: Any) -> Toolset:
+    """Load the tools of SPEC; with `problems`, the document itself answers their calls.
 
-    The first of `loaded` is the toolset that the calls are of, when one is made; `problems` gets
-    the errors of requests. The calls are for the server of --base-url, if one is given.
+    They get the errors of requests. The calls are for the server of --base-url, if one is given.
     """
+    if problems is None:
+        return shared.load(shared.source_of(spec), **settings)
     from openapi_tools.testing.mock import UNJUDGED, mock_api
 
     base_url = shared.given_settings().get("base_url")
     path = (base_url or "").partition("://")[2].partition("/")[2]
     base_path = f"/{path}" if path else ""
     options: dict[str, Any] = {"judge": None, "refuse": False, "state": False}
-    api = mock_api(lambda: loaded[0], base_path=base_path, **options)
+    api = mock_api(lambda: toolset, base_path=base_path, **options)
     api.problems = problems
     if find_spec("openapi_core") is None:
         problems.append(f"{UNJUDGED}: {missing_extra('openapi_core', 'testing')}")
-    return {"base_url": base_url or _NOWHERE, "anonymous": True, "client": api.client()}
+    settings |= {"base_url": base_url or _NOWHERE, "anonymous": True, "client": api.client()}
+    toolset: Toolset = shared.load(shared.source_of(spec), **settings)
+    toolset.session.is_placed = True  # its 404 is the document's
+    return toolset
 
 
 def _unbounded(folder: str) -> dict[str, Any]:
@@ -288,40 +270,9 @@ def _kind(result: ToolResult) -> str:
     return f"{error.get('type', 'error')} {status}" if status else str(error.get("type", "error"))
 
 
-@command("run")
-@click.argument("spec")
-@click.argument("file")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=_LIMITS.seconds,
-    show_default=True,
-    help="Seconds for the whole program.",
-)
-@click.option(
-    "--calls",
-    type=click.IntRange(min=1),
-    default=_LIMITS.calls,
-    show_default=True,
-    help="Calls at most.",
-)
-@click.option("--yes", is_flag=True, help="Do not ask before calls that may change something.")
-@click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
-@shared.selecting
-@shared.identifying
-@shared.configuring_but("timeout")
-@shared.reading
-def run(  # noqa: PLR0913 -- one for each option
-    spec: str,
-    file: str,
-    *,
-    timeout: float,
-    calls: int,
-    yes: bool,
-    mock: bool,
-    tags: tuple[str, ...],
-    methods: tuple[str, ...],
-    patterns: tuple[str, ...],
+@shared.command("run", timeout=_LIMITS.seconds, calls=_LIMITS.calls)
+def run(
+    spec: str, file: str, *, timeout: float, calls: int, yes: bool, mock: bool, **filters: Any
 ) -> int:
     """Run the program in FILE, in a sandbox, and print its result; - is standard input.
 
@@ -331,12 +282,7 @@ def run(  # noqa: PLR0913 -- one for each option
     if spec == file == "-":
         raise click.UsageError("SPEC and FILE cannot both be read from standard input.")
     problems: list[str] = []
-    loaded: list[Toolset] = []
-    settings = mocked(loaded, problems) if mock else {}
-    toolset = shared.load(shared.source_of(spec), **settings)
-    loaded.append(toolset)
-    toolset.session.is_placed = mock
-    toolset = shared.selected(toolset, tags, methods, patterns)
+    toolset = shared.selected(loaded(spec, problems if mock else None), **filters)
     limits = CodeLimits(seconds=timeout, calls=calls, output_chars=_OUTPUT)
     programs = toolset.code_tools(limits)
     if not (yes or mock):

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.cli import SETTINGS, HeadedOption, busy, for_shell, remark, summary_of
+from openapi_tools.cli import command as cli_command
 from openapi_tools.errors import CallError, SourceError, counted
 from openapi_tools.options import Select, close_names
 from openapi_tools.redaction import Secret
@@ -24,7 +26,7 @@ from openapi_tools.requests import server_url
 from openapi_tools.tools.session import settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import httpx
 
@@ -32,6 +34,16 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 _META = "openapi_tools.options"
+_DATA = tomllib.loads(Path(__file__).with_name("options.toml").read_text(encoding="utf-8"))
+_TYPES = {
+    "count": click.IntRange(min=1),
+    "file": click.Path(dir_okay=False, path_type=Path),
+    "int": int,
+    "path": click.Path(path_type=Path),
+    "port": click.IntRange(0, 65535),
+    "positive": click.FloatRange(min=0, min_open=True),
+    "seconds": click.FloatRange(min=0),
+}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _HOST = re.compile(r"(localhost|\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+(?=:))(:[0-9]{1,5})?/\S*")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
@@ -59,17 +71,59 @@ def _given() -> dict[str, Any]:
     return found
 
 
-def _option(*names: str, heading: str, **facts: Any) -> Callable[[Any], Any]:
-    """Return an option whose value `load` finds, without a parameter of the command."""
-    more: dict[str, Any] = {"cls": HeadedOption, "heading": heading, "callback": _remember, **facts}
-    return click.option(*names, expose_value=False, **more)
+def _parameter(facts: dict[str, Any]) -> Callable[[Any], Any]:
+    """Return an argument or option; `load` finds the value of one with a heading."""
+    given = dict(facts)
+    if "choice" in given:
+        given["type"] = click.Choice(given.pop("choice"))
+    elif "least" in given:
+        given["type"] = click.IntRange(min=given.pop("least"))
+    elif isinstance(given.get("type"), str):
+        given["type"] = _TYPES[given["type"]]
+    if "argument" in given:
+        return click.argument(given.pop("argument"), **given)
+    if "heading" in given:
+        given |= {"cls": HeadedOption, "callback": _remember, "expose_value": False}
+    return click.option(*given.pop("names").split(), **given)
 
 
-def _together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Any]:
+def _setting(name: str) -> dict[str, Any]:
+    metavar, words = SETTINGS[name]
+    option = name.replace("_", "-")
+    facts = {"default": None, "heading": "Settings, each over that of --config", "help": words}
+    if not metavar:
+        return {**facts, "names": f"--{option}/--no-{option} {name}"}
+    kind = {"SECONDS": {"type": "positive"}, "N": {"type": "int"}}.get(metavar, {})
+    return {**facts, **kind, "names": f"--{option} {name}", "metavar": metavar}
+
+
+def _group(listed: Sequence[Any], own: Collection[str] = ()) -> Callable[[Any], Any]:
+    """Return parameters and groups of them as one decorator, without settings named in `own`."""
+
     def decorate(command: Callable[..., Any]) -> Any:
-        for option in reversed(options):
-            command = option(command)
+        for entry in reversed(listed):
+            if entry == "settings":
+                command = _group([_setting(n) for n in SETTINGS if n not in own])(command)
+            elif isinstance(entry, str):
+                command = _group(_DATA["groups"][entry], own)(command)
+            else:
+                command = _parameter(entry)(command)
         return command
+
+    return decorate
+
+
+def command(name: str, **defaults: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return the decorator for a command with its parameters of options.toml.
+
+    `defaults` are those of options of its own, which replace settings with the same name.
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        made = cli_command(name)(_group(_DATA["commands"][name], [*defaults])(function))
+        for parameter in made.params:
+            parameter.default = defaults.get(str(parameter.name), parameter.default)
+        return made
 
     return decorate
 
@@ -85,88 +139,10 @@ def _pair(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-_SPEC, _LOGIN, _CALLS = "Reading SPEC", "Credentials", "Settings, each over that of --config"
-overlaying = _option(
-    *("--overlay", "overlays"), multiple=True, metavar="FILE", heading=_SPEC,
-    help="Apply an OpenAPI Overlay, a file or an http(s) URL, to SPEC; repeatable, in order.",
-)  # fmt: skip
-"""The option of every command that reads SPEC."""
-reading = _together(
-    overlaying,
-    _option(
-        *("--no-cache",), is_flag=True, heading=_SPEC,
-        help="Neither read nor write the document cache.",
-    ),
-)  # fmt: skip
-"""The options of every command that loads a document."""
-_TYPES = {"SECONDS": click.FloatRange(min=0, min_open=True), "N": int}
-
-
-def _setting(name: str) -> Callable[[Any], Any]:
-    metavar, words = SETTINGS[name]
-    option = name.replace("_", "-")
-    facts: dict[str, Any] = {"metavar": metavar, "type": _TYPES.get(metavar)} if metavar else {}
-    names = (f"--{option}" if metavar else f"--{option}/--no-{option}", name)
-    return _option(*names, default=None, heading=_CALLS, help=words, **facts)
-
-
-def configuring_but(*left_out: str) -> Callable[[Any], Any]:
-    """Return the options for a configuration and for settings, without some members of these."""
-    return _together(
-        _option(
-            *("--config",), type=click.Path(path_type=Path), metavar="FILE", heading=_SPEC,
-            help="Select and shape the tools as this openapi-tools.toml or pyproject.toml says.",
-        ),
-        *(_setting(name) for name in SETTINGS if name not in left_out),
-        _option(
-            *("--set", "others"), multiple=True, metavar="NAME=VALUE", heading=_CALLS,
-            help="Any other setting of docs/python.md, as --set body=nested; repeatable.",
-        ),
-    )  # fmt: skip
-
-
-configuring = configuring_but()
-"""The options for a configuration and for settings; SPEC may be a configuration itself."""
-identifying = _together(
-    _option(
-        *("--credential", "credentials"), multiple=True, metavar="SCHEME=$NAME", heading=_LOGIN,
-        help="Take a scheme's credential from an environment variable; repeatable. Write it in "
-        "single quotes, so that the shell leaves $NAME alone. SCHEME=@FILE takes the token that "
-        "`openapi-tools login` left in a file.",
-    ),
-    _option(
-        *("--header", "headers"), multiple=True, metavar="'NAME: $VAR'", heading=_LOGIN,
-        help="Send a header, its value from an environment variable; repeatable.",
-    ),
-    _option(
-        *("--bearer",), metavar="'$VAR'", heading=_LOGIN,
-        help="Send a token from an environment variable.",
-    ),
-    _option(
-        *("--basic",), metavar="'$USER:$PASSWORD'", heading=_LOGIN,
-        help="Send a user and a password from environment variables.",
-    ),
-    _option(
-        *("--credential-origin", "credential_origins"), multiple=True, metavar="ORIGIN",
-        heading=_LOGIN,
-        help="Send credentials here, as https://api.example.com, and not to the document's own "
-        "server; repeatable.",
-    ),
-    _option(
-        *("--anonymous",), is_flag=True, heading=_LOGIN,
-        help="Call operations without the credentials that they require and that are missing.",
-    ),
-)  # fmt: skip
-"""The options for credentials."""
-selecting = _together(
-    click.option("--tag", "tags", multiple=True, help="Only operations with this tag; repeatable."),
-    click.option("--method", "methods", multiple=True, help="Only this method; repeatable."),
-    click.option(
-        *("--match", "patterns"), multiple=True,
-        help="Only tools with this text or glob in name, path or summary, in any case; repeatable.",
-    ),
-)  # fmt: skip
-"""The options `tags`, `methods` and `patterns`, for `selection`."""
+reading, configuring, identifying, selecting = (
+    _group([name]) for name in ("reading", "configuring", "identifying", "selecting")
+)
+"""Options for loading, for settings, for credentials, and for `selection`."""
 
 
 def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[str]) -> Select:

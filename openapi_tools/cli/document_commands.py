@@ -7,7 +7,6 @@ import os
 import re
 import time
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +14,6 @@ import click
 from openapi_tools.cli import (
     as_json,
     clean,
-    command,
     remark,
     say,
     write_new,
@@ -27,15 +25,14 @@ from openapi_tools.visible_text import cut, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from openapi_tools.tools.toolset import Toolset
 
 _KILO = 1000
 
 
-@command("cache")
-@click.option("--clear", "wants_clear", is_flag=True, help="Remove all of them.")
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@shared.command("cache")
 def cache(*, wants_clear: bool, wants_json: bool) -> None:
     """List the documents of the cache: size, age, tools, source."""
     data: dict[str, Any] = {"folder": str(cached.folder())}
@@ -91,19 +88,7 @@ _ANSWERS = """\
 """
 
 
-@command("init")
-@click.argument("spec", required=False)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("openapi-tools.toml"),
-    show_default=True,
-    help="Write here; - for standard output.",
-)
-@click.option("--force", is_flag=True, help="Overwrite the file.")
-@click.option("--schema", "wants_schema", is_flag=True, help="Write the JSON Schema of such files.")
-@shared.identifying
-@shared.reading
+@shared.command("init")
 def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> None:
     """Write a commented configuration file for SPEC, with its own names and schemes."""
     if wants_schema:

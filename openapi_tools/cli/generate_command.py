@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import as_json, busy, clean, command, remark, say, skipped_data, tell_skipped
+from openapi_tools.cli import as_json, busy, clean, remark, say, skipped_data, tell_skipped
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import SettingsError, counted
 from openapi_tools.tools.session import settings_of
@@ -51,32 +51,7 @@ class Job:
     place: str = ""
 
 
-@command("generate")
-@click.argument("spec", required=False)
-@click.option("--output", metavar="PATH", help="Folder of the package; made when absent.")
-@click.option("--name", default="", help="Of the API; the document's title by default.")
-@shared.selecting
-@click.option(
-    "--target",
-    type=click.Choice(_CHOICES["target"]),
-    help="A Python package (the default), or Elixir modules for ExAthena.",
-)
-@click.option(
-    "--layout",
-    type=click.Choice(_CHOICES["layout"]),
-    help="Of Python: a distribution with a module per tag (the default), or one file.",
-)
-@click.option(
-    "--html", type=_FOLDER, metavar="FILE", help="Write a page that shows the tools, in one file."
-)
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 when anything would change.")
-@click.option("--diff", "wants_diff", is_flag=True, help="As --check, and show the lines.")
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
-@click.option("--force", is_flag=True, help="Overwrite generated files that were edited.")
-@click.option("--templates", type=_FOLDER, help="Folder with templates of your own.")
-@shared.identifying
-@shared.overlaying
-@shared.configuring
+@shared.command("generate")
 def generate(
     spec: str | None,
     *,

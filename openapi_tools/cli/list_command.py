@@ -10,7 +10,6 @@ from openapi_tools.cli import (
     as_json,
     busy,
     clean,
-    command,
     remark,
     say,
     skipped_data,
@@ -21,9 +20,8 @@ from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.terminal import clip, columns, pad, page, width_of
 from openapi_tools.errors import counted
 from openapi_tools.json_values import members, resolve
-from openapi_tools.options import LEAST_BUDGET
 from openapi_tools.providers import CannotExpress, Memory
-from openapi_tools.providers.definitions import PROFILES, Shape, define, shape_of
+from openapi_tools.providers.definitions import Shape, define, shape_of
 from openapi_tools.search.costs import MOST_TOKENS, cost, counter, exceeds, summed
 
 if TYPE_CHECKING:
@@ -55,27 +53,18 @@ _MEANINGS = {
 }
 
 
-@command("list")
-@click.argument("spec", required=False)
-@shared.selecting
-@click.option("--cost", "wants_cost", is_flag=True, help="Add bytes and tokens of definitions.")
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
-@click.option("-v", "--verbose", is_flag=True, help="Say which operations were skipped, and why.")
-@shared.identifying
-@shared.configuring
-@shared.reading
-def list_tools(spec: str | None, *, wants_json: bool, verbose: bool, **wishes: Any) -> int:
+@shared.command("list")
+def list_tools(
+    spec: str | None, *, wants_cost: bool, wants_json: bool, verbose: bool, **filters: Any
+) -> int:
     """List the tools of SPEC: a line each, cut to the width of a terminal; tabs in a pipe."""
     toolset = shared.load(shared.source_of(spec))
-    chosen = wishes["tags"], wishes["methods"], wishes["patterns"]
-    tools = list(toolset.select(shared.selection(*chosen)))
-    costs = _shown_costs(tools) if wishes["wants_cost"] else []
+    tools = list(shared.selected(toolset, **filters))
+    costs = _shown_costs(tools) if wants_cost else []
     if wants_json:
         say(as_json(_as_data(toolset, tools, costs)))
     elif tools:
         _tell(toolset, tools, costs, verbose=verbose)
-    if not tools and len(toolset):
-        remark(shared.why_none(toolset, tags=chosen[0], methods=chosen[1]))
     count = len(toolset.skipped)
     is_useless = bool(count) and not len(toolset)
     if verbose or not len(toolset):
@@ -179,47 +168,19 @@ class _Costs(NamedTuple):
     by_way: dict[str, tuple[int, int]]
 
 
-@command("stats")
-@click.argument("spec", required=False)
-@click.option(
-    *("--profile", "profile"),
-    type=click.Choice(PROFILES),
-    default="openai",
-    show_default=True,
-    help="The API that the definitions are for.",
-)
-@click.option(
-    "--budget",
-    type=click.IntRange(min=LEAST_BUDGET),
-    metavar="BYTES",
-    help="Largest definition; by default that of the settings, 16384.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="Show at most this many tools.",
-)
-@shared.selecting
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON: every tool.")
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("stats")
 def stats(
     spec: str | None,
     *,
     profile: str,
     budget: int | None,
     limit: int,
-    tags: tuple[str, ...],
-    methods: tuple[str, ...],
-    patterns: tuple[str, ...],
     wants_json: bool,
+    **filters: Any,
 ) -> None:
     """Show the bytes and tokens of the definitions of SPEC's tools, the largest first."""
     toolset = shared.load(shared.source_of(spec))
-    tools = list(shared.selected(toolset, tags, methods, patterns))
+    tools = list(shared.selected(toolset, **filters))
     how, count = counter()
     with busy("Counting"):
         costs = _costs(tools, profile, budget, toolset.document, count)

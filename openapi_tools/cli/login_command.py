@@ -6,7 +6,6 @@ import asyncio
 import sys
 import webbrowser
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,8 +14,8 @@ from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login, Plan
 from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.tokens import Stored, TokenStore
-from openapi_tools.cli import clean, command, remark, say
-from openapi_tools.cli.command_options import load, read_credentials, reading, source_of
+from openapi_tools.cli import clean, remark, say
+from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import CallError, there_are
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests import origin_of, server_url
@@ -26,6 +25,7 @@ from openapi_tools.transport.network_policy import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
 
     from openapi_tools.model import SecurityScheme
     from openapi_tools.tools.toolset import Toolset
@@ -40,48 +40,7 @@ _OPTIONS = {
 }
 
 
-@command("login")
-@click.argument("spec")
-@click.argument("scheme", required=False)
-@click.option("--client-id", required=True, help="The client's name at the authorization server.")
-@click.option(
-    "--client-secret",
-    metavar="$NAME",
-    help="Take the client's secret from an environment variable; it is not kept. Write it in "
-    "single quotes, so that the shell leaves $NAME alone.",
-)
-@click.option(
-    "--token-file",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep the token here, readable by you alone.",
-)
-@click.option("--scope", "scopes", multiple=True, help="Ask for this scope; repeatable.")
-@click.option("--device", is_flag=True, help="Agree on another device, with a code.")
-@click.option("--no-browser", is_flag=True, help="Print the URL and open no browser.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    help="Wait for the browser here; by default at a free port.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    help="Seconds for the whole login.",
-)
-@click.option("--base-url", help="Log in for this server instead of the document's.")
-@click.option("--token-url", default="", help="Replaces the document's token endpoint.")
-@click.option(
-    "--authorization-url", default="", help="Replaces the document's authorization endpoint."
-)
-@click.option(
-    "--device-authorization-url", default="", help="Replaces the document's, for --device."
-)
-@click.option("--yes", is_flag=True, help="Agree to endpoints at another origin than the API's.")
-@reading
+@shared.command("login")
 def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) -> int:
     """Log in for SCHEME of SPEC and keep the token in a file.
 
@@ -89,7 +48,7 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
     `openapi-tools call SPEC … --credential SCHEME=@FILE` uses the token.
     """
     settings = Settings(base_url=options["base_url"])
-    toolset = load(source_of(spec), base_url=options["base_url"])
+    toolset = shared.load(shared.source_of(spec), base_url=options["base_url"])
     name, found = _scheme(toolset.security_schemes, scheme)
     store = TokenStore(token_file)
     store.entries()  # errors of the file come before the browser opens
@@ -133,7 +92,7 @@ def _config(toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[s
             raise click.UsageError(
                 "--client-secret wants '$NAME', NAME being an environment variable."
             )
-        secret = read_credentials((f"client-secret={reference}",))["client-secret"]
+        secret = shared.read_credentials((f"client-secret={reference}",))["client-secret"]
     given = ("client_id", "token_url", "authorization_url", "device_authorization_url")
     required = {
         scope

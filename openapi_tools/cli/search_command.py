@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import as_json, clean, command, remark, say
+from openapi_tools.cli import as_json, clean, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.json_values import members
 from openapi_tools.options import why_skipped
@@ -22,37 +22,16 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
 
 
-@command("search")
-@click.argument("spec")
-@click.argument("words", nargs=-1, required=True, metavar="WORDS...")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=8,
-    show_default=True,
-    help="Show at most this many tools.",
-)
-@shared.selecting
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("search")
 def search(
-    spec: str,
-    words: tuple[str, ...],
-    *,
-    limit: int,
-    tags: tuple[str, ...],
-    methods: tuple[str, ...],
-    patterns: tuple[str, ...],
-    wants_json: bool,
+    spec: str, words: tuple[str, ...], *, limit: int, wants_json: bool, **filters: Any
 ) -> None:
     """Find the tools of SPEC for a task in WORDS, the best first, as typed signatures.
 
     Lines below a tool name the tools that yield its required arguments.
     """
     query, toolset = " ".join(words), shared.load(shared.source_of(spec))
-    found = shared.selected(toolset, tags, methods, patterns)
+    found = shared.selected(toolset, **filters)
     hits = found.search(query, limit)
     if wants_json:
         data = [_data(hit.tool, hit.needs) | {"score": hit.score} for hit in hits]
@@ -80,13 +59,7 @@ def _skipped(query: str, hits: Sequence[Hit], skipped: Sequence[Skipped]) -> str
     return why_skipped(best.name or f"GET {best.path}", [best])
 
 
-@command("stubs")
-@click.argument("spec")
-@click.argument("names", nargs=-1, metavar="NAME...")
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("stubs")
 def stubs(spec: str, names: tuple[str, ...], *, wants_json: bool) -> None:
     """Show tools of SPEC as typed signatures, with the tools that yield what each requires."""
     if not names:

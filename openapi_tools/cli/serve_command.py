@@ -5,20 +5,21 @@ from __future__ import annotations
 import sys
 import webbrowser
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from openapi_tools.cli import command, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
+from openapi_tools.cli import for_shell, remark, say
 from openapi_tools.cli.generate_command import write_page
 from openapi_tools.errors import MissingExtraError, counted
 from openapi_tools.search import costs
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from openapi_tools.tools.toolset import Toolset
 
 _HERE = "127.0.0.1"
@@ -33,56 +34,10 @@ _HTTP_ONLY = {
 }
 
 
-@command("serve")
-@click.argument("spec", required=False)
-@shared.selecting
-@click.option(
-    "--mode",
-    type=click.Choice(["tools", "search", "code", "auto"]),
-    default="auto",
-    show_default=True,
-    help="Offer each tool, tools that find and call them, or tools that find them and run "
-    "programs; auto decides by their number and size.",
-)
-@click.option(
-    "--transport",
-    type=click.Choice(["stdio", "http"]),
-    default="stdio",
-    show_default=True,
-    help="stdio for a client that starts this command, http for clients that connect to it.",
-)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Listen here, with http.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="Listen there, with http; 0 takes a free one.",
-)
-@click.option(
-    "--allow-host",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Another name by which clients reach this server, with http; repeatable.",
-)
-@click.option(
-    "--max-sessions",
-    "sessions",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Sessions that may be open at once, with http; 300 by default.",
-)
-@click.option("--ask", is_flag=True, help="Have the client's user approve every call but reads.")
-@shared.identifying
-@shared.configuring
-@shared.reading
-def serve(  # noqa: PLR0913 -- one for each option
+@shared.command("serve")
+def serve(
     spec: str | None,
     *,
-    tags: tuple[str, ...],
-    methods: tuple[str, ...],
-    patterns: tuple[str, ...],
     mode: str,
     transport: str,
     host: str,
@@ -90,6 +45,7 @@ def serve(  # noqa: PLR0913 -- one for each option
     names: tuple[str, ...],
     sessions: int | None,
     ask: bool,
+    **filters: Any,
 ) -> None:
     """Serve the tools of SPEC over MCP until the client leaves, or until interrupted.
 
@@ -100,8 +56,7 @@ def serve(  # noqa: PLR0913 -- one for each option
     # Here, as --help needs no extra.
     from openapi_tools.serving import mcp_transports as mcp
 
-    toolset = shared.load(shared.source_of(spec))
-    toolset = toolset.select(shared.selection(tags, methods, patterns))
+    toolset = shared.load(shared.source_of(spec)).select(shared.selection(**filters))
     if not len(toolset):
         raise click.UsageError("no tools to serve; `openapi-tools list` shows which exist.")
     for warning in toolset.warnings:
@@ -175,23 +130,7 @@ def _check_stdio(context: click.Context, spec: str | None) -> None:
         )
 
 
-@command("browse")
-@click.argument("spec", required=False)
-@click.option(
-    *("--port",), type=click.IntRange(0, 65535), default=0,
-    help="Listen on this port of 127.0.0.1; a free one by default.",
-)  # fmt: skip
-@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
-@click.option("--against", metavar="OLD", help="Show what changes since this older document.")
-@click.option(
-    *("--html", "html"), type=click.Path(path_type=Path), metavar="FILE",
-    help="Write the page to a file that needs no server, and end.",
-)  # fmt: skip
-@click.option("--mock", is_flag=True, help="Answer calls from the document, without a network.")
-@shared.selecting
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("browse")
 def browse(
     spec: str | None,
     *,
@@ -210,16 +149,11 @@ def browse(
     if html is not None and (port or opens or mock):
         raise click.UsageError("--html writes a file; --port, --open and --mock are for a server.")
     problems: list[str] | None = [] if mock else None
-    loaded: list[Toolset] = []
-    given: dict[str, Any] = {}
-    if problems is not None:
-        given = import_module("openapi_tools.cli.call_command").mocked(loaded, problems)
-    toolset = shared.load(shared.source_of(spec), **given)
-    loaded.append(toolset)
-    toolset = shared.selected(toolset, **filters)
+    loaded = import_module("openapi_tools.cli.call_command").loaded
+    toolset = shared.selected(loaded(spec, problems), **filters)
     changes: list[dict[str, Any]] | None = None
     if against is not None:
-        older = shared.load(shared.source_of(against), **given).select(shared.selection(**filters))
+        older = loaded(against, [] if mock else None).select(shared.selection(**filters))
         changes = import_module("openapi_tools.differences").differences_of(older, toolset)
     if html is not None:
         write_page(toolset, html, changes)
@@ -232,7 +166,7 @@ def browse(
         app = page_server.PageServer(toolset, hosts, problems=problems, changes=changes)
         address = f"http://{hosts[0]}/?key={app.key}"
         say(address)
-        remark(f"{len(toolset)} tools; Ctrl-C ends the server.")
+        remark(f"{counted(len(toolset), 'tool')}; Ctrl-C ends the server.")
         if opens and not webbrowser.open(address):
             remark("no browser can be opened here; open the address above.")
         web_server.run_app(app, place, toolset)

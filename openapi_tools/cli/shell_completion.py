@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 from click.shell_completion import CompletionItem, ShellComplete, split_arg_string
 
-from openapi_tools.cli import PROGRAM, VARIABLE, clean, command, say, summary_of
+from openapi_tools.cli import PROGRAM, VARIABLE, clean, say, summary_of
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.argument_values import resolved, values_of
 from openapi_tools.loading import cache
@@ -26,14 +25,15 @@ from openapi_tools.options import DefaultSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import click
+
     from openapi_tools.tools.toolset import Toolset
 
 _SHELLS = ("bash", "zsh", "fish")
 _LONGEST_WORDS = 60
 
 
-@command("completion")
-@click.argument("shell", type=click.Choice(_SHELLS))
+@shared.command("completion")
 def completion(shell: str) -> None:
     r"""Print the script that completes commands, options, tools and arguments in SHELL.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.browse.tool_facts import facts_of
-from openapi_tools.cli import as_json, clean, command, say
+from openapi_tools.cli import as_json, clean, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.argument_values import resolved, values_of
 from openapi_tools.cli.terminal import columns, grid, page, width_of, wrapped
@@ -30,14 +30,7 @@ _ENOUGH = 40  # columns of a description beside the other cells
 _READABLE = 100  # columns of running text
 
 
-@command("show")
-@click.argument("spec")
-@click.argument("tool")
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
-@click.option("--schema", "wants_schema", is_flag=True, help="Write the input schema only.")
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("show")
 def show(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> None:
     """Show TOOL of SPEC: description, arguments and their places, servers, security, schema.
 
