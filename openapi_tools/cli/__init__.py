@@ -60,19 +60,6 @@ _COMMANDS = {
 CREDENTIALS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'"
 """The hint on credentials that the document does not declare."""
 
-SETTINGS = {
-    "base_url": ("URL", "Call this server instead of the document's."),
-    "timeout": ("SECONDS", "For a call, and for fetching SPEC; 30 by default."),
-    "retries": ("N", "Try calls again that are safe to repeat; 0 by default."),
-    "prefix": ("TEXT", "Put this before every tool's name."),
-    "max_output_chars": ("N", "Cut results that are longer; 60000 by default."),
-    "download_dir": ("FOLDER", "Write binary answers to files in this folder."),
-    "ca_file": ("FILE", "Trust these certificate authorities, too (PEM)."),
-    "trust_env": ("", "Take proxies and authorities from the environment (HTTPS_PROXY …)."),
-    "allow_private": ("", "Let calls reach loopback and private addresses, or none of them."),
-}
-"""The members of `Settings` that are options: the kind of value, empty for a flag, and help."""
-
 # Control characters, which steer a terminal or the direction of writing; surrogates, which no
 # encoding can write; U+FFFE and U+FFFF, which XML does not have.
 _UNSAFE = re.compile(
@@ -91,7 +78,7 @@ _WORDS = (
     (
         r"Settings\((\w+)=…\)",
         lambda match: (
-            f"--{match[1]}".replace("_", "-") if match[1] in SETTINGS else f"--set {match[1]}=…"
+            f"--{match[1]}".replace("_", "-") if match[1] in _options() else f"--set {match[1]}=…"
         ),
     ),
     (
@@ -223,6 +210,11 @@ def for_shell(message: object) -> str:
     for pattern, option in _WORDS:
         text = re.sub(pattern, option, text)
     return text
+
+
+def _options() -> list[str]:
+    found: list[str] = import_module("openapi_tools.cli.command_options").SETTINGS
+    return found
 
 
 def clean(text: str, *, lines: bool = True) -> str:

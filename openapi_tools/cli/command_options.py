@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import SETTINGS, HeadedOption, busy, for_shell, remark, summary_of
+from openapi_tools.cli import HeadedOption, busy, for_shell, remark, summary_of
 from openapi_tools.cli import command as cli_command
 from openapi_tools.errors import CallError, SourceError, counted
 from openapi_tools.options import Select, close_names
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _META = "openapi_tools.options"
 _DATA = tomllib.loads(Path(__file__).with_name("options.toml").read_text(encoding="utf-8"))
+SETTINGS = [facts["names"].split()[-1] for facts in _DATA["groups"]["settings"]]
+"""The members of `Settings` that are options."""
 _TYPES = {
     "count": click.IntRange(min=1),
     "file": click.Path(dir_okay=False, path_type=Path),
@@ -82,19 +84,11 @@ def _parameter(facts: dict[str, Any]) -> Callable[[Any], Any]:
         given["type"] = _TYPES[given["type"]]
     if "argument" in given:
         return click.argument(given.pop("argument"), **given)
+    if "/" in given["names"]:
+        given["default"] = None  # neither of both
     if "heading" in given:
         given |= {"cls": HeadedOption, "callback": _remember, "expose_value": False}
     return click.option(*given.pop("names").split(), **given)
-
-
-def _setting(name: str) -> dict[str, Any]:
-    metavar, words = SETTINGS[name]
-    option = name.replace("_", "-")
-    facts = {"default": None, "heading": "Settings, each over that of --config", "help": words}
-    if not metavar:
-        return {**facts, "names": f"--{option}/--no-{option} {name}"}
-    kind = {"SECONDS": {"type": "positive"}, "N": {"type": "int"}}.get(metavar, {})
-    return {**facts, **kind, "names": f"--{option} {name}", "metavar": metavar}
 
 
 def _group(listed: Sequence[Any], own: Collection[str] = ()) -> Callable[[Any], Any]:
@@ -102,11 +96,9 @@ def _group(listed: Sequence[Any], own: Collection[str] = ()) -> Callable[[Any], 
 
     def decorate(command: Callable[..., Any]) -> Any:
         for entry in reversed(listed):
-            if entry == "settings":
-                command = _group([_setting(n) for n in SETTINGS if n not in own])(command)
-            elif isinstance(entry, str):
+            if isinstance(entry, str):
                 command = _group(_DATA["groups"][entry], own)(command)
-            else:
+            elif "heading" not in entry or entry["names"].split()[-1] not in own:
                 command = _parameter(entry)(command)
         return command
 

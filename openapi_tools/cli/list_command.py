@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +20,7 @@ from openapi_tools.cli import (
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.terminal import clip, columns, pad, page, width_of
 from openapi_tools.errors import counted
-from openapi_tools.json_values import members, resolve
+from openapi_tools.json_values import follow, members, resolve
 from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.definitions import Shape, define, shape_of
 from openapi_tools.search.costs import MOST_TOKENS, cost, counter, exceeds, summed
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from openapi_tools.search.costs import Count
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
+
+    _Costs = dict[str, dict[str, tuple[int, int]]]  # bytes and tokens, by tool and way
 
 _ADVICE = (
     "the definitions of these tools take more than {:,} tokens: select some (--tag, --method, "
@@ -43,8 +46,6 @@ _LEAST = 6  # columns of a description beside the longest name
 _ENOUGH = 40  # columns of a description before there is room for paths
 _MEMBERS = ("description", "example", "examples", "deprecated")
 _NOT_SCHEMA = frozenset({"in", "name", "required", "collectionFormat", "allowEmptyValue"})
-_MOST_STEPS = 16
-_WAYS = ("naive", "full", "shown", "tight")
 _MEANINGS = {
     "naive": "each operation converted one to one",
     "full": "definitions with all words and no limit",
@@ -161,13 +162,6 @@ def _shown_costs(tools: list[OperationTool]) -> list[tuple[int, int]]:
         return _of_shape(tools, "openai", shape, counter()[1])
 
 
-class _Costs(NamedTuple):
-    """Bytes and tokens of one tool's definition, by the way that it is made."""
-
-    name: str
-    by_way: dict[str, tuple[int, int]]
-
-
 @shared.command("stats")
 def stats(
     spec: str | None,
@@ -184,13 +178,15 @@ def stats(
     how, count = counter()
     with busy("Counting"):
         costs = _costs(tools, profile, budget, toolset.document, count)
-    totals = {way: summed(one.by_way[way] for one in costs) for way in _WAYS}
+    totals = {way: summed(by_way[way] for by_way in costs.values()) for way in _MEANINGS}
     if wants_json:
-        ways = ({way: summed([pair]) for way, pair in one.by_way.items()} for one in costs)
-        rows = [{"name": one.name, **by_way} for one, by_way in zip(costs, ways, strict=True)]
+        rows = [
+            {"name": name, **{way: summed([pair]) for way, pair in by_way.items()}}
+            for name, by_way in costs.items()
+        ]
         say(as_json({"profile": profile, "tokens": how, "totals": totals, "tools": rows}))
         return
-    for line in _table(costs[:limit], totals, how):
+    for line in _table(dict(islice(costs.items(), limit)), totals, how):
         say(clean(line))
     if len(costs) > limit:
         say(f"… and {counted(len(costs) - limit, 'more tool')}; --limit shows more, --json all.")
@@ -198,19 +194,18 @@ def stats(
 
 def _costs(
     tools: list[OperationTool], profile: str, budget: int | None, document: Any, count: Count
-) -> list[_Costs]:
+) -> _Costs:
     """Return the costs of each tool, the largest definition first."""
     usual = shape_of(tools[0]) if tools else Shape()
     usual = usual if budget is None else usual._replace(most=budget)
     shapes = {"full": Shape("full", 0), "shown": usual, "tight": usual._replace(words="tight")}
     found = {way: _of_shape(tools, profile, shape, count) for way, shape in shapes.items()}
-    rows = []
-    for index, tool in enumerate(tools):
-        by_way = {way: listed[index] for way, listed in found.items()}
+    rows: _Costs = {}
+    for tool, *pairs in zip(tools, *found.values(), strict=True):
         whole = naive(document, tool)
-        by_way["naive"] = by_way["full"] if whole is None else cost(whole, count)
-        rows.append(_Costs(tool.name, {way: by_way[way] for way in _WAYS}))
-    return sorted(rows, key=lambda row: row.by_way["shown"], reverse=True)
+        plain = pairs[0] if whole is None else cost(whole, count)
+        rows[tool.name] = dict(zip(_MEANINGS, (plain, *pairs), strict=True))
+    return dict(sorted(rows.items(), key=lambda row: row[1]["shown"], reverse=True))
 
 
 def _of_shape(
@@ -228,13 +223,13 @@ def _of_shape(
     return found
 
 
-def _table(costs: list[_Costs], totals: dict[str, dict[str, int]], how: str) -> Iterator[str]:
+def _table(costs: _Costs, totals: dict[str, dict[str, int]], how: str) -> Iterator[str]:
     """Yield the largest tools and the totals, each with bytes and tokens."""
-    width = max([len(one.name) for one in costs], default=4)
-    yield f"{'Name':{width}}" + "".join(f"{way:>22}" for way in _WAYS)
-    for one in costs:
-        cells = (f"{size:,} B {tokens:,} t" for size, tokens in one.by_way.values())
-        yield f"{one.name:{width}}" + "".join(f"{cell:>22}" for cell in cells)
+    width = max(map(len, costs), default=4)
+    yield f"{'Name':{width}}" + "".join(f"{way:>22}" for way in _MEANINGS)
+    for name, by_way in costs.items():
+        cells = (f"{size:,} B {tokens:,} t" for size, tokens in by_way.values())
+        yield f"{name:{width}}" + "".join(f"{cell:>22}" for cell in cells)
     yield ""
     base = totals["naive"]
     for way, total in totals.items():
@@ -251,7 +246,7 @@ def naive(document: Any, tool: OperationTool) -> Any:
     in `$defs`. References to other files stay empty.
     """
     try:
-        item = _followed(document, document["paths"][tool.path])
+        item = follow(document, document["paths"][tool.path])
         operation = item[tool.method.lower()]
         arguments = list(_converted(document, item, operation))
         members = {key: schema for key, schema, _ in arguments}
@@ -269,23 +264,10 @@ def naive(document: Any, tool: OperationTool) -> Any:
     return {"type": "function", "function": function}
 
 
-def _followed(document: Any, node: Any) -> dict[str, Any]:
-    """Return a node, or the one that its reference leads to; empty where that is elsewhere."""
-    for _ in range(_MOST_STEPS):
-        if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
-            break
-        node = resolve(document, node["$ref"].removeprefix("#")) if _is_own(node["$ref"]) else {}
-    return node if isinstance(node, dict) else {}
-
-
-def _is_own(reference: str) -> bool:
-    return reference.startswith("#/")
-
-
 def _converted(document: Any, item: Any, operation: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield the name and the schema of each argument, and whether it is required."""
     for node in (*item.get("parameters", ()), *operation.get("parameters", ())):
-        parameter = _followed(document, node)
+        parameter = follow(document, node)
         kinds: dict[str, Any] = parameter.get("content") or {}
         media: dict[str, Any] = next(iter(kinds.values()), {})
         own = {key: part for key, part in parameter.items() if key not in _NOT_SCHEMA}
@@ -293,7 +275,7 @@ def _converted(document: Any, item: Any, operation: Any) -> Iterator[tuple[str, 
         told = {key: parameter[key] for key in _MEMBERS if key in parameter}
         shown = own if schema is None else {**schema, **told}
         yield str(parameter.get("name")), shown, parameter.get("required") is True
-    body = _followed(document, operation.get("requestBody"))
+    body = follow(document, operation.get("requestBody"))
     contents: dict[str, Any] = body.get("content") or {}
     for content in list(contents.values())[:1]:
         told = {key: body[key] for key in _MEMBERS if key in body}
@@ -317,8 +299,8 @@ def _with_definitions(document: Any, root: dict[str, Any]) -> dict[str, Any]:
             last = reference.rpartition("/")[2]
             names[reference] = last if last not in definitions else f"{last}_{len(names)}"
             definitions[names[reference]] = {}
-            found = resolve(document, reference.removeprefix("#")) if _is_own(reference) else {}
-            definitions[names[reference]] = moved(found)
+            is_own = reference.startswith("#/")
+            definitions[names[reference]] = moved(resolve(document, reference) if is_own else {})
         return {**node, "$ref": f"#/$defs/{names[reference]}"}
 
     whole: dict[str, Any] = moved(root)
