@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from inspect import getmembers, isfunction
 from itertools import chain
 from typing import Any, NoReturn
@@ -12,11 +13,14 @@ import jsonschema_rs
 from openapi_tools.errors import requiring
 from openapi_tools.json_values import keys_of, pointer
 from openapi_tools.openapi_core import Finding, shorten
+from openapi_tools.validation import compile_schema
 from openapi_tools.visible_text import visible
 
 with requiring("testing"):
     import openapi_spec_validator
+    from jsonschema import ValidationError, validators
     from jsonschema_path import SchemaPath
+    from openapi_core.validation.schemas.factories import SchemaValidatorsFactory
     from openapi_spec_validator import schemas
     from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
     from openapi_spec_validator.validation.registries import KeywordValidatorRegistry
@@ -231,6 +235,61 @@ def _unchecked(place: tuple[Any, ...], failure: BaseException | None) -> Finding
         return _finding(place, f"$ref {'#' + failure.ref.removeprefix('#')!r} leads nowhere")
     note = f"$ref {failure.ref!r} leads to another document, which is not checked"
     return _finding(place, note, "note")
+
+
+class LinearPatterns(SchemaValidatorsFactory):
+    """The schema validators of another factory, whose patterns take linear time.
+
+    Its own match with Python's `re`, in which `(a+)+$` takes years for a text of 60 letters.
+    """
+
+    def __init__(self, inner: SchemaValidatorsFactory) -> None:
+        super().__init__(inner.schema_validator_cls, inner.format_checker)
+        self._inner = inner
+
+    def get_validator_cls(self, spec: SchemaPath, schema: SchemaPath) -> Any:
+        """Return the class of validators for a schema."""
+        return _linear(self._inner.get_validator_cls(spec, schema))
+
+
+@lru_cache(maxsize=32)
+def _linear(cls: Any) -> Any:
+    own = {"pattern": _pattern, "patternProperties": _by_pattern, "additionalProperties": _others}
+    return validators.extend(cls, {key: own[key] for key in own.keys() & cls.VALIDATORS.keys()})
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> Any:
+    return compile_schema({"pattern": pattern})
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return bool(_compiled(pattern).is_valid(text))
+
+
+def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[Any]:
+    if isinstance(value, str) and not _matches(pattern, value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _by_pattern(validator: Any, patterns: Any, value: Any, _: Any) -> Iterator[Any]:
+    for pattern, schema in patterns.items() if isinstance(value, dict) else ():
+        for name in (name for name in value if _matches(pattern, name)):
+            yield from validator.descend(value[name], schema, path=name, schema_path=pattern)
+
+
+def _others(validator: Any, schema: Any, value: Any, above: Any) -> Iterator[Any]:
+    """Check members that no other keyword of the schema `above` describes."""
+    known, patterns = above.get("properties", {}), above.get("patternProperties", ())
+    for name in value if isinstance(value, dict) and schema is not True else ():
+        if name in known or any(_matches(pattern, name) for pattern in patterns):
+            continue
+        if schema is False:
+            yield ValidationError(
+                f"Additional properties are not allowed ({name!r} was unexpected)"
+            )
+        else:
+            yield from validator.descend(value[name], schema, path=name)
 
 
 def closed_path(document: Mapping[str, Any]) -> SchemaPath:

@@ -21,7 +21,7 @@ from openapi_tools.errors import requiring
 from openapi_tools.http_rules import is_form
 from openapi_tools.json_values import follow, pointer
 from openapi_tools.openapi_core import Route, find_route, shorten
-from openapi_tools.openapi_core.document_check import closed_path
+from openapi_tools.openapi_core.document_check import LinearPatterns, closed_path
 
 with requiring("testing"):
     from openapi_core.datatypes import RequestParameters
@@ -120,8 +120,7 @@ class Judge:
     def _validator(self, part: str, route: Route, content_type: str = "") -> Any:
         version = "".join(str(self.document.get("openapi", "")).split(".")[:2])
         module = request_validators if part.startswith("Request") else response_validators
-        make = getattr(module, f"V{version}{part}Validator", None)
-        if make is None:
+        if (make := getattr(module, f"V{version}{part}Validator", None)) is None:
             raise LookupError(f"it knows no version {self.document.get('openapi')!r}")
         if self._spec is None:
             # Without a handler, Python writes its remarks about unions to standard error.
@@ -130,6 +129,7 @@ class Judge:
         return make(
             self._spec,
             path_finder_cls=partial(_Found, route),
+            schema_validators_factory=LinearPatterns(make.schema_validators_factory),
             extra_media_type_deserializers=_Decoders(content_type),
             style_deserializers_factory=StyleDeserializersFactory(
                 make.schema_casters_factory, style_deserializers=_style_decoders()

@@ -55,6 +55,37 @@ async def test_an_operation_that_describes_no_answers_agrees_with_all():
     assert result.metadata["answer_problems"] == []
 
 
+EXPONENTIAL = "^(a+)+$"  # in an engine that goes back
+LONG = "a" * 60 + "!"
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"properties": {"n": {"pattern": EXPONENTIAL}}}, ["does not match"]),
+        ({"patternProperties": {EXPONENTIAL: {"type": "integer"}}}, []),
+        ({"patternProperties": {"^a+!$": {"type": "integer"}}}, ["is not of type 'integer'"]),
+        (
+            {"patternProperties": {EXPONENTIAL: {}, "^n": {}}, "additionalProperties": False},
+            [f"({LONG!r} was unexpected)"],
+        ),
+        (
+            {"properties": {"n": {}}, "additionalProperties": {"type": "integer"}},
+            ["is not of type 'integer'"],
+        ),
+    ],
+)
+async def test_a_pattern_takes_linear_time(schema, said):
+    answers = {"200": {"description": "ok", "content": {JSON: {"schema": schema}}}}
+    answer = httpx.Response(200, json={LONG: "x", "n": LONG})
+
+    result = await called(answer, operation(operationId="get", responses=answers))
+
+    problems = result.metadata["answer_problems"]
+    assert len(problems) == len(said)
+    assert all(part in problem for part, problem in zip(said, problems, strict=True))
+
+
 async def called(answer, get, base_url=None):
     """Return the result of a call with this answer."""
     source = document({"/things": {"get": get}}, servers=[{"url": "https://api.example.com/v1"}])
