@@ -254,8 +254,13 @@ class LinearPatterns(SchemaValidatorsFactory):
 
 @lru_cache(maxsize=32)
 def _linear(cls: Any) -> Any:
-    own = {"pattern": _pattern, "patternProperties": _by_pattern, "additionalProperties": _others}
-    return validators.extend(cls, {key: own[key] for key in own.keys() & cls.VALIDATORS.keys()})
+    own: dict[str, Any] = {
+        "pattern": _pattern,
+        "patternProperties": _by_pattern,
+        "additionalProperties": _others,
+    }
+    extend: Any = validators.extend
+    return extend(cls, {key: own[key] for key in own.keys() & cls.VALIDATORS.keys()})
 
 
 @lru_cache(maxsize=1024)
