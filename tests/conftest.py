@@ -20,6 +20,10 @@ from servers.recorder import Recorder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Python keeps what it compiled, also where its variable says otherwise: tests start hundreds of
+# processes, and each of them would compile this package, each run all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # No test is about speed: a busy machine would decide it.
 hypothesis.settings.register_profile("patient", deadline=None)
@@ -28,6 +32,8 @@ hypothesis.settings.load_profile("patient")
 pytest_plugins = ["openapi_tools.testing.pytest_plugin"]
 TRANSPORTS = ("httpx", "fast")
 LEFT_OUT = pytest.StashKey[int]()
+LONGEST = ("fuzz/test_fuzz.py", "tests/test_packaging.py", "contracts/test_extras.py")
+"""The files that begin first, so that no process is left with one of them at the end."""
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
@@ -82,6 +88,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     finally:
         threading.settrace(in_threads)  # type: ignore[arg-type]
         sys.settrace(tracer)
+
+
+def pytest_collection_modifyitems(items):
+    """Put `LONGEST` before all others; `--dist=loadfile` gives each file to one process."""
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
 
 
 def pytest_deselected(items):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("packaging")]
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[1]
 NO_NETWORK = ("No matching distribution found", "Could not find a version", "Connection")
@@ -60,11 +60,11 @@ def wheel(release):
     return found
 
 
-def environment(folder, wheel, *more):
-    """Make an environment with the wheel, and return its Python; packages of this one if asked."""
-    finished(sys.executable, "-m", "venv", folder)
+def environment(folder, *what):
+    """Make an environment in which pip installed something, and return its Python."""
+    finished(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
-    finished(python, "-m", "pip", "install", "--quiet", *more, wheel)
+    finished(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *what)
     return python
 
 
@@ -98,7 +98,7 @@ def test_the_wheel_holds_the_package_with_its_types_and_templates(wheel):
 
 def test_tests_pass_against_the_wheel(wheel, tmp_path):
     """Those of the wire, the command line and generated packages; the package is not beside."""
-    python = environment(tmp_path / "venv", wheel, "--no-deps")
+    python = environment(tmp_path / "venv", "--no-deps", wheel)
     libraries = Path(pytest.__file__).parents[1]
     site = next((tmp_path / "venv" / "lib").glob("python3*/site-packages"))
     (site / "others.pth").write_text(f"{libraries}\n", encoding="utf-8")
@@ -141,13 +141,16 @@ def python_of(version):
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
-def test_the_wheel_runs_on_each_python(wheel, version, tmp_path):
+def test_the_wheel_runs_on_each_python(project, wheel, version, tmp_path):
     python = python_of(version)
     if python is None:
         pytest.skip(f"python{version} is not on this machine")
-    finished(python, "-m", "venv", tmp_path / "venv")
-    command = tmp_path / "venv" / "bin"
-    finished(command / "pip", "install", "--quiet", wheel)
+    if version == "{}.{}".format(*sys.version_info):
+        command = project[1].parent
+    else:
+        command = tmp_path / "venv" / "bin"
+        finished(python, "-m", "venv", command.parent)
+        finished(command / "pip", "install", "--quiet", wheel)
     shutil.copytree(ROOT / "specs", tmp_path / "specs")
 
     assert finished(command / "python", "-W", "error", "-c", SMOKE, cwd=tmp_path) == "8 True\n"
@@ -193,8 +196,7 @@ asyncio.run(main())
 def project(wheel, tmp_path_factory):
     """A user's project: the wheel and a generated package in an environment, and one module."""
     folder = tmp_path_factory.mktemp("project")
-    python = environment(folder / "venv", wheel)
-    finished(python, "-m", "pip", "install", "--quiet", "--no-deps", ROOT / "generated" / "museum")
+    python = environment(folder / "venv", wheel, ROOT / "generated" / "museum")
     (folder / "program.py").write_text(PROJECT, encoding="utf-8")
     return folder, python
 

@@ -18,7 +18,7 @@ from documents import document, operation
 from openapi_tools import load_tools
 from openapi_tools.browse.one_file import page
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.long
 selenium = pytest.importorskip("selenium", reason="selenium is not installed")
 
 from selenium import webdriver  # noqa: E402 -- after its check

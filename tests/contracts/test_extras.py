@@ -79,7 +79,6 @@ def base(wheel, tmp_path_factory):
     return found
 
 
-@pytest.mark.xdist_group("extras")  # one worker installs what they share once
 @pytest.mark.parametrize("extra", extras())
 def test_an_extra_installs_alone_and_runs_its_examples(extra, wheel, base, tmp_path):
     venv.create(tmp_path / "venv")
@@ -103,7 +102,6 @@ def test_an_extra_installs_alone_and_runs_its_examples(extra, wheel, base, tmp_p
 BESIDE = ("langchain", "langgraph", "pydantic-ai-slim", "llama-index-core", "mcp")
 
 
-@pytest.mark.xdist_group("extras")
 def test_the_package_resolves_beside_the_coordinators(wheel, tmp_path):
     """With the pip that Python's own `venv` brings, which gives up sooner than later ones."""
     venv.create(tmp_path / "venv", with_pip=True)

@@ -30,12 +30,7 @@ TRIES = 3
 """On a busy machine a call can be late for no fault of its own, but not each time."""
 ERROR, OUTPUT = 4096, 256_000
 BYTEWISE = "byte by byte"
-WAYS = [
-    pytest.param(
-        way, marks=pytest.mark.xdist_group(f"faults {way}")
-    )  # one worker asks the set once
-    for way in ("httpx", "fast", BYTEWISE)
-]
+WAYS = ("httpx", "fast", BYTEWISE)
 pytestmark = [pytest.mark.long, pytest.mark.untraced]
 over_each_transport = pytest.mark.parametrize("report", WAYS[:-1], indirect=True)
 
