@@ -331,6 +331,7 @@ def test_a_manifest_with_another_record_of_short_names_is_still_read(tmp_path, w
     assert set(_generated(SHOP, tmp_path).tools) <= {"f", "g", "f_a_get"}
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("entry", corpus.parameters(corpus.entries()))
 def test_names_of_published_documents_that_are_not_of_fastapi_stay(entry):
     try:

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import httpx
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ LINES = st.dictionaries(
 )
 
 
+@pytest.mark.untraced
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(VALUES, min_size=1, max_size=3), LINES, st.sampled_from([200, 201, 202]))
 def test_whatever_an_api_answers_the_pages_end_inside_of_it(values, lines, status):

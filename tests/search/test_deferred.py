@@ -31,6 +31,7 @@ def large(count, **members):
     return load_tools(document(paths))
 
 
+@pytest.mark.untraced
 def test_anthropics_come_behind_its_search_and_are_marked():
     types = pytest.importorskip("anthropic.types", reason="anthropic is not installed")
     toolset = shop()

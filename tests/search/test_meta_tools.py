@@ -322,6 +322,7 @@ def test_they_are_not_joined_with_the_tools_of_documents(pets, meta):
         type(pets).union(pets, meta)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", ["github/api.github", "kubernetes/"])
 async def test_large_documents_are_reached_at_once(name):
     known = next((each.path for each in entries() if name in str(each.path)), None)

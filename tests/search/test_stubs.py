@@ -275,6 +275,7 @@ def test_any_schema_has_a_bounded_stub_of_one_line(asked, answer, words):
         assert len(describe(tool)) < 4_100
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "name",
     [

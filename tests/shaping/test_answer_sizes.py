@@ -58,6 +58,7 @@ def github(request):
     return json.loads(path.read_text())
 
 
+@pytest.mark.untraced
 async def test_four_lines_make_the_lists_of_github_less_than_a_third(github, recorder, tmp_path):
     path = tmp_path / "openapi-tools.toml"
     path.write_text(FOUR_LINES)
@@ -76,6 +77,7 @@ async def test_four_lines_make_the_lists_of_github_less_than_a_third(github, rec
     assert max(sizes.values()) <= 0.30, sizes
 
 
+@pytest.mark.untraced
 def test_all_lists_of_github_together_are_a_quarter(github):
     shaper = shaper_of(Settings(drop=("*_url", "url", "node_id", "_links"), nulls=False))
     lists = [hundred_of(github, path) for path, item in github["paths"].items() if "get" in item]

@@ -263,6 +263,7 @@ HUGE = [
 ]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("expression", HUGE, ids=range(len(HUGE)))
 async def test_work_that_grows_is_ended_and_the_answer_kept(expression):
     started = time.process_time()
