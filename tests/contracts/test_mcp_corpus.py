@@ -39,10 +39,10 @@ async def test_every_tool_is_listed_and_answers_as_it_does_without_mcp(entry, mo
     web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
     settings = Settings(base_url="http://api.example.com", anonymous=True)
     toolset = load_tools(entry.file, client=web, settings=settings)
-    good = 0
-    async with client_of(create_server(toolset), mode) as client:
+    server, good = create_server(toolset), 0
+    async with client_of(server, mode) as client:
         over_http = await client.list_tools()
-    async with Client(create_server(toolset), mode=mode) as client:
+    async with Client(server, mode=mode) as client:
         listed = await client.list_tools()
         assert listed.tools == over_http.tools
         assert len(listed.tools) == len(toolset) == LARGE[entry.path] - len(toolset.skipped)
