@@ -49,8 +49,11 @@ if TYPE_CHECKING:
     from openapi_tools.options import CodeLimits, Select
     from openapi_tools.requests import Preview
     from openapi_tools.result import Context, ImageContent, TextContent, ToolCall, ToolResult
+    from openapi_tools.serving.redis_state import RedisState
+    from openapi_tools.serving.state_files import StateFiles
     from openapi_tools.settings import FileStore, Settings
     from openapi_tools.shaping.files import FolderStore
+    from openapi_tools.shared_state import MemoryState, SharedState
     from openapi_tools.tools.guardrails import require_approval
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -63,13 +66,17 @@ _HOMES = {
     "FileStore": "settings",
     "FolderStore": "shaping.files",
     "ImageContent": "result",
+    "MemoryState": "shared_state",
     "OAuth2": "auth.oauth2",
     "OperationTool": "tools.tool",
     "Preview": "requests",
+    "RedisState": "serving.redis_state",
     "Report": "generate",
     "Select": "options",
     "Settings": "settings",
+    "SharedState": "shared_state",
     "Skipped": "model",
+    "StateFiles": "serving.state_files",
     "TextContent": "result",
     "ToolCall": "result",
     "ToolResult": "result",
@@ -96,6 +103,7 @@ __all__ = [
     "InputError",
     "InvalidDocument",
     "InvalidOverlay",
+    "MemoryState",
     "MissingExtraError",
     "NotPicklableError",
     "OAuth2",
@@ -104,12 +112,15 @@ __all__ = [
     "OutputError",
     "PendingApproval",
     "Preview",
+    "RedisState",
     "Report",
     "Select",
     "Settings",
     "SettingsError",
+    "SharedState",
     "Skipped",
     "SourceError",
+    "StateFiles",
     "TemplateError",
     "TextContent",
     "ToolCall",

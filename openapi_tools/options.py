@@ -90,6 +90,8 @@ class DefaultSettings:
     synonyms: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     embed = None
     transport: Final = "auto"
+    state = rate = user_concurrency = user_rate = None
+    http_cache = False
 
 
 DEFAULT_SETTINGS: Any = DefaultSettings()  # in place of settings: readers use members only

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from openapi_tools.errors import InputError
 from openapi_tools.json_values import text_of
-from openapi_tools.options import DefaultSettings
+from openapi_tools.options import DefaultSettings, member_of
 
 if TYPE_CHECKING:
     from openapi_tools.errors import ErrorType
@@ -132,6 +132,7 @@ class Context:
         fields: A JMESPath expression that chooses parts of the answer, before that of `answer`.
         conversation: A text, or an object of the conversation, whose programs share variables.
         resume: The `metadata["run"]` of a program that waited for an approval and goes on now.
+        user: Names the caller, for limits, cached answers and tokens; it is not sent.
     """
 
     credentials: Mapping[str, Any] | None = field(default=None, repr=False)
@@ -142,6 +143,17 @@ class Context:
     fields: str | None = None
     conversation: Any = None
     resume: str | None = None
+    user: str = ""
+
+
+def user_of(context: object) -> str:
+    """Return the user that a context names; InputError for another value than a text."""
+    user = member_of(context, "user")
+    if isinstance(user, str):
+        return user
+    if user is not None and isinstance(context, Context | Mapping):  # others' may be objects
+        raise InputError(f"'user' must be a text, not {type(user).__name__}.")
+    return ""
 
 
 @dataclass(slots=True, eq=False)

@@ -25,6 +25,9 @@ from openapi_tools.errors import SettingsError
 from openapi_tools.http_rules import WEB, is_media_type, is_wildcard
 from openapi_tools.options import LEAST_BUDGET, DefaultSettings, close_names
 
+if TYPE_CHECKING:
+    from openapi_tools.shared_state import SharedState
+
 _USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@")
 _HOST = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
 _SHOWN = 60
@@ -86,7 +89,9 @@ SettingsMembers = TypedDict(  # noqa: UP013 -- a class has a line for each membe
         "idempotency_header": str | None, "approve": _Function | None,
         "approve_for": str | _Function, "dry_run": bool, "trace_context": bool, "cache": bool,
         "stale": bool, "synonyms": Mapping[str, str | Sequence[str]], "embed": _Function | None,
-        "transport": Literal["auto", "httpx", "fast"],
+        "transport": Literal["auto", "httpx", "fast"], "state": "SharedState | None",
+        "rate": float | None, "user_concurrency": int | None, "user_rate": float | None,
+        "http_cache": bool,
     },
     total=False,
 )  # fmt: skip
@@ -172,6 +177,13 @@ class Settings(BaseModel):
             server, belongs into a thread: `await asyncio.to_thread(toolset.search, "…")`.
         transport: What reads answers where no client is given: `"httpx"`, `"fast"` (the extra
             `fast`), or `"auto"`, which is `"fast"` where that extra is installed.
+        state: A `SharedState`, for instance `RedisState(url)`: tokens, limits (`concurrency` too,
+            where you give it) and cached answers are shared by the processes that use it.
+        rate: Requests in a second to one API; more wait for their turn, within the call's time.
+        user_concurrency: As `concurrency`, for each `Context.user`; calls without one share a turn.
+        user_rate: As `rate`, for each `Context.user`.
+        http_cache: Keep answers of GET as HTTP allows (RFC 9111; the extra `http-cache`), apart for
+            each user and credential.
 
     Raises:
         SettingsError: An unknown name or a wrong value; one line for each.
@@ -232,6 +244,11 @@ class Settings(BaseModel):
     synonyms: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     embed: Callable[..., Any] | None = DefaultSettings.embed
     transport: Literal["auto", "httpx", "fast"] = DefaultSettings.transport
+    state: Any = DefaultSettings.state  # a SharedState
+    rate: float | None = Field(default=DefaultSettings.rate, gt=0, allow_inf_nan=False)
+    user_concurrency: int | None = Field(default=DefaultSettings.user_concurrency, ge=1)
+    user_rate: float | None = Field(default=DefaultSettings.user_rate, gt=0, allow_inf_nan=False)
+    http_cache: bool = DefaultSettings.http_cache
 
     if not TYPE_CHECKING:  # the signature stays the one made of the members
 
@@ -310,6 +327,14 @@ class Settings(BaseModel):
         if is_store and info.data.get("download_dir") is not None:
             raise ValueError("download_dir names a store already; give one of them.")
         return files
+
+    @field_validator("state")
+    @classmethod
+    def _check_state(cls, state: Any) -> Any:
+        methods = (getattr(state, name, None) for name in ("get", "put", "alone", "turn", "ping"))
+        if state is None or (all(map(callable, methods)) and not isinstance(state, type)):
+            return state
+        raise ValueError("give a SharedState, for instance RedisState(url).")
 
     @field_validator("definition_bytes")
     @classmethod

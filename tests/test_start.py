@@ -21,7 +21,7 @@ LOADER = {"openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.gener
 HEAVY = CHECKERS | WRITERS | NETWORK | READERS | {"pydantic"}
 COMMANDS = {"openapi_tools.cli.document_commands"} | {
     f"openapi_tools.cli.{name}_command"
-    for name in ("call", "generate", "list", "login", "run", "search", "serve", "show")
+    for name in ("call", "generate", "list", "login", "run", "serve", "show")
 }
 
 LOAD = "from openapi_tools import load_tools; toolset = load_tools({!r});"
@@ -73,7 +73,7 @@ STARTS = {
     ),
     "search": (
         cli("search", SPEC, "pin a message"),
-        HEAVY | COMMANDS - {"openapi_tools.cli.search_command"},
+        HEAVY | COMMANDS - {"openapi_tools.cli.document_commands"},
     ),
     "dry run": (
         cli("call", SPEC, "get_gateway", "--dry-run"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openapi_tools.auth.schemes import Ask
+    from openapi_tools.shared_state import SharedState
 
 logger = logging.getLogger("openapi_tools")
 
@@ -72,7 +73,10 @@ NOTHING = Grant()  # the grant of a call that needs no credentials
 class Credentials:
     """A user's credentials by scheme name; with `in`, `name`, `value` one declares its scheme."""
 
-    __slots__ = ("_ca_file", "_first", "_held", "_overlays", "_own", "_schemes", "redactor")
+    __slots__ = (
+        *("_ca_file", "_first", "_held", "_overlays", "_own", "_schemes", "_state", "_user"),
+        "redactor",
+    )
 
     def __init__(
         self,
@@ -81,6 +85,8 @@ class Credentials:
         *,
         redactor: Redactor | None = None,
         ca_file: Path | None = None,
+        state: SharedState | None = None,
+        user: str = "",
     ) -> None:
         self.redactor = Redactor() if redactor is None else redactor
         self._held: dict[str, Credential] = {}
@@ -88,7 +94,7 @@ class Credentials:
         self._own: tuple[str, ...] = ()
         self._overlays: dict[tuple[Any, ...], Credential] = {}
         self._schemes = schemes
-        self._ca_file = ca_file
+        self._ca_file, self._state, self._user = ca_file, state, user
         for name, value in given.items():
             self._held[name] = self._hold(name, value, expand=True)
 
@@ -105,7 +111,7 @@ class Credentials:
             known = ", ".join(map(repr, self._schemes)) or "none at all"
             reason = f"the document has no security scheme {name!r}; it has {known}."
             raise CredentialsError(f"{reason} Another one is given as {_OWN_EXAMPLE}.", scheme=name)
-        scheme = Scheme(name, declared, self.redactor, self._ca_file)
+        scheme = Scheme(name, declared, self.redactor, self._ca_file, self._state, self._user)
         return hold(scheme, value) if expand else self._remembered(scheme, value)
 
     def _remembered(self, scheme: Scheme, value: Any) -> Credential:
@@ -113,21 +119,22 @@ class Credentials:
         value = lasting(scheme, value)
         if not isinstance(value, Hashable) or isinstance(value, str | tuple):
             return hold(scheme, value, expand=False)
-        key = (scheme.name, scheme.declared.type, type(value), value)
+        key = (self._user, scheme.name, scheme.declared.type, type(value), value)
         if key not in self._overlays:
             while len(self._overlays) >= _REMEMBERED:
                 self._overlays.pop(next(iter(self._overlays)), None)
             self._overlays[key] = hold(scheme, value, expand=False)
         return self._overlays[key]
 
-    def overlaid(self, given: object, redactor: Redactor) -> Credentials:
-        """Return a copy in which the given credentials take precedence."""
+    def overlaid(self, given: object, redactor: Redactor, user: str = "") -> Credentials:
+        """Return a copy in which the given credentials, a user's, take precedence."""
         if given is None:
             return self
         if not isinstance(given, Mapping):
             reason = f"credentials are a mapping by scheme name, not {type(given).__name__}."
             raise CredentialsError(reason)
-        both = Credentials({}, self._schemes, redactor=redactor, ca_file=self._ca_file)
+        parts: Any = {"ca_file": self._ca_file, "state": self._state, "user": user}
+        both = Credentials({}, self._schemes, redactor=redactor, **parts)
         both._own = self._own
         both._overlays = self._overlays
         added = {name: both._hold(name, value, expand=False) for name, value in given.items()}

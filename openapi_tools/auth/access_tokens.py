@@ -7,12 +7,20 @@ import logging
 import os
 import time
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
 
 from openapi_tools.auth.authorization_server import PATIENCE, Channel, Endpoints, fault
 from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD, OAuth2, chosen_flow
-from openapi_tools.auth.tokens import Grants, RefusedError, Stored, Token, TokenStore
+from openapi_tools.auth.tokens import (
+    Grants,
+    RefusedError,
+    SharedTokens,
+    Stored,
+    Token,
+    TokenStore,
+)
 from openapi_tools.errors import CallError, CredentialsError, NotPicklableError
 from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
     from openapi_tools.model import SecurityScheme
+    from openapi_tools.shared_state import SharedState
 
 logger = logging.getLogger("openapi_tools")
 
@@ -105,7 +114,13 @@ class _Wanted(NamedTuple):
 class Tokens:
     """The access tokens that one credential gives; CredentialsError where it can give none."""
 
-    def __init__(self, config: OAuth2, scheme: SecurityScheme, name: str) -> None:
+    def __init__(
+        self,
+        config: OAuth2,
+        scheme: SecurityScheme,
+        name: str,
+        shared: tuple[SharedState, str] | None = None,
+    ) -> None:
         self._scheme = scheme
         self._name = name
         self._flow = chosen_flow(config, scheme, name)
@@ -113,6 +128,9 @@ class Tokens:
         self._redactor.know(*config.secrets())
         self._configure(config)
         self._store = TokenStore(config.token_file) if config.token_file else None
+        self._shared: SharedTokens | None = None
+        if shared is not None:  # a state, and the user in it
+            self._shared = SharedTokens(shared[0], config, name, shared[1])
         self._own = config
         access = cast("Secret | None", config.access_token)
         refresh = cast("Secret | None", config.refresh_token)
@@ -120,7 +138,7 @@ class Tokens:
         if access or refresh:
             # Expired if there is only a refresh token.
             self._token = Token(access or Secret(""), refresh, expires_at=None if access else 0.0)
-        self._in_file: Token | None = None
+        self._stored_token: Token | None = None
         self._refused_refresh: Secret | None = None
         self._flights: SingleFlight[Token] = SingleFlight(PATIENCE * _REQUESTS)
         self._failures = 0
@@ -195,8 +213,13 @@ class Tokens:
         token = self._token
         if token is not None and self._fits(token, wanted):
             return token  # another call fetched it
+        origin = wanted.channel.api_origin
         try:
-            new = await self._next(wanted)
+            async with nullcontext() if self._shared is None else self._shared.alone(origin):
+                new = await self._next(wanted)
+                if new is not self._token:
+                    self._token = new
+                    await self._keep(wanted.channel, new)
         except CallError:
             token = self._token
             if token is None or token.is_over(time.time()) or token.access == wanted.refused:
@@ -204,9 +227,6 @@ class Tokens:
             if self._covers(token, wanted):
                 return token  # good for some seconds more
             raise
-        if new is not self._token:
-            self._token = new
-            await self._keep(wanted.channel, new)
         return new
 
     async def _next(self, wanted: _Wanted) -> Token:
@@ -253,17 +273,21 @@ class Tokens:
         return token
 
     async def _stored(self, channel: Channel) -> Stored | None:
-        """Return the file's entry for this API; another process may have refreshed it."""
-        if self._store is None:
-            return None
+        """Return the newest stored entry for this API; another process may have refreshed it."""
         place = {"origin": channel.api_origin, "scheme": self._name}
         client = self._own.client_id
         try:
-            found = await asyncio.to_thread(self._store.load, **place, client_id=client)
+            found = other = None
+            if self._store is not None:
+                found = await asyncio.to_thread(self._store.load, **place, client_id=client)
+            if self._shared is not None:
+                other = await self._shared.load(channel.api_origin)
         except CredentialsError as error:
             raise fault(self._name, error.reason) from None
+        if found is None or (other and other.token.issued_at > found.token.issued_at):
+            found = other
         if found is not None:
-            self._in_file = found.token
+            self._stored_token = found.token
             endpoint = self._own.token_url or found.token_endpoint
             if (self._config.client_id, self._config.token_url) != (found.client_id, endpoint):
                 # The user saw this endpoint at the login.
@@ -272,13 +296,16 @@ class Tokens:
         return found
 
     async def _keep(self, channel: Channel, token: Token) -> None:
-        """Write a new token to the file, if there is one; a failure does not end the call."""
-        if self._store is None or token is self._in_file:
+        """Store a new token for other processes; a failure does not end the call."""
+        if (self._store is None and self._shared is None) or token is self._stored_token:
             return
         try:
             endpoint = await self._endpoints.token(channel, self._flow)
             stored = Stored(channel.api_origin, self._name, self._config.client_id, endpoint, token)
-            await asyncio.to_thread(self._store.save, stored)
+            if self._shared is not None:
+                await self._shared.save(stored)
+            if self._store is not None:
+                await asyncio.to_thread(self._store.save, stored)
         except (CredentialsError, CallError) as error:
             logger.warning("a new token for %r is not kept: %s", self._name, error.reason)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.model import SecurityScheme
+    from openapi_tools.shared_state import SharedState
 
     Ask = Callable[["TokenContext"], Awaitable[RequestAuth]]
 
@@ -49,6 +50,8 @@ class Scheme:
     declared: SecurityScheme
     redactor: Redactor
     ca_file: Path | None = None
+    state: SharedState | None = None
+    user: str = ""  # whose credential it is; empty for the toolset's own
 
     @property
     def authorizes(self) -> bool:
@@ -218,7 +221,8 @@ def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> OAuth2 | None
 def _tokens(scheme: Scheme, config: OAuth2) -> Ask:
     from openapi_tools.auth.access_tokens import Tokens
 
-    tokens = Tokens(config, scheme.declared, scheme.name)
+    shared = None if scheme.state is None else (scheme.state, scheme.user)
+    tokens = Tokens(config, scheme.declared, scheme.name, shared)
     scheme.redactor.know(*tokens.secrets())
 
     async def ask(context: TokenContext) -> RequestAuth:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import errno
+import hashlib
 import json
 import math
 import os
@@ -23,12 +24,15 @@ from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.requests import origin_of
+from openapi_tools.shared_state import LEASE, SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractAsyncContextManager
     from os import PathLike
 
     from openapi_tools.auth.authorization_server import Channel, Reply
+    from openapi_tools.shared_state import SharedState
 
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _VERSION = 1
@@ -38,6 +42,7 @@ _LONGEST_LIFE = 10 * 365 * 86400.0
 _LONGEST = 16 * 1024  # characters of a token; few servers take half as many in a header
 _USABLE = re.compile(r"[\x21-\x7e]+")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
+_LONGEST_KEPT = 180 * 86400.0  # of a token in a shared state; a login lasts as long
 _writing = ForkLock()
 
 
@@ -292,6 +297,42 @@ class TokenStore:
 
     def _refuse(self, reason: str) -> NoReturn:
         raise CredentialsError(f"token file {str(self._path)!r} {reason}") from None
+
+
+class SharedTokens:
+    """The tokens of one credential in a state that processes share.
+
+    What the user gave is part of the key: who lacks it, a secret or a user's name, finds nothing.
+    """
+
+    def __init__(self, state: SharedState, config: OAuth2, scheme: str, user: str) -> None:
+        self._state = state
+        self._parts = [scheme, user, config.client_id, config.token_url, config.username]
+        self._parts += [*sorted(config.scopes), *config.secrets()]
+
+    def __repr__(self) -> str:
+        return f"SharedTokens({self._state!r})"
+
+    def _key(self, origin: str) -> str:
+        digest = hashlib.sha256(json.dumps([origin, *self._parts]).encode()).hexdigest()
+        return f"{SECRET}token:{digest}"
+
+    def alone(self, origin: str) -> AbstractAsyncContextManager[None]:
+        """Let one refresher at a time in, among all processes."""
+        return self._state.alone(self._key(origin), LEASE)
+
+    async def load(self, origin: str) -> Stored | None:
+        """Return the entry for an API; None without a usable one."""
+        value = await self._state.get(self._key(origin))
+        try:
+            return None if value is None else _entry(json.loads(value))
+        except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
+            return None
+
+    async def save(self, stored: Stored) -> None:
+        """Keep an entry in the place of the one before."""
+        value = json.dumps(_data(stored)).encode()
+        await self._state.put(self._key(stored.origin), value, _LONGEST_KEPT)
 
 
 def _cause(error: OSError) -> str:

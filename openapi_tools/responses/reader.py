@@ -147,6 +147,8 @@ def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[
         metadata["location"] = metadata["headers"]["location"]
     if answer.redirects:
         metadata["redirects"] = answer.redirects
+    if answer.cached:
+        metadata |= {"cached": True, answer.cached: True}
     return metadata
 
 

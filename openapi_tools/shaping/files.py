@@ -96,13 +96,18 @@ class FolderStore:
     def adopt(self, draft: BinaryIO, filename: str, media_type: str) -> str:
         """Give a draft its handle and return that."""
         draft.flush()
-        stem, suffix = _safe_name(filename, media_type)
         while True:
-            mark = "".join(secrets.choice(_LETTERS) for _ in range(12))
-            handle = f"{stem}-{mark}{suffix}"
+            handle = new_handle(filename, media_type)
             with suppress(FileExistsError):
                 _place(draft.name, self.folder / handle)
                 return handle
+
+
+def new_handle(filename: str, media_type: str) -> str:
+    """Return a handle that cannot be guessed, with the plain characters of a file name."""
+    stem, suffix = _safe_name(filename, media_type)
+    mark = "".join(secrets.choice(_LETTERS) for _ in range(12))
+    return f"{stem}-{mark}{suffix}"
 
 
 def _place(draft: str, path: Path) -> None:

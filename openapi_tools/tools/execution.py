@@ -22,7 +22,7 @@ from openapi_tools.redaction import Redactor, excerpt, hide
 from openapi_tools.requests import Preview, preview_of, with_own_path
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.responses.reader import read_answer
-from openapi_tools.result import PLAIN, Context, PerCall, ToolResult
+from openapi_tools.result import PLAIN, Context, PerCall, ToolResult, user_of
 from openapi_tools.tools.guardrails import asked
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import timed_out
@@ -60,6 +60,7 @@ class PreparedCall:
     own: PerCall = PLAIN
     wait: float | None = None
     whole: bool = False  # the answer has all items, for a program or of a page
+    user: str = ""
     after: Any = None
 
 
@@ -82,6 +83,7 @@ class Execution:
             traced=traced,
             repeatable=self._operation.hints.get("idempotent"),
             timeout=self._operation.timeout,
+            caches=session.settings.http_cache,
         )
         self._grant: Grant | None = None
         self._sender: Sender | None = None
@@ -201,13 +203,15 @@ class Execution:
         return self._masked(self._prepare(arguments, None, self._session.redactor))[0]
 
     def _prepare(self, arguments: dict[str, Any], context: Any, redactor: Redactor) -> PreparedCall:
-        credentials = self._session.credentials
+        credentials, user = self._session.credentials, ""
         if context is not None:
-            credentials = credentials.overlaid(member_of(context, "credentials"), redactor)
+            user = user_of(context)
+            given = member_of(context, "credentials")
+            credentials = credentials.overlaid(given, redactor, user)
         operation = self._operation
         if operation.fixed or operation.defaults:  # of the user's configuration
             arguments = {**operation.defaults, **arguments, **operation.fixed}
-        prepared = PreparedCall(arguments, credentials, redactor)
+        prepared = PreparedCall(arguments, credentials, redactor, user=user)
         if self._session.settings.idempotency_header and not self._tool.idempotent:
             prepared.key = str(uuid.uuid4())
         return prepared
@@ -287,7 +291,8 @@ class Execution:
         """Return the options of a call; most calls share them."""
         auth = prepared.grant.auth
         others = auth.httpx_auth is not None or self._session.client_brings
-        if not (others or auth.certificate or prepared.key or self._files):
+        own = prepared.user or (prepared.own.is_poll and self._options.caches)
+        if not (others or auth.certificate or prepared.key or self._files or own):
             return self._options
         files = self._files
         return replace(
@@ -297,6 +302,8 @@ class Execution:
             repeatable=True if prepared.key else self._options.repeatable,
             learn=prepared.redactor.know if others else None,
             download=files and partial(files.begin, prepared.redactor),
+            user=prepared.user,
+            caches=self._options.caches and not prepared.own.is_poll,
         )
 
     async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
@@ -314,6 +321,7 @@ class Execution:
             return read_answer(answer, operation, settings, redactor=redactor, **about)
 
         chooses = shaper is not None and bool(shaper.fields)
+        chooses = chooses or settings.files is not None  # a user's store may be slow
         in_thread = len(answer.content) > _LARGE or answer.file is not None or chooses
         result = await self._apart(attempts, read) if in_thread else read()
         note = prepared.grant.note

@@ -89,7 +89,8 @@ class Session:
             from openapi_tools.transport import Sender
 
             if self._sender is None:
-                self._sender = Sender(self.settings, self.client, public=self.provenance.public)
+                public = self.provenance.public
+                self._sender = Sender(self.settings, self.client, public=public, shares=True)
             return self._sender
 
     def home(self) -> OriginPolicy:
@@ -187,10 +188,11 @@ def open_session(
     found, redactor = provenance or Provenance(), Redactor()
     settings = _placed(settings_of(settings), client, found.servers)
     given, own = credentials_of(credentials), schemes or {}
-    known = Credentials(given, own, redactor=redactor, ca_file=settings.ca_file)
+    about: Any = {"ca_file": settings.ca_file, "state": settings.state}
+    known = Credentials(given, own, redactor=redactor, **about)
     brings = brings_identity(client)
     session = Session(settings, known, redactor, found, client, brings)
-    if client is not None or settings.transport == "fast":
+    if client is not None or settings.transport == "fast" or settings.http_cache:
         _ = session.sender  # raises for an unusable client or a missing extra
     return session
 

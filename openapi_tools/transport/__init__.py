@@ -9,12 +9,16 @@ import asyncio
 import inspect
 import os
 import sys
+import uuid
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
 
 from openapi_tools.errors import CallError, SettingsError
-from openapi_tools.http_rules import is_safe, repeats
+from openapi_tools.forks import importer
+from openapi_tools.http_rules import is_safe, reads, repeats
+from openapi_tools.shared_state import Limits, MemoryState
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, SendOptions
 from openapi_tools.transport.failures import RETRIED_STATUSES, named, retried
@@ -27,9 +31,11 @@ if TYPE_CHECKING:
 
     from openapi_tools.options import Client
     from openapi_tools.settings import Settings
+    from openapi_tools.transport.http_cache import HttpCache
 
 __all__ = ["Answer", "Attempts", "SendOptions", "Sender"]
 
+_imported = importer(__name__)
 _DEFAULT_OPTIONS = SendOptions()
 _SAVED = 10.0
 _PER_CALL = 0.1
@@ -65,6 +71,7 @@ class LoopClient:
 class Sender:
     """Sends the requests of one toolset; `public`: its document came from a public address.
 
+    With `shares` the limits of the settings hold, and answers are kept where those say so.
     Of a user's client, which is not closed, transport, authentication and headers are used.
     """
 
@@ -75,10 +82,18 @@ class Sender:
         *,
         public: bool = False,
         policy: NetworkPolicy | None = None,
+        shares: bool = False,
     ) -> None:
         self.settings = settings
         self.policy = policy or policy_of(settings, public_document=public)
         self.is_own = client is None
+        state = (settings.state or MemoryState()) if shares else None
+        self.limits = None if state is None else Limits(state, settings) or None
+        self.cache: HttpCache | None = None
+        if state is not None and settings.http_cache:
+            # A user's client may send credentials that are not seen here.
+            own = "" if client is None else uuid.uuid4().hex
+            self.cache = _imported("http_cache").HttpCache(state, own)
         self.spare = _SAVED  # further attempts: each call adds a tenth, lest failures multiply
         self.is_closed = False
         if client is None and settings.transport == "fast":
@@ -244,7 +259,38 @@ class Attempts:
         """Return the answer to a request, which is completed; redirects in its origin followed."""
         if not self._sender.is_own:
             self._prepare(request, options)
+        if self._sender.cache is not None and options.caches:
+            return await self._answered(self._sender.cache, request, options)
+        return await self._sent(request, options)
 
+    async def _answered(
+        self, cache: HttpCache, request: httpx.Request, options: SendOptions
+    ) -> Answer:
+        """Return the answer that is kept for a request, or send it."""
+        headers = request.headers
+        method = request.method if reads(request) else "POST"  # also one with an override
+        address, lines = str(request.url), headers.multi_items()
+        asked = _imported("http_cache").Asked(method, address, lines, options.user)
+
+        async def send(more: dict[str, str]) -> Answer:
+            if not more:
+                return await self._sent(request, options)
+            lines = type(headers)([*headers.raw, *type(headers)(more).raw])
+            extensions = dict(request.extensions)
+            conditional = httpx.Request("GET", request.url, headers=lines, extensions=extensions)
+            return await self._sent(conditional, options)
+
+        own_auth = options.auth or options.certificate or getattr(self._client.client, "auth", None)
+        if own_auth is not None and asked.method == "GET":  # not in the key
+            return await self._sent(request, options)
+        kept = await cache.answered(asked, send)
+        if kept is not None:
+            known = httpx.Headers(kept.headers, encoding="utf-8")
+            self._answer = Answer(request, kept.status, known, kept.content, attempts=self.count)
+            self._answer.cached = kept.how
+        return self.answer
+
+    async def _sent(self, request: httpx.Request, options: SendOptions) -> Answer:
         async def attempt() -> Exchange:
             return await self._attempt(request, options)
 
@@ -264,10 +310,28 @@ class Attempts:
     async def _attempt(self, request: httpx.Request, options: SendOptions) -> Exchange:
         self._answer = None
         exchange = self._exchange = Exchange(request, self._sender.settings, options)
-        async with self._client.turns:
+        exchange.begun = self.count > 0  # an attempt before it may have run
+        limits = self._sender.limits
+        turn = self._turn(limits, request, options) if limits is not None else self._client.turns
+        async with turn:
             self.count += 1
             await exchange.run(self._client.client)
         return exchange
+
+    @asynccontextmanager
+    async def _turn(
+        self, limits: Limits, request: httpx.Request, options: SendOptions
+    ) -> AsyncGenerator[None]:
+        """Wait for the turns of the user, of this process and of the API."""
+        origin = str(request.url.join("/"))
+        of_user, of_api = limits.of_user(origin, options.user), limits.of_api(origin)
+        try:
+            async with of_user, self._client.turns, of_api:
+                yield
+        except CallError as error:
+            if self.count:  # the state went away before a further attempt
+                error.reason = error.reason.replace("nothing was", "nothing more was")
+            raise
 
     def _spend(self, wait: float) -> bool:
         """Whether there is time for another attempt; takes it from those of the toolset."""
@@ -302,6 +366,10 @@ class Attempts:
         if self._exchange is None:
             reason = f"{self._about} timed out after {self.seconds:g} s"
             reason += ", before the credentials for it were there; it was not sent."
+            return CallError("timeout", reason, retryable=True)
+        if self._sender.limits is not None and not self._exchange.begun:
+            reason = f"{self._about} timed out after {self.seconds:g} s; it was not sent, "
+            reason += "other calls had all the turns that the limits of the settings allow."
             return CallError("timeout", reason, retryable=True)
         return self._exchange.ended_by("timeout")
 

@@ -54,6 +54,7 @@ class Answer:
     cut: str = ""
     attempts: int = 1  # how often the request was sent
     file: Download | None = None  # holds the content in place of `content`
+    cached: str = ""  # "cached" or "revalidated" where the content was kept
 
     @property
     def method(self) -> str:
@@ -79,6 +80,8 @@ class SendOptions:
     traced: bool = False  # the program's trace context is added
     learn: Callable[..., None] | None = None  # takes secrets that others put into the request
     download: Callable[[int, httpx.Headers], Download | None] | None = None  # for files
+    user: str = ""  # for limits and kept answers
+    caches: bool = False  # answers may be kept
 
 
 class Exchange:

@@ -1,0 +1,247 @@
+"""State that processes share in Redis, over redis-py: bytes by key, locks and limits by leases."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import CallError, CredentialsError, SettingsError, requiring
+from openapi_tools.redaction import Secret, excerpt
+from openapi_tools.shared_state import BURST, FULL, SECRET, LeasedState, Place
+
+with requiring("redis"):
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from redis.asyncio import BlockingConnectionPool, Redis
+    from redis.asyncio.retry import Retry
+    from redis.backoff import ExponentialBackoff
+    from redis.exceptions import ConnectionError as LostError
+    from redis.exceptions import RedisError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+VARIABLE = "OPENAPI_TOOLS_STATE_KEY"
+_LEAST_KEY = 32
+_NONCE = 12
+_MARK = b"\x01"  # how encrypted values begin
+_CONNECTIONS = 50  # of one event loop
+_PATIENCE = 3.0  # seconds for one command, with its retries
+_QUIET = 0.1  # seconds after a failure without another try
+_RETRIES = 4  # with pauses of 0.75 s in all: a restart takes so long
+_OPEN: set[object] = set()  # keeps what closes connections at the end of a loop
+_LEFT_BEHIND: list[object] = []  # the parent's clients in a forked process
+
+_TAKE = """
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local most, lease, interval = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+if most >= 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+  local held = redis.call('ZSCORE', KEYS[1], ARGV[1])
+  if not held and redis.call('ZCARD', KEYS[1]) >= most then return -1 end
+  redis.call('ZADD', KEYS[1], now + lease, ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], math.ceil(lease / 1000))
+end
+if interval > 0 then
+  local due = math.max(tonumber(redis.call('GET', KEYS[2])) or 0, now)
+  local wait = due - tonumber(ARGV[5]) - now
+  if wait > 0 then return math.ceil(wait) end
+  local later = math.ceil((due + interval - now) / 1000)
+  redis.call('SET', KEYS[2], string.format('%.0f', due + interval), 'PX', later)
+end
+return 0
+"""
+"""Takes or renews a place and a turn of a rate; times are of Redis, in microseconds."""
+
+_RENEW = """
+local clock = redis.call('TIME')
+redis.call('ZADD', KEYS[1], clock[1] * 1000000 + clock[2] + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000))
+"""
+
+
+class RedisState(LeasedState):
+    """A `SharedState` in a Redis server, for the processes of many machines.
+
+    Connections are of the running event loop; they are made when needed, again after a restart of
+    Redis, and closed when the loop ends.
+
+    Args:
+        url: `redis://`, `rediss://` or `unix://`, as redis-py takes it.
+        prefix: How the keys in Redis begin; the rest of them is a kind and a hash.
+        key: Encrypts all values, AES-256 in GCM mode: a secret of 32 characters or more, for
+            instance `openssl rand -base64 32`, or several with spaces between, of which the first
+            encrypts. By default the environment variable `OPENAPI_TOOLS_STATE_KEY`; without a key
+            no tokens are kept.
+
+    Raises:
+        SettingsError: The address cannot be one of Redis, or the key is too short.
+    """
+
+    def __init__(self, url: str, *, prefix: str = "openapi-tools:", key: str | None = None) -> None:
+        super().__init__()
+        self._url, self._prefix = Secret(url), prefix
+        try:
+            known = BlockingConnectionPool.from_url(url).connection_kwargs
+        except (ValueError, TypeError):
+            form = "redis://host:6379/0"
+            raise SettingsError(f"redis: the address is not of the form {form}.") from None
+        place = known.get("path") or f"{known.get('host', 'localhost')}:{known.get('port', 6379)}"
+        self._name = excerpt(f"redis://{place}", 100)
+        self._keys = _keys(os.environ.get(VARIABLE, "") if key is None else key)
+        self._quiet_until, self._cause = 0.0, ""
+        self._process = os.getpid()
+        self._clients: dict[asyncio.AbstractEventLoop, Any] = {}
+        self._keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
+
+    def __repr__(self) -> str:
+        return f"RedisState({self._name!r})"
+
+    async def get(self, key: str) -> bytes | None:
+        """Return the value of a key; None without one, or without the key that encrypted it."""
+        for name in self._names(key):
+            async with self._asked() as client:
+                value: bytes | None = await client.get(name)
+            if value is not None:
+                return self._opened(name, value)
+        return None
+
+    async def put(self, key: str, value: bytes, seconds: float | None = None) -> None:
+        """Keep a value, for so many seconds."""
+        name = self._names(key)[0]
+        sealed = self._sealed(name, value)
+        async with self._asked() as client:
+            lasts = None if seconds is None else max(1, int(seconds * 1000))
+            await client.set(name, sealed, px=lasts)
+
+    async def remove(self, key: str) -> None:
+        """Remove the value of a key, if there is one."""
+        async with self._asked() as client:
+            await client.delete(*self._names(key))
+
+    async def ping(self) -> None:
+        """Ask whether Redis answers; CallError when it does not."""
+        async with self._asked() as client:
+            await client.ping()
+
+    async def take(self, place: Place) -> float:
+        """Take or renew a place, then a turn of its rate; return 0, the seconds to it, or FULL."""
+        most = -1 if place.most is None else place.most
+        interval = 1e6 / place.rate if place.rate is not None else 0
+        given = (place.holder, most, int(place.seconds * 1e6), interval, BURST * 1e6)
+        async with self._asked() as client:
+            script = client.register_script(_TAKE)
+            wait = await script(keys=self._places(place), args=given)
+        return FULL if wait < 0 else wait / 1e6
+
+    async def renew(self, place: Place) -> None:
+        """Keep a place for further seconds, also where Redis has forgotten it."""
+        async with self._asked() as client:
+            script = client.register_script(_RENEW)
+            await script(keys=self._places(place)[:1], args=(place.holder, place.seconds * 1e6))
+
+    async def give(self, place: Place) -> None:
+        """Give a place back."""
+        async with self._asked() as client:
+            await client.zrem(self._places(place)[0], place.holder)
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections; later calls make new ones."""
+        keeper = self._keepers.get(asyncio.get_running_loop())
+        if keeper is not None:
+            await keeper.aclose()
+
+    def _places(self, place: Place) -> tuple[str, str]:
+        name = f"{{{self._names(place.key)[0]}}}"  # in braces: of one node of a cluster
+        return f"{name}:places", f"{name}:due"
+
+    def _names(self, key: str) -> list[str]:
+        """Return the names that a key may have in Redis, the first for now; they tell nothing."""
+        is_secret = key.removeprefix("alone:").startswith(SECRET)
+        if is_secret and not self._keys:
+            reason = f"{self!r} keeps no tokens without a key that encrypts them"
+            raise CredentialsError(f"{reason}: set {VARIABLE}, or give RedisState(…, key=…).")
+        # What a key is made of may be easy to guess, a password for instance.
+        hashed = self._keys if is_secret else [b""]
+        kind, text = key.partition(":")[0], key.encode()
+        digests = (hmac.digest(secret, text, "sha256").hex()[:40] for secret in hashed)
+        return [f"{self._prefix}{kind}:{digest}" for digest in digests]
+
+    def _sealed(self, name: str, value: bytes) -> bytes:
+        if not self._keys:
+            return value
+        nonce = secrets.token_bytes(_NONCE)
+        return _MARK + nonce + AESGCM(self._keys[0]).encrypt(nonce, value, name.encode())
+
+    def _opened(self, name: str, value: bytes) -> bytes | None:
+        """Return a value as it was put; None for one of another key, or that was tampered with."""
+        if not self._keys:
+            return value
+        start = len(_MARK)
+        for key in self._keys if value.startswith(_MARK) else ():
+            try:
+                nonce, sealed = value[start : start + _NONCE], value[start + _NONCE :]
+                return AESGCM(key).decrypt(nonce, sealed, name.encode())
+            except (InvalidTag, ValueError):
+                continue
+        return None
+
+    @asynccontextmanager
+    async def _asked(self) -> AsyncGenerator[Any]:
+        """Yield a client for one command, which may take a while; a failure is a CallError."""
+        try:
+            if time.monotonic() < self._quiet_until:  # callers that wait in a row fail together
+                raise LostError(self._cause)
+            async with asyncio.timeout(_PATIENCE):
+                yield await self._client()
+        except (RedisError, OSError) as error:
+            self._cause = " ".join(str(error).split()) or f"no answer in {_PATIENCE:g} s"
+            self._quiet_until = time.monotonic() + _QUIET
+            reason = (
+                f"the shared state at {self._name} is unreachable ({excerpt(self._cause, 100)})"
+            )
+            raise CallError("connection", f"{reason}; nothing was sent.", retryable=True) from None
+
+    async def _client(self) -> Any:
+        """Return the running loop's client."""
+        if self._process != os.getpid():
+            _LEFT_BEHIND.append((self._clients, self._keepers))
+            self._clients, self._keepers, self._process = {}, {}, os.getpid()
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = self._made()
+            self._keepers[loop] = self._keep(loop)  # a loop that ends closes its generators
+            await anext(self._keepers[loop])
+            _OPEN.add(self._keepers[loop])
+        return self._clients[loop]
+
+    def _made(self) -> Any:
+        retry: Any = Retry(ExponentialBackoff(cap=0.4, base=0.05), _RETRIES, (LostError,))
+        # With redis-py's own timeout a cancelled call may go on: `asyncio.wait_for` of Python 3.11.
+        own: Any = {"retry": retry, "socket_timeout": None, "max_connections": _CONNECTIONS}
+        pool = BlockingConnectionPool.from_url(self._url.reveal(), timeout=_PATIENCE, **own)
+        return Redis.from_pool(pool)
+
+    async def _keep(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None]:
+        client = self._clients[loop]
+        try:
+            yield
+        finally:
+            self._clients.pop(loop, None)
+            _OPEN.discard(self._keepers.pop(loop, None))
+            await client.aclose()
+
+
+def _keys(text: str) -> list[bytes]:
+    keys = text.split()
+    if any(len(key) < _LEAST_KEY for key in keys):
+        reason = f"the key of the shared state is shorter than {_LEAST_KEY} characters"
+        raise SettingsError(f"{reason}; make one: openssl rand -base64 32")
+    return [hashlib.sha256(key.encode()).digest() for key in keys]

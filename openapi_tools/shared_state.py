@@ -1,0 +1,269 @@
+"""State that processes share: bytes by key, locks and limits; `MemoryState` serves one process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import secrets
+import time
+from abc import ABC, abstractmethod
+from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
+
+from openapi_tools.errors import CallError, NotPicklableError
+from openapi_tools.forks import ForkLock
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from contextlib import AbstractAsyncContextManager
+
+LEASE = 10.0  # seconds until the place of a process that died is free again
+SECRET = "secret:"  # noqa: S105 -- how keys begin whose values leave a process encrypted only
+BURST = 0.05  # seconds' worth of calls that may come early
+FULL = -1.0
+_LONGEST_PAUSE = 1.0
+_LARGEST = 64 * 1024 * 1024
+_MOST_RATES = 10_000
+
+
+@runtime_checkable
+class SharedState(Protocol):
+    """Bytes by key, locks and limits that processes share; `RedisState` and `MemoryState` are such.
+
+    Methods may be called in any event loop and thread, and after a fork. Where the state cannot be
+    reached they raise a `CallError` of the kind "connection".
+    """
+
+    async def get(self, key: str) -> bytes | None:
+        """Return the value of a key; None without one."""
+        ...
+
+    async def put(self, key: str, value: bytes, seconds: float | None = None) -> None:
+        """Keep a value, for so many seconds.
+
+        The values of keys that begin with `secret:` leave the process encrypted only.
+        """
+        ...
+
+    async def remove(self, key: str) -> None:
+        """Remove the value of a key, if there is one."""
+        ...
+
+    def alone(self, key: str, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Let one holder at a time in, among all processes.
+
+        The lock is kept while the holder lives, and is free `seconds` after it has died.
+        """
+        ...
+
+    def turn(
+        self, key: str, *, most: int | None, rate: float | None, seconds: float
+    ) -> AbstractAsyncContextManager[None]:
+        """Wait for one of `most` places, and for `rate` in a second; None sets no limit.
+
+        A place is kept while its holder lives, and is free `seconds` after it has died.
+        """
+        ...
+
+    async def ping(self) -> None:
+        """Ask whether the state can be reached."""
+        ...
+
+
+class Place(NamedTuple):
+    """A place that a holder asks for."""
+
+    key: str
+    holder: str
+    most: int | None
+    rate: float | None
+    seconds: float
+
+
+class LeasedState(ABC):
+    """Waits for places that are leased: a holder renews its place while it lives."""
+
+    pause = 0.01  # seconds until the next look for a free place, on average
+
+    def __init__(self) -> None:
+        self._queues: WeakKeyDictionary[Any, dict[str, list[Any]]] = WeakKeyDictionary()
+
+    @abstractmethod
+    async def take(self, place: Place) -> float:
+        """Take or renew a place, then a turn of its rate; return 0, the seconds to it, or FULL."""
+
+    @abstractmethod
+    async def renew(self, place: Place) -> None:
+        """Keep a place for further seconds."""
+
+    @abstractmethod
+    async def give(self, place: Place) -> None:
+        """Give a place back."""
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklableError("a shared state is not pickled; make it where it is needed.")
+
+    def alone(self, key: str, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Let one holder in, as `SharedState.alone`."""
+        return self.turn(f"alone:{key}", most=1, rate=None, seconds=seconds)
+
+    @asynccontextmanager
+    async def turn(
+        self, key: str, *, most: int | None, rate: float | None, seconds: float
+    ) -> AsyncGenerator[None]:
+        """Wait for a turn, as `SharedState.turn`."""
+        place = Place(key, secrets.token_hex(8), most, rate, seconds)
+        keeper: asyncio.Task[None] | None = None
+        try:
+            async with self._queue(key):
+                while (wait := await self.take(place)) != 0:
+                    pause = self.pause * random.uniform(0.5, 1.5)  # noqa: S311 -- no secret
+                    await asyncio.sleep(pause if wait == FULL else min(wait, _LONGEST_PAUSE))
+            if most is not None:
+                keeper = asyncio.create_task(self._kept(place))
+            yield
+        finally:
+            if keeper is not None:
+                keeper.cancel()
+            if most is not None:
+                with suppress(CallError, TimeoutError):  # else its lease ends
+                    async with asyncio.timeout(1):
+                        await self.give(place)
+
+    async def _kept(self, place: Place) -> None:
+        while True:
+            await asyncio.sleep(place.seconds / 3)
+            with suppress(CallError):  # it may be reached in time for the next one
+                await self.renew(place)
+
+    @asynccontextmanager
+    async def _queue(self, key: str) -> AsyncGenerator[None]:
+        """Wait behind the loop's other callers for a key: one of them looks, in their order."""
+        queues = self._queues.setdefault(asyncio.get_running_loop(), {})
+        queue = queues.setdefault(key, [asyncio.Lock(), 0])
+        queue[1] += 1
+        try:
+            async with queue[0]:
+                yield
+        finally:
+            queue[1] -= 1
+            if not queue[1]:
+                queues.pop(key, None)
+
+
+class MemoryState(LeasedState):
+    """The state of one process, for any of its event loops and threads.
+
+    Args:
+        most_bytes: Values above this in all make room, the oldest first.
+    """
+
+    pause = 0.002
+
+    def __init__(self, *, most_bytes: int = _LARGEST) -> None:
+        super().__init__()
+        self._most = most_bytes
+        self._lock = ForkLock()
+        self._values: dict[str, tuple[bytes, float]] = {}
+        self._size = 0
+        self._places: dict[str, dict[str, float]] = {}  # by key and holder: the end of the lease
+        self._due: dict[str, float] = {}  # by key: when the next call of a rate is due
+        self._process = os.getpid()
+
+    async def get(self, key: str) -> bytes | None:
+        """Return the value of a key; None without one."""
+        with self._lock:
+            value, until = self._values.get(key, (None, 0.0))
+            return value if until > time.monotonic() else None
+
+    async def put(self, key: str, value: bytes, seconds: float | None = None) -> None:
+        """Keep a value, for so many seconds."""
+        until = time.monotonic() + (float("inf") if seconds is None else seconds)
+        with self._lock:
+            self._drop(key)
+            self._values[key] = (value, until)
+            self._size += len(value)
+            while self._size > self._most:
+                self._drop(next(iter(self._values)))
+
+    async def remove(self, key: str) -> None:
+        """Remove the value of a key, if there is one."""
+        with self._lock:
+            self._drop(key)
+
+    async def ping(self) -> None:
+        """Do nothing: it can be reached."""
+
+    def _drop(self, key: str) -> None:
+        if (kept := self._values.pop(key, None)) is not None:
+            self._size -= len(kept[0])
+
+    async def take(self, place: Place) -> float:
+        """Take or renew a place, then a turn of its rate; return 0, the seconds to it, or FULL."""
+        now = time.monotonic()
+        with self._lock:
+            if place.most is not None and not self._has_place(place, now):
+                return FULL
+            if place.rate is None:
+                return 0.0
+            due = self._due.get(place.key, now)
+            if due - BURST > now:
+                return due - BURST - now
+            if len(self._due) > _MOST_RATES:
+                self._due = {key: later for key, later in self._due.items() if later > now}
+            self._due[place.key] = max(due, now) + 1 / place.rate
+            return 0.0
+
+    def _has_place(self, place: Place, now: float) -> bool:
+        if self._process != os.getpid():  # the holders are in another process
+            self._places, self._process = {}, os.getpid()
+        held = self._places.setdefault(place.key, {})
+        for holder in [holder for holder, end in held.items() if end <= now]:
+            del held[holder]
+        if place.holder not in held and len(held) >= (place.most or 0):
+            return False
+        held[place.holder] = now + place.seconds
+        return True
+
+    async def renew(self, place: Place) -> None:
+        """Keep a place for further seconds."""
+        with self._lock:
+            self._places.setdefault(place.key, {})[place.holder] = time.monotonic() + place.seconds
+
+    async def give(self, place: Place) -> None:
+        """Give a place back."""
+        with self._lock:
+            held = self._places.get(place.key, {})
+            held.pop(place.holder, None)
+            if not held:
+                self._places.pop(place.key, None)
+
+
+class Limits:
+    """The limits of the calls of one toolset: for each API, by its origin, and for each user."""
+
+    def __init__(self, state: SharedState, settings: Any) -> None:
+        self._state = state
+        shared = settings.state is not None and "concurrency" in settings.model_fields_set
+        self._api = (settings.concurrency if shared else None, settings.rate)
+        self._user = (settings.user_concurrency, settings.user_rate)
+
+    def __bool__(self) -> bool:
+        return any(limit is not None for limit in (*self._api, *self._user))
+
+    def of_api(self, origin: str) -> AbstractAsyncContextManager[None]:
+        """Wait for a turn among the calls of an API."""
+        return self._turn(f"limit:{origin}", *self._api)
+
+    def of_user(self, origin: str, user: str) -> AbstractAsyncContextManager[None]:
+        """Wait for a turn among the calls of a user to an API."""
+        return self._turn(f"limit:{origin} {user}", *self._user)
+
+    def _turn(
+        self, key: str, most: int | None, rate: float | None
+    ) -> AbstractAsyncContextManager[None]:
+        if most is None and rate is None:
+            return nullcontext()
+        return self._state.turn(key, most=most, rate=rate, seconds=LEASE)

@@ -1,0 +1,94 @@
+"""What the processes do in the tests of shared state; each function runs in one of its own."""
+
+import asyncio
+import os
+import time
+
+from openapi_tools import Context, OAuth2, load_tools
+from openapi_tools.serving.redis_state import RedisState
+from openapi_tools.serving.state_files import StateFiles
+
+KEY = "a-key-for-tests-only-of-32-characters-or-more"
+
+
+def added(url, times):
+    """Add 1 to a number in the state so often, each time alone."""
+
+    async def work():
+        state = RedisState(url)
+        for _ in range(times):
+            async with state.alone("number", 10):
+                number = int(await state.get("number") or b"0")
+                await asyncio.sleep(0.002)
+                await state.put("number", str(number + 1).encode())
+
+    asyncio.run(work())
+
+
+def held(url, seconds, taken):
+    """Take a place with a lease of so many seconds, and keep it until the process is killed."""
+
+    async def work():
+        async with RedisState(url).turn("place", most=1, rate=None, seconds=seconds):
+            taken.set()
+            await asyncio.sleep(600)
+
+    asyncio.run(work())
+
+
+def called(url, document, count, settings, **more):
+    """Return how so many calls at once ended, and how long they took."""
+
+    async def work():
+        began = time.monotonic()
+        async with load_tools(document, settings={**settings, "state": RedisState(url)}) as tools:
+            context = Context(**more)
+            results = await asyncio.gather(
+                *(tools["read"].execute({"n": f"{os.getpid()}-{n}"}, context=context)
+                  for n in range(count))
+            )  # fmt: skip
+        told = [
+            result.error and (result.error["type"], result.error["message"]) for result in results
+        ]
+        return told, time.monotonic() - began
+
+    return asyncio.run(work())
+
+
+def with_tokens(url, document, config, count=3, **more):
+    """Return how calls of an API that wants a token ended, all begun at once."""
+
+    async def work():
+        settings = {"state": RedisState(url, key=KEY)}
+        given = {"oauth": OAuth2(**config)}
+        context = Context(credentials=given, **more) if more else None
+        own = {} if more else {"credentials": given}
+        async with load_tools(document, settings=settings, **own) as tools:
+            (tool,) = tools
+            results = await asyncio.gather(
+                *(tool.execute({}, context=context) for _ in range(count))
+            )
+        return [result.error for result in results]
+
+    return asyncio.run(work())
+
+
+def sent_file(url, document, handle):
+    """Return the result of a call that sends the file of a handle from another process."""
+
+    async def work():
+        settings = {"files": StateFiles(RedisState(url))}
+        async with load_tools(document, settings=settings) as tools:
+            return (await tools["put"].execute({"body": {"handle": handle}})).error
+
+    return asyncio.run(work())
+
+
+def resumed(document, job):
+    """Return the output of a job that another process began."""
+
+    async def work():
+        async with load_tools(document) as tools:
+            return (await tools.resume(job, wait=5)).output
+
+    return asyncio.run(work())
