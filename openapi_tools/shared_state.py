@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LEASE = 10.0  # seconds until the place of a process that died is free again
 SECRET = "secret:"  # noqa: S105 -- how keys begin whose values leave a process encrypted only
-BURST = 0.05  # seconds' worth of calls that may come early
+BURST = 0.04  # seconds' worth of calls that may come early
 FULL = -1.0
 _LONGEST_PAUSE = 1.0
 _LARGEST = 64 * 1024 * 1024

@@ -92,3 +92,15 @@ def resumed(document, job):
             return (await tools.resume(job, wait=5)).output
 
     return asyncio.run(work())
+
+
+def cached(url, document, user):
+    """Return whether the answer to a call was kept, and its output."""
+
+    async def work():
+        settings = {"state": RedisState(url, key=KEY), "http_cache": True}
+        async with load_tools(document, settings=settings) as tools:
+            result = await tools["read"].execute({}, context=Context(user=user))
+        return result.metadata.get("cached"), result.output
+
+    return asyncio.run(work())

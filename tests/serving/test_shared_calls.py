@@ -10,6 +10,7 @@ import pytest
 import sharing_workers as workers
 from documents import document, operation
 from servers.authorization import SECRET, running, server
+from servers.counting import PATHS
 from sharing_workers import KEY
 from stored_files import API as FILES_API
 
@@ -362,3 +363,31 @@ async def test_a_job_goes_on_in_another_process(processes):
 
     assert output == {"status": "done"}
     assert sum(line.startswith("POST") for line in asked) == 1
+
+
+def test_kept_answers_are_shared_encrypted_and_apart_for_each_user(redis_server, processes):
+    recorded = []
+
+    async def peer(reader, writer):
+        recorded.append(await reader.readuntil(b"\r\n\r\n"))
+        head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCache-Control: max-age=600"
+        body = f'{{"secret-answer": {len(recorded)}}}'
+        writer.write(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        writer.close()
+
+    async def both():
+        listening = await asyncio.start_server(peer, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        about = document(PATHS, servers=[{"url": url}])
+        async with listening:
+            return [
+                await asyncio.wrap_future(
+                    processes.submit(workers.cached, redis_server.url, about, user)
+                )
+                for user in ("ada", "ada", "ada", "bob", "bob")
+            ]
+
+    found = asyncio.run(both())
+    assert [told for told, _ in found] == [None, True, True, None, True]
+    assert [output["secret-answer"] for _, output in found] == [1, 1, 1, 2, 2]
+    assert b"secret-answer" not in redis_server.dump()
