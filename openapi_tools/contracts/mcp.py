@@ -6,65 +6,66 @@ import base64
 import hashlib
 import json
 import mimetypes
-import re
 import time
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import advise, blocks_of
+from openapi_tools.contracts import advise
+from openapi_tools.contracts.mcp_messages import PlainAnswers, answer_of, clean, described
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
-from openapi_tools.providers.definitions import shown
-from openapi_tools.result import Context, ToolCall
+from openapi_tools.options import with_members
+from openapi_tools.result import Context, ToolCall, ToolResult, context_for
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.session import unknown_tool
+from openapi_tools.tools.toolset import Toolset
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
     from starlette.applications import Starlette
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from openapi_tools.result import ToolResult
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("mcp"):
     import anyio
     from mcp import MCPError, types
-    from mcp.server.lowlevel import Server
+    from mcp.server.lowlevel import NotificationOptions, Server
+    from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
     from mcp.types import INVALID_PARAMS
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 _UNNAMED = "openapi-tools"
-_LONGEST_NAME, _LONGEST_TITLE = 100, 60
+_LONGEST_NAME = 100
 _LONGEST_QUESTION = 4_000
 _FIRST_BEAT, _EVERY = 1.0, 5.0
 _SESSIONS = 300  # with a handshake; each takes some 40 kB for half an hour
-_LARGEST = 1024 * 1024
 _FILES = "openapi-tools://files/"
+_NARROWED = 64  # sets of tools that different clients see
 _LISTED = 1000  # files of a server whose sessions are known, the newest
-_ANSWER = re.compile(
-    rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
-    rb'(\{"jsonrpc":"2\.0","id":(?:-?\d+|"[^"\\]*(?:\\.[^"\\]*)*"),"(?:result|error)":[^\r\n]*)'
-    rb"\r\n\r\n"
-)
 
 
 def create_server(
-    toolset: Iterable[OperationTool], *, name: str | None = None, version: str | None = None
-) -> Server[Any]:
+    toolset: Iterable[OperationTool],
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    context: Callable[[ServerRequestContext[Any]], Any] | None = None,
+    visible: Callable[[OperationTool, ServerRequestContext[Any]], bool] | None = None,
+) -> ToolsServer:
     """Return a low-level server of the package `mcp` that lists and calls the tools.
 
-    No header of a request reaches the API: calls carry the toolset's own credentials. Guards find
-    the request in `context.state`. Tools that need approval ask the client's user; a stateless
-    client (2026-07-28) then sends the call again, and the first one counts as denied for guards and
-    functions for failures. The toolset stays yours to close. With a store of files in its settings,
-    answers link to their files, which are resources; a session's list has those of that session.
+    No header of a request reaches the API: calls carry the toolset's own credentials, or those of
+    `context`. Guards find the request in `context.state`. Tools that need approval ask the client's
+    user; a stateless client (2026-07-28) then sends the call again, and the first one counts as
+    denied for guards and functions for failures. The toolset stays yours to close. With a store of
+    files in its settings, answers link to their files, which are resources; a session's list has
+    those of that session. `await server.replace(toolset)` offers other tools.
 
     Spec: Model Context Protocol 2026-07-28 and 2025-11-25, server/tools and server/resources.
 
@@ -72,29 +73,147 @@ def create_server(
         toolset: A toolset, or any of its tools.
         name: The server's name; by default the title of a toolset's document.
         version: Of the server; by default that of a toolset's document.
+        context: A function of a request that returns the `Context` of its call, or a mapping of its
+            members: credentials, say. It may be async; its exceptions refuse the call.
+        visible: A function of a tool and a request: whether the client sees the tool. Others are
+            unknown to the client, also to its searches and programs.
 
     Raises:
         SettingsError: Two tools have the same name.
     """
-    document = getattr(toolset, "document", None)
-    settings = [session.settings for session in getattr(toolset, "sessions", ())]
-    stored = [each for each in settings if store_of(each) is not None]
-    files = _Files(stored) if stored else None
-    advise(toolset)
-    served = _Served(toolset, files)
-    return ToolsServer(
-        name or _said(document, "title") or _UNNAMED,
-        version=version or _said(document, "version"),
-        get_tool_input_schema=served.input_schema,
-        on_list_tools=served.list_tools,
-        on_call_tool=served.call_tool,
-        on_list_resources=None if files is None else files.listed,
-        on_read_resource=None if files is None else files.read,
-    )
+    return ToolsServer(toolset, name, version, (context, visible))
 
 
 class ToolsServer(Server[Any]):
-    """A server whose large answers reach clients over HTTP."""
+    """A server whose tools can be replaced, and whose large answers reach clients over HTTP."""
+
+    def __init__(
+        self,
+        toolset: Iterable[OperationTool],
+        name: str | None,
+        version: str | None,
+        hooks: tuple[Any, Any],
+    ) -> None:
+        document = getattr(toolset, "document", None)
+        self._context, self._visible = hooks
+        self._bus, self._files = InMemorySubscriptionBus(), _Files()
+        self._told: set[int] = set()  # clients that hear of changes, by the id of their parameters
+        self.subscriptions = ListenHandler(self._bus)
+        super().__init__(
+            name or _said(document, "title") or _UNNAMED,
+            version=version or _said(document, "version"),
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_subscriptions_listen=self.subscriptions,
+        )
+        self.add_notification_handler(
+            "notifications/initialized", types.NotificationParams, self._announce
+        )
+        self._offer(toolset)
+
+    async def replace(self, toolset: Iterable[OperationTool]) -> None:
+        """Offer other tools from now on, and tell the clients; calls that run end on the old ones.
+
+        Raises:
+            SettingsError: Two tools have the same name.
+        """
+        self._offer(toolset)
+        await self._bus.publish(ToolsListChanged())
+
+    def _offer(self, toolset: Iterable[OperationTool]) -> None:
+        offered = _Offer(toolset)
+        advise(toolset)
+        self._offered, self._narrowed = offered, dict[frozenset[str], _Offer]()
+        settings = [session.settings for session in getattr(toolset, "sessions", ())]
+        self._files.settings = [each for each in settings if store_of(each) is not None]
+        if self._files.settings:
+            kinds = types.PaginatedRequestParams, types.ReadResourceRequestParams
+            self.add_request_handler("resources/list", kinds[0], self._files.listed)
+            self.add_request_handler("resources/read", kinds[1], self._files.read)
+
+    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
+        """Return a tool's input schema; without this the package lists all tools at each call."""
+        return self._offered.tools[name].input_schema if name in self._offered.tools else None
+
+    def _offer_for(self, request: ServerRequestContext[Any]) -> _Offer:
+        """Return the tools that the client of a request sees."""
+        whole = self._offered
+        if self._visible is None:
+            return whole
+        seen = frozenset(name for name, t in whole.called.items() if self._visible(t, request))
+        if len(seen) == len(whole.called):
+            return whole
+        if (found := self._narrowed.get(seen)) is None:
+            if len(self._narrowed) == _NARROWED:
+                del self._narrowed[next(iter(self._narrowed))]
+            found = self._narrowed[seen] = whole.only(seen)
+        return found
+
+    async def _list_tools(
+        self, request: ServerRequestContext[Any], _: Any
+    ) -> types.ListToolsResult:
+        return self._offer_for(request).listed()
+
+    async def _call_tool(
+        self, request: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        offer = self._offer_for(request)
+        tool = offer.tools.get(params.name)
+        if tool is None:
+            reason = unknown_tool(params.name, offer.tools, offer.skipped)
+            raise MCPError(INVALID_PARAMS, clean(reason))
+        desk = _Desk(request, params.input_responses, tool, offer.called)
+        call_id = str(request.request_id or "")
+        call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
+        try:
+            context = await self._context_of(request, params, desk)
+        except OpenAPIToolsError as error:
+            refused = ToolResult.failed("denied", error.reason)
+            return answer_of(refused, [])
+        result = await _reporting(request.session, tool(call, context))
+        links = self._files.links(request, result) if self._files.settings else []
+        return desk.question(result) or answer_of(result, links)
+
+    async def _context_of(
+        self, request: ServerRequestContext[Any], params: types.CallToolRequestParams, desk: _Desk
+    ) -> Any:
+        own: dict[str, Any] = {"state": request, "resume": params.request_state}
+        if desk.is_open:
+            own["approve"] = desk.approve
+        if (owner := _owner(request, self)) is not None:
+            own["conversation"] = owner
+        if self._context is None:
+            return Context(**own)
+        return with_members(await context_for(self._context, request), **own)
+
+    async def _announce(self, request: ServerRequestContext[Any], _: Any) -> None:
+        """Tell a client with a handshake of other tools, for as long as it is connected."""
+        key = id(request.session.client_params)
+        if key in self._told or request.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return
+        send, changes = anyio.create_memory_object_stream[None](1)
+
+        def changed(_: Any) -> None:
+            with suppress(anyio.WouldBlock):  # an earlier change is still to be told
+                send.send_nowait(None)
+
+        self._told.add(key)
+        end = self._bus.subscribe(changed)
+        try:
+            with send, changes:
+                async for _ in changes:
+                    await request.session.send_notification(types.ToolListChangedNotification())
+        finally:
+            end()
+            self._told.discard(key)
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *more: Any, **others: Any
+    ) -> Any:
+        """Return the package's options; clients are told that the list of tools may change."""
+        told = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(told, *more, **others)
 
     def streamable_http_app(self, **options: Any) -> Starlette:
         """Return the package's app, with `PlainAnswers` around it and fewer sessions."""
@@ -103,45 +222,36 @@ class ToolsServer(Server[Any]):
         return app
 
 
-class _Served:
-    def __init__(self, tools: Iterable[OperationTool], files: _Files | None = None) -> None:
-        self._files, self._skipped = files, getattr(tools, "skipped", ())
-        self._tools: dict[str, OperationTool] = {}
+class _Offer:
+    """Tools as one client sees them."""
+
+    def __init__(self, tools: Iterable[OperationTool]) -> None:
+        self.tools: dict[str, OperationTool] = {}
         for tool in tools:
-            if tool.name in self._tools:
+            if tool.name in self.tools:
                 hint = "load one of them with another prefix."
                 raise SettingsError(f"two tools are called {tool.name}; {hint}")
-            self._tools[tool.name] = tool
-        self._called = {tool.name: tool for tool in getattr(tools, "called", ())}
+            self.tools[tool.name] = tool
+        self.skipped = getattr(tools, "skipped", ())
+        self.called = {t.name: t for t in getattr(tools, "called", self.tools.values())}
+        self._given = tools
         self._listed: types.ListToolsResult | None = None
 
-    def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Return a tool's input schema; without this the package lists all tools at each call."""
-        return self._tools[name].input_schema if name in self._tools else None
+    def only(self, names: frozenset[str]) -> _Offer:
+        """Return an offer of some of the tools that call an API, also behind functions."""
+        if isinstance(self._given, Toolset):
+            made = _Offer(self._given.only(lambda tool: tool.name in names))
+        else:
+            made = _Offer([tool for tool in self.tools.values() if tool.name in names])
+        made.skipped = ()
+        return made
 
-    async def list_tools(self, *_: Any) -> types.ListToolsResult:
+    def listed(self) -> types.ListToolsResult:
         """Return all tools as one page, since not every client asks for a second one."""
         if self._listed is None:
-            tools = [types.Tool.model_validate(_described(tool)) for tool in self._tools.values()]
+            tools = [types.Tool.model_validate(described(tool)) for tool in self.tools.values()]
             self._listed = types.ListToolsResult(tools=tools)
         return self._listed
-
-    async def call_tool(
-        self, request: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = self._tools.get(params.name)
-        if tool is None:
-            reason = unknown_tool(params.name, self._tools, self._skipped)
-            raise MCPError(INVALID_PARAMS, _clean(reason))
-        desk = _Desk(request, params.input_responses, tool, self._called)
-        call_id = str(request.request_id or "")
-        call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
-        approve = desk.approve if desk.is_open else None
-        told: Any = {"conversation": _owner(request, self), "resume": params.request_state}
-        context = Context(approve=approve, state=request, **told)
-        result = await _reporting(request.session, tool(call, context))
-        links = [] if self._files is None else self._files.links(request, result)
-        return desk.question(result) or _answer(result, links)
 
 
 def _owner(request: ServerRequestContext[Any], only: object) -> object | None:
@@ -154,8 +264,8 @@ def _owner(request: ServerRequestContext[Any], only: object) -> object | None:
 class _Files:
     """The files that answers have put into a toolset's store, as resources."""
 
-    def __init__(self, settings: list[Settings]) -> None:
-        self._settings = settings  # of several documents, each with its own store
+    def __init__(self) -> None:
+        self.settings: list[Settings] = []  # of several documents, each with its own store
         self._made: deque[tuple[weakref.ref[Any], dict[str, Any]]] = deque(maxlen=_LISTED)
 
     def links(self, request: ServerRequestContext[Any], result: ToolResult) -> list[dict[str, Any]]:
@@ -179,12 +289,12 @@ class _Files:
         try:
             contents = await anyio.to_thread.run_sync(self._contents, str(params.uri))
         except OpenAPIToolsError as error:
-            raise MCPError(code=INVALID_PARAMS, message=_clean(error.reason)) from None
+            raise MCPError(code=INVALID_PARAMS, message=clean(error.reason)) from None
         return types.ReadResourceResult.model_validate({"contents": [contents]})
 
     def _contents(self, uri: str) -> dict[str, Any]:
         handle = uri.removeprefix(_FILES) if uri.startswith(_FILES) else ""
-        for settings in self._settings:
+        for settings in self.settings:
             with suppress(OpenAPIToolsError):
                 file_of("handle", handle, settings)
                 break
@@ -261,129 +371,8 @@ async def _beat(session: ServerSession) -> None:
         await anyio.sleep(_EVERY)
 
 
-def _described(tool: OperationTool) -> dict[str, Any]:
-    description, schema = shown(tool, "mcp", beside=_LONGEST_TITLE + len('"title": "", '))
-    described: dict[str, Any] = {
-        "name": tool.name,
-        "description": _clean(description),
-        "inputSchema": _sendable(schema),
-        "annotations": dict(tool.annotations),
-    }
-    title = described["description"].partition("\n")[0].strip().removesuffix(".")
-    if len(title) <= _LONGEST_TITLE:
-        described["title"] = title
-    return described
-
-
-def _answer(result: ToolResult, links: list[dict[str, Any]]) -> types.CallToolResult:
-    contents: list[dict[str, Any]] = blocks_of(
-        result,
-        lambda text: {"type": "text", "text": _clean(text)},
-        lambda data, kind: {"type": "image", "data": data, "mimeType": kind},
-    )
-    answer: dict[str, Any] = {"content": [*contents, *links], "isError": result.is_error}
-    has_images = any(content["type"] == "image" for content in contents)
-    # Versions before 2026-07-28 take nothing but an object here; an image would be sent twice.
-    if result.success and isinstance(result.output, dict) and not has_images:
-        answer["structuredContent"] = result.output
-    return types.CallToolResult.model_validate(answer)
-
-
 def _said(document: Any, key: str) -> str:
     """Return a text member of the document's `info`; empty if missing or not a text."""
     info = document.get("info") if isinstance(document, Mapping) else None
     text = info.get(key) if isinstance(info, Mapping) else None
-    return " ".join(visible(_clean(text)).split())[:_LONGEST_NAME] if isinstance(text, str) else ""
-
-
-def _sendable(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that can be sent: a lone surrogate in it would end the whole connection."""
-    text = json.dumps(schema, ensure_ascii=False)
-    cleaned: dict[str, Any] = schema if (sent := _clean(text)) == text else json.loads(sent)
-    return cleaned
-
-
-def _clean(text: str) -> str:
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-class PlainAnswers:
-    """An ASGI app that answers a POST with JSON where nothing comes before the answer.
-
-    With a handshake the package sends events, and its own client takes none of more than 1 MiB.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app; answers to POST go through a `_Stream`."""
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        stream = _Stream(send)
-        await self._app(scope, receive, stream.send)
-        await stream.end()
-
-
-class _Stream:
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._lock = anyio.Lock()  # a keep-alive may arrive while an event is being sent
-        self._start: Message | None = None
-        self._has_events = False
-        self._is_answered = False
-
-    async def send(self, message: Message) -> None:
-        """Take a message; the start of a stream waits for the next one."""
-        async with self._lock:
-            if message["type"] == "http.response.start" and _starts_events(message):
-                self._start, self._has_events = message, True
-            elif self._start is not None:
-                await self._begin(self._start, message)
-            elif self._has_events:
-                body = b"" if self._is_answered else _fitted(message.get("body", b""))
-                await self._send({**message, "body": body})
-            else:
-                await self._send(message)
-
-    async def end(self) -> None:
-        if self._start is not None:
-            await self._send(self._start)
-
-    async def _begin(self, start: Message, message: Message) -> None:
-        self._start = None
-        answer = _ANSWER.fullmatch(message.get("body", b""))
-        if answer is not None:
-            self._is_answered = True
-            start, message = _json_start(start, answer[1]), {**message, "body": answer[1]}
-        await self._send(start)
-        await self._send(message)
-
-
-def _starts_events(message: Message) -> bool:
-    kinds = (value for name, value in message["headers"] if name.lower() == b"content-type")
-    return any(kind.startswith(b"text/event-stream") for kind in kinds)
-
-
-def _json_start(start: Message, body: bytes) -> Message:
-    kept = [(name, value) for name, value in start["headers"] if name.lower() != b"content-type"]
-    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    return {**start, "headers": [*kept, *own]}
-
-
-def _fitted(event: bytes) -> bytes:
-    """Return an event without `structuredContent`, which the text repeats, if it then fits."""
-    answer = _ANSWER.fullmatch(event) if len(event) > _LARGEST else None
-    if answer is None:
-        return event
-    try:
-        message = json.loads(answer[1])
-        message["result"].pop("structuredContent", None)
-        small = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
-    except (KeyError, ValueError, RecursionError):
-        return event
-    fitted = event[: answer.start(1)] + small + event[answer.end(1) :]
-    return fitted if len(fitted) <= _LARGEST else event
+    return " ".join(visible(clean(text)).split())[:_LONGEST_NAME] if isinstance(text, str) else ""

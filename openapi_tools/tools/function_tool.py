@@ -15,7 +15,7 @@ from openapi_tools.tools.toolset import About, Toolset
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import httpx
 
@@ -124,17 +124,17 @@ class FunctionTool(OperationTool):
         return f"<tool {self.name}>"
 
 
-def functions(toolset: Toolset, made: Iterable[MetaTool]) -> Toolset:
+def functions(toolset: Toolset, make: Callable[[Toolset], Iterable[MetaTool]]) -> Toolset:
     """Return the toolset of functions that reach the tools of another."""
-    listed = list(made)
+    listed = list(make(toolset))
     tools = [FunctionTool(each, toolset.session) for each in listed]
     closes = tuple(each.close for each in listed if each.close is not None)
     told: Any = {"warnings": lambda: toolset.warnings, "document": lambda: toolset.document}
-    about = About(**told, closes=closes)
+    about = About(**told, closes=closes, make=make)
     return Toolset(tools, toolset.session, about, reaches=toolset)
 
 
-def united(toolsets: tuple[Toolset, ...]) -> Toolset:
+def united(toolsets: tuple[Toolset, ...], names: tuple[str, ...] = ()) -> Toolset:
     """Return one toolset of several, as `Toolset.union` does."""
     wrong = [given for given in toolsets if not isinstance(given, Toolset)]
     if wrong or not toolsets:
@@ -149,7 +149,7 @@ def united(toolsets: tuple[Toolset, ...]) -> Toolset:
         security_schemes={k: v for part in toolsets for k, v in part.security_schemes.items()},
         counts=lambda: _summed(part.counts for part in toolsets),
     )
-    made = Toolset(_renamed(toolsets), toolsets[0].session, about, parts=toolsets)
+    made = Toolset(_renamed(toolsets, names), toolsets[0].session, about, parts=toolsets)
     for session in made.sessions:
         alive = (known for known in session.unions if known() is not None)
         session.unions = (*alive, weakref.ref(made))
@@ -163,12 +163,12 @@ def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
     return dict(found)
 
 
-def _renamed(toolsets: tuple[Toolset, ...]) -> Iterator[OperationTool]:
+def _renamed(toolsets: tuple[Toolset, ...], names: tuple[str, ...]) -> Iterator[OperationTool]:
     """Yield the tools of several toolsets, those of equal names with a prefix."""
     counts = Counter(tool.name for part in toolsets for tool in part)
     taken = {name for name, count in counts.items() if count == 1}
     for index, part in enumerate(toolsets, start=1):
-        prefix = _prefix(part, index)
+        prefix = names[index - 1] if names else _prefix(part, index)
         for tool in part:
             if counts[tool.name] == 1:
                 yield tool

@@ -38,6 +38,7 @@ class About:
     document: Callable[[], Any] = lambda: None
     bundled: Callable[[], Any] = lambda: None
     index: Any = None  # the place where its search index is kept
+    make: Any = None  # makes the functions of a toolset that reaches another
     closes: tuple[Callable[[], Awaitable[None]], ...] = ()
 
 
@@ -71,15 +72,16 @@ class Toolset:
         self._whole: Toolset | None = None
 
     @classmethod
-    def union(cls, *toolsets: Toolset) -> Toolset:
+    def union(cls, *toolsets: Toolset, names: Iterable[str] = ()) -> Toolset:
         """Return one toolset with the tools of several; each keeps its session and guardrails.
 
-        Tools whose name is in several toolsets get a prefix: the title of their document.
+        Tools whose name is in several toolsets get a prefix: the one in `names` at the place of
+        their toolset, or the title of their document.
 
         Raises:
             SettingsError: Not a toolset, or none.
         """
-        made: Toolset = tools_room.function_tool.united(toolsets)
+        made: Toolset = tools_room.function_tool.united(toolsets, tuple(names))
         return made
 
     def __len__(self) -> int:
@@ -211,7 +213,7 @@ class Toolset:
         They are for more tools than a model takes at once. A call passes the checks, guardrails
         and approval of the tool that it calls.
         """
-        return self._functions(search_room.meta_tools.meta_tools(self))
+        return self._functions(search_room.meta_tools.meta_tools)
 
     def code_tools(self, limits: CodeLimits | None = None) -> Toolset:
         """Return two tools, `search` and `run_code`: a program calls the others in a sandbox.
@@ -222,10 +224,15 @@ class Toolset:
         Raises:
             MissingExtraError: The extra `code` is not installed.
         """
-        return self._functions(code_room.code_tools.code_tools(self, limits))
+        return self._functions(lambda tools: code_room.code_tools.code_tools(tools, limits))
 
-    def _functions(self, made: Iterable[MetaTool]) -> Toolset:
-        functions: Toolset = tools_room.function_tool.functions(self, made)
+    def only(self, takes: Callable[[OperationTool], bool]) -> Toolset:
+        """Return the toolset for a caller who may use some tools only, also behind functions."""
+        whole, make = self.called.select(Select(where=takes)), self._about.make
+        return whole if make is None else whole._functions(make)  # noqa: SLF001 -- its own
+
+    def _functions(self, make: Callable[[Toolset], Iterable[MetaTool]]) -> Toolset:
+        functions: Toolset = tools_room.function_tool.functions(self, make)
         return functions
 
     @property

@@ -1,0 +1,153 @@
+"""Messages of an MCP server in a form that every client takes: tools, results, HTTP bodies."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.contracts import blocks_of
+from openapi_tools.errors import requiring
+from openapi_tools.providers.definitions import shown
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from openapi_tools.result import ToolResult
+    from openapi_tools.tools.tool import OperationTool
+
+with requiring("mcp"):
+    import anyio
+    from mcp import types
+
+_LONGEST_TITLE = 60
+_LARGEST = 1024 * 1024
+_ANSWER = re.compile(
+    rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
+    rb'(\{"jsonrpc":"2\.0","id":(?:-?\d+|"[^"\\]*(?:\\.[^"\\]*)*"),"(?:result|error)":[^\r\n]*)'
+    rb"\r\n\r\n"
+)
+
+
+def described(tool: OperationTool) -> dict[str, Any]:
+    """Return a tool as the protocol's `Tool`."""
+    description, schema = shown(tool, "mcp", beside=_LONGEST_TITLE + len('"title": "", '))
+    described: dict[str, Any] = {
+        "name": tool.name,
+        "description": clean(description),
+        "inputSchema": _sendable(schema),
+        "annotations": dict(tool.annotations),
+    }
+    title = described["description"].partition("\n")[0].strip().removesuffix(".")
+    if len(title) <= _LONGEST_TITLE:
+        described["title"] = title
+    return described
+
+
+def answer_of(result: ToolResult, links: list[dict[str, Any]]) -> types.CallToolResult:
+    """Return a result as the protocol's `CallToolResult`."""
+    contents: list[dict[str, Any]] = blocks_of(
+        result,
+        lambda text: {"type": "text", "text": clean(text)},
+        lambda data, kind: {"type": "image", "data": data, "mimeType": kind},
+    )
+    answer: dict[str, Any] = {"content": [*contents, *links], "isError": result.is_error}
+    has_images = any(content["type"] == "image" for content in contents)
+    # Versions before 2026-07-28 take nothing but an object here; an image would be sent twice.
+    if result.success and isinstance(result.output, dict) and not has_images:
+        answer["structuredContent"] = result.output
+    return types.CallToolResult.model_validate(answer)
+
+
+def _sendable(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that can be sent: a lone surrogate in it would end the whole connection."""
+    text = json.dumps(schema, ensure_ascii=False)
+    cleaned: dict[str, Any] = schema if (sent := clean(text)) == text else json.loads(sent)
+    return cleaned
+
+
+def clean(text: str) -> str:
+    """Return a text without lone surrogates, which no encoding can write."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+class PlainAnswers:
+    """An ASGI app that answers a POST with JSON where nothing comes before the answer.
+
+    With a handshake the package sends events, and its own client takes none of more than 1 MiB.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the app; answers to POST go through a `_Stream`."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        stream = _Stream(send)
+        await self._app(scope, receive, stream.send)
+        await stream.end()
+
+
+class _Stream:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._lock = anyio.Lock()  # a keep-alive may arrive while an event is being sent
+        self._start: Message | None = None
+        self._has_events = False
+        self._is_answered = False
+
+    async def send(self, message: Message) -> None:
+        """Take a message; the start of a stream waits for the next one."""
+        async with self._lock:
+            if message["type"] == "http.response.start" and _starts_events(message):
+                self._start, self._has_events = message, True
+            elif self._start is not None:
+                await self._begin(self._start, message)
+            elif self._has_events:
+                body = b"" if self._is_answered else _fitted(message.get("body", b""))
+                await self._send({**message, "body": body})
+            else:
+                await self._send(message)
+
+    async def end(self) -> None:
+        if self._start is not None:
+            await self._send(self._start)
+
+    async def _begin(self, start: Message, message: Message) -> None:
+        self._start = None
+        answer = _ANSWER.fullmatch(message.get("body", b""))
+        if answer is not None:
+            self._is_answered = True
+            start, message = _json_start(start, answer[1]), {**message, "body": answer[1]}
+        await self._send(start)
+        await self._send(message)
+
+
+def _starts_events(message: Message) -> bool:
+    kinds = (value for name, value in message["headers"] if name.lower() == b"content-type")
+    return any(kind.startswith(b"text/event-stream") for kind in kinds)
+
+
+def _json_start(start: Message, body: bytes) -> Message:
+    kept = [(name, value) for name, value in start["headers"] if name.lower() != b"content-type"]
+    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    return {**start, "headers": [*kept, *own]}
+
+
+def _fitted(event: bytes) -> bytes:
+    """Return an event without `structuredContent`, which the text repeats, if it then fits."""
+    answer = _ANSWER.fullmatch(event) if len(event) > _LARGEST else None
+    if answer is None:
+        return event
+    try:
+        message = json.loads(answer[1])
+        message["result"].pop("structuredContent", None)
+        small = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    except (KeyError, ValueError, RecursionError):
+        return event
+    fitted = event[: answer.start(1)] + small + event[answer.end(1) :]
+    return fitted if len(fitted) <= _LARGEST else event
