@@ -13,49 +13,85 @@ from click.core import ParameterSource
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli import for_shell, remark, say
 from openapi_tools.cli.generate_command import write_page
-from openapi_tools.errors import MissingExtraError, counted
-from openapi_tools.search import costs
+from openapi_tools.errors import counted
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from openapi_tools.tools.toolset import Toolset
 
 _HERE = "127.0.0.1"
-_MOST = 128
-_PATH = "/mcp"
-_OPEN = "warning: anyone who reaches this address can call the tools; it asks for no password."
-_HTTP_ONLY = {
-    "host": "--host",
-    "port": "--port",
-    "names": "--allow-host",
-    "sessions": "--max-sessions",
-}
+_OPEN = "warning: everyone who reaches this address can call the tools; it asks for no login."
+_KEYS = {
+    "mode": "mode", "host": "host", "port": "port", "names": "allow_hosts", "ask": "ask",
+    "sessions": "max_sessions", "workers": "workers", "stateless": "stateless", "log": "log",
+    "insecure": "insecure", "strict": "strict", "grace": "grace",
+}  # fmt: skip
+"""The options that stand for keys of `[serve]`, and these."""
+_HTTP_ONLY = set(_KEYS) - {"mode", "ask", "strict", "log"}
+_APIS_ONLY = ("workers", "strict")
 
 
 @shared.command("serve")
-def serve(
-    spec: str | None,
-    *,
-    mode: str,
-    transport: str,
-    host: str,
-    port: int,
-    names: tuple[str, ...],
-    sessions: int | None,
-    ask: bool,
-    **filters: Any,
-) -> None:
+def serve(spec: str | None, *, transport: str | None, **options: Any) -> None:
     """Serve the tools of SPEC over MCP until the client leaves, or until interrupted.
 
-    With stdio, SPEC cannot come from standard input: the client speaks there.
+    A configuration with tables [apis.NAME] serves several APIs. With stdio, SPEC cannot come from
+    standard input: the client speaks there.
     """
+    given = {key: options[name] for name, key in _KEYS.items() if _is_given(name)}
+    config = str(shared.given_config() if spec is None else spec)
+    tables = import_module("openapi_tools.serving.serving_tables")
+    if config.endswith(".toml") and tables.has_apis(config):
+        _check_for_apis()
+        # Here, as --help needs no extra.
+        team_server = import_module("openapi_tools.serving.team_server")
+        started = team_server.started(config, given, logs=True)
+    else:
+        for name in filter(_is_given, _APIS_ONLY):
+            raise click.UsageError(f"--{name} is for a configuration with tables [apis.NAME].")
+        _check_transport(transport or "stdio", spec)
+        team_server = import_module("openapi_tools.serving.team_server")
+        started = team_server.started_with(_loaded(spec, **options), given)
+    transport = transport or ("http" if started.over_http else "stdio")
+    _check_transport(transport, spec)
+    told = import_module("openapi_tools.serving.audit_log").logger.info
+    tell = told if started.serve.log == "json" else remark
     if transport == "stdio":
-        _check_stdio(click.get_current_context(), spec)
-    # Here, as --help needs no extra.
-    from openapi_tools.serving import mcp_transports as mcp
+        started.apis.serve()
+        tell(f"{started.summary} over stdio.")
+        _say_why(started.apis.why, tell)
+        import_module("openapi_tools.serving.mcp_transports").run_stdio(started.apis)
+        return
+    _serve_http(team_server, started, tell)
 
+
+def _serve_http(team_server: Any, started: Any, tell: Callable[[str], object]) -> None:
+    web_server = import_module("openapi_tools.serving.web_server")
+    host, access = started.serve.host, started.access
+    team_server.check_place(host, access, insecure=started.serve.insecure)
+    with web_server.listening(host, started.serve.port) as place:
+        port = place.getsockname()[1]
+        server = team_server.WebServer(started, port)
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        tell(f"{started.summary} at {address}{started.serve.path}")
+        for name in filter(None, started.apis.servers):
+            tell(f"{name} alone at {address}/{name}/mcp")
+        _say_why(started.apis.why, tell)
+        if started.serve.insecure and not team_server.is_loopback(host):
+            tell(_OPEN)
+        if started.serve.workers > 1:
+            processes = import_module("openapi_tools.serving.worker_processes")
+            processes.run_workers(started, place)
+        else:
+            server.run(place)
+
+
+def _loaded(spec: str | None, *, ask: bool, **others: Any) -> Toolset:
+    """Return the tools of one document, as the options select them."""
+    filters = {name: others[name] for name in ("tags", "methods", "patterns")}
     toolset = shared.load(shared.source_of(spec)).select(shared.selection(**filters))
     if not len(toolset):
         raise click.UsageError("no tools to serve; `openapi-tools list` shows which exist.")
@@ -63,65 +99,35 @@ def serve(
         remark(f"warning: {for_shell(warning)}")
     if ask:
         toolset.add_input_guardrails([require_approval()])
-    skipped = counted(len(toolset.skipped), "operation")
-    told = f"serving {counted(len(toolset), 'tool')} ({skipped} skipped)"
-    offered, mode, why = _in_mode(toolset, mode)
-    told += "" if mode == "tools" else f" in mode {mode}"
-    if transport == "stdio":
-        remark(f"{told} over stdio.")
-        _say_why(why)
-        mcp.run_stdio(offered)
-        return
-    with mcp.listening(host, port) as place:
-        listened = place.getsockname()[1]
-        shown = f"[{host}]" if ":" in host else host
-        remark(f"{told} at http://{shown}:{listened}{_PATH}")
-        _say_why(why)
-        if shown not in mcp.LOOPBACK:
-            remark(_OPEN)
-        names_used = mcp.security(shown, names, listened)
-        mcp.run_http(offered, place, path=_PATH, security=names_used, sessions=sessions)
+    return toolset
 
 
-def _in_mode(toolset: Toolset, mode: str) -> tuple[Toolset, str, str]:
-    """Return the tools to offer, the mode that is not `auto`, and the reason for its choice.
-
-    Raises:
-        MissingExtraError: The mode `code` needs an extra that is not installed.
-    """
-    why = ""
-    if mode == "auto":
-        why = _too_many(toolset)
-        mode = "code" if why else "tools"
-    if mode == "code":
-        try:
-            return toolset.code_tools(), mode, why
-        except MissingExtraError as error:
-            if not why:
-                raise
-            mode, why = "search", f"{why}; mode code needs more: {error}"
-    return (toolset.meta_tools() if mode == "search" else toolset), mode, why
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (None, ParameterSource.DEFAULT)
 
 
-def _too_many(toolset: Toolset) -> str:
-    """Return why a model should not get each tool; empty if it may."""
-    if len(toolset) > _MOST:
-        return f"{len(toolset)} tools are more than the {_MOST} that providers take at once"
-    if costs.exceeds(list(toolset)):
-        return f"the definitions of these tools take more than {costs.MOST_TOKENS:,} tokens"
-    return ""
-
-
-def _say_why(why: str) -> None:
+def _say_why(why: str, tell: Callable[[str], object]) -> None:
     if why:
-        remark(f"{why}; --mode tools offers each tool.")
+        tell(f"{why}; --mode tools offers each tool.")
 
 
-def _check_stdio(context: click.Context, spec: str | None) -> None:
-    """Refuse HTTP options, and a standard input that the client cannot use."""
-    for name, option in _HTTP_ONLY.items():
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"{option} is for http only; add --transport http.")
+def _check_for_apis() -> None:
+    """Refuse options for one document."""
+    known = {*_KEYS, "spec", "transport", "config"}
+    for option in click.get_current_context().command.params:
+        if option.name and option.name not in known and _is_given(option.name):
+            reason = "is for one document; write it into a table [apis.NAME]"
+            raise click.UsageError(f"{option.opts[0]} {reason}.")
+
+
+def _check_transport(transport: str, spec: str | None) -> None:
+    """Refuse HTTP options with stdio, and a standard input that the client cannot use."""
+    if transport == "http":
+        return
+    for option in click.get_current_context().command.params:
+        if option.name in _HTTP_ONLY and _is_given(option.name):
+            raise click.UsageError(f"{option.opts[0]} is for http only; add --transport http.")
     if sys.stdin is None:
         raise click.UsageError("standard input is closed, so no client can connect; use http.")
     if spec == "-":

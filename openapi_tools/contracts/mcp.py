@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import advise
-from openapi_tools.contracts.mcp_messages import PlainAnswers, answer_of, clean, described
+from openapi_tools.contracts.mcp_messages import PlainAnswers, answer_of, clean, described, info_of
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
 from openapi_tools.options import with_members
 from openapi_tools.result import Context, ToolCall, ToolResult, context_for
@@ -22,7 +22,6 @@ from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.session import unknown_tool
 from openapi_tools.tools.toolset import Toolset
-from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -41,7 +40,6 @@ with requiring("mcp"):
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 _UNNAMED = "openapi-tools"
-_LONGEST_NAME = 100
 _LONGEST_QUESTION = 4_000
 _FIRST_BEAT, _EVERY = 1.0, 5.0
 _SESSIONS = 300  # with a handshake; each takes some 40 kB for half an hour
@@ -100,8 +98,8 @@ class ToolsServer(Server[Any]):
         self._told: set[int] = set()  # clients that hear of changes, by the id of their parameters
         self.subscriptions = ListenHandler(self._bus)
         super().__init__(
-            name or _said(document, "title") or _UNNAMED,
-            version=version or _said(document, "version"),
+            name or info_of(document, "title") or _UNNAMED,
+            version=version or info_of(document, "version"),
             get_tool_input_schema=self._input_schema,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
@@ -112,14 +110,19 @@ class ToolsServer(Server[Any]):
         )
         self._offer(toolset)
 
-    async def replace(self, toolset: Iterable[OperationTool]) -> None:
+    async def replace(self, toolset: Iterable[OperationTool]) -> anyio.Event:
         """Offer other tools from now on, and tell the clients; calls that run end on the old ones.
+
+        Returns:
+            An event that is set when the last of those calls has ended.
 
         Raises:
             SettingsError: Two tools have the same name.
         """
+        old = self._offered.calls
         self._offer(toolset)
         await self._bus.publish(ToolsListChanged())
+        return old.retired()
 
     def _offer(self, toolset: Iterable[OperationTool]) -> None:
         offered = _Offer(toolset)
@@ -166,14 +169,14 @@ class ToolsServer(Server[Any]):
         desk = _Desk(request, params.input_responses, tool, offer.called)
         call_id = str(request.request_id or "")
         call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
-        try:
-            context = await self._context_of(request, params, desk)
-        except OpenAPIToolsError as error:
-            refused = ToolResult.failed("denied", error.reason)
-            return answer_of(refused, [])
-        result = await _reporting(request.session, tool(call, context))
-        links = self._files.links(request, result) if self._files.settings else []
-        return desk.question(result) or answer_of(result, links)
+        with offer.calls:
+            try:
+                context = await self._context_of(request, params, desk)
+            except OpenAPIToolsError as error:
+                return answer_of(ToolResult.failed("denied", error.reason), [])
+            result = await _reporting(request.session, tool(call, context))
+            links = self._files.links(request, result) if self._files.settings else []
+            return desk.question(result) or answer_of(result, links)
 
     async def _context_of(
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams, desk: _Desk
@@ -188,7 +191,7 @@ class ToolsServer(Server[Any]):
         return with_members(await context_for(self._context, request), **own)
 
     async def _announce(self, request: ServerRequestContext[Any], _: Any) -> None:
-        """Tell a client with a handshake of other tools, for as long as it is connected."""
+        """Tell a client with a handshake of other tools, until it leaves."""
         key = id(request.session.client_params)
         if key in self._told or request.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return
@@ -222,6 +225,29 @@ class ToolsServer(Server[Any]):
         return app
 
 
+class _Calls:
+    """The calls that run on the tools of one toolset."""
+
+    def __init__(self) -> None:
+        self._running, self._ended = 0, anyio.Event()
+        self._is_retired = False
+
+    def __enter__(self) -> None:
+        self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._running -= 1
+        if self._is_retired and not self._running:
+            self._ended.set()
+
+    def retired(self) -> anyio.Event:
+        """Return the event for the end of the last call; no others begin."""
+        self._is_retired = True
+        if not self._running:
+            self._ended.set()
+        return self._ended
+
+
 class _Offer:
     """Tools as one client sees them."""
 
@@ -234,6 +260,7 @@ class _Offer:
             self.tools[tool.name] = tool
         self.skipped = getattr(tools, "skipped", ())
         self.called = {t.name: t for t in getattr(tools, "called", self.tools.values())}
+        self.calls = _Calls()
         self._given = tools
         self._listed: types.ListToolsResult | None = None
 
@@ -243,7 +270,7 @@ class _Offer:
             made = _Offer(self._given.only(lambda tool: tool.name in names))
         else:
             made = _Offer([tool for tool in self.tools.values() if tool.name in names])
-        made.skipped = ()
+        made.skipped, made.calls = (), self.calls
         return made
 
     def listed(self) -> types.ListToolsResult:
@@ -369,10 +396,3 @@ async def _beat(session: ServerSession) -> None:
         passed = time.monotonic() - started
         await session.report_progress(passed, message=f"waiting for {passed:.0f} s")
         await anyio.sleep(_EVERY)
-
-
-def _said(document: Any, key: str) -> str:
-    """Return a text member of the document's `info`; empty if missing or not a text."""
-    info = document.get("info") if isinstance(document, Mapping) else None
-    text = info.get(key) if isinstance(info, Mapping) else None
-    return " ".join(visible(clean(text)).split())[:_LONGEST_NAME] if isinstance(text, str) else ""

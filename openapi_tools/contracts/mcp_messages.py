@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import blocks_of
 from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import shown
+from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,7 +22,7 @@ with requiring("mcp"):
     import anyio
     from mcp import types
 
-_LONGEST_TITLE = 60
+_LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LARGEST = 1024 * 1024
 _ANSWER = re.compile(
     rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
@@ -71,6 +73,13 @@ def clean(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def info_of(document: Any, key: str) -> str:
+    """Return a text member of the document's `info`; empty if missing or not a text."""
+    info = document.get("info") if isinstance(document, Mapping) else None
+    text = info.get(key) if isinstance(info, Mapping) else None
+    return " ".join(visible(clean(text)).split())[:_LONGEST_NAME] if isinstance(text, str) else ""
 
 
 class PlainAnswers:

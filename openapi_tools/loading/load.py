@@ -157,12 +157,12 @@ def configured(config: Any, given: Given) -> tuple[ConfigFile | None, Given]:
     if config is None and is_config:
         given, config = given._replace(source=None), source
     if config is not None:
-        from openapi_tools.shaping.configuration import read_configuration  # with pydantic
+        from openapi_tools.shaping.configuration import ConfigFile, read_configuration  # pydantic
 
-        if not isinstance(config, str | os.PathLike | Mapping):
+        if not isinstance(config, str | os.PathLike | Mapping | ConfigFile):
             form = 'a path, as "openapi-tools.toml", or a dict of its keys'
             raise errors.SettingsError(f"config: give {form}, not {kind_of(config)}.")
-        file = read_configuration(config)
+        file = config if isinstance(config, ConfigFile) else read_configuration(config)
         given = Given(*file.under(*given))
     if given.source is None:
         raise errors.SettingsError("source: give a document, or a configuration that names one.")

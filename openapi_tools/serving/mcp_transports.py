@@ -1,38 +1,33 @@
-"""Run an MCP server over stdio or streamable HTTP; needs the extra `mcp`."""
+"""Run an MCP server over stdio, and the names by which clients reach one over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from openapi_tools.contracts.mcp import create_server
 from openapi_tools.errors import requiring
-from openapi_tools.serving.web_server import LOOPBACK, listening, on_signal, run_app
+from openapi_tools.serving.web_server import LOOPBACK, on_signal
 
 if TYPE_CHECKING:
-    import socket
-
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.serving.served_apis import ServedApis
 
 with requiring("mcp"):
     from mcp.server.stdio import stdio_server
     from mcp.server.transport_security import TransportSecuritySettings
 
-__all__ = ["LOOPBACK", "listening", "run_http", "run_stdio", "security"]
-
 _ANY = ("0.0.0.0", "::")  # noqa: S104 -- told apart, not bound to
 
 
-def run_stdio(toolset: Toolset) -> None:
+def run_stdio(apis: ServedApis) -> None:
     """Serve one client on standard input and output."""
-    server = create_server(toolset)
+    server = apis.servers[""]
 
     async def run() -> None:
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
         with on_signal(lambda: loop.call_soon_threadsafe(stop.set)):
-            async with toolset, stdio_server() as (read, write):
+            async with apis.running(), stdio_server() as (read, write):
                 options = server.create_initialization_options()
                 serving = asyncio.create_task(server.run(read, write, options))
                 stopping = asyncio.create_task(stop.wait())
@@ -40,7 +35,7 @@ def run_stdio(toolset: Toolset) -> None:
                 if stop.is_set():
                     serving.cancel()
                     await asyncio.wait({serving})
-                    await toolset.aclose()
+                    await apis.aclose()
                     sys.stderr.flush()
                     # A thread still waits for a line of standard input; nothing can wake it.
                     os._exit(0)
@@ -51,22 +46,6 @@ def run_stdio(toolset: Toolset) -> None:
         asyncio.run(run())
     except* BrokenPipeError:
         pass  # the client is gone
-
-
-def run_http(
-    toolset: Toolset,
-    place: socket.socket,
-    *,
-    path: str,
-    security: TransportSecuritySettings,
-    sessions: int | None,
-) -> None:
-    """Serve any number of clients over streamable HTTP, on a socket that listens."""
-    limit: dict[str, Any] = {} if sessions is None else {"max_sessions": sessions}
-    app = create_server(toolset).streamable_http_app(
-        streamable_http_path=path, transport_security=security, **limit
-    )
-    run_app(app, place, toolset)
 
 
 def security(shown: str, names: tuple[str, ...], port: int) -> TransportSecuritySettings:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,25 +25,35 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _PATIENCE = 3
 
 
-def run_app(app: Any, place: socket.socket, toolset: Toolset) -> None:
-    """Serve an application on a socket that listens, and close the toolset after it."""
-    logs: dict[str, Any] = {
-        "log_config": None,
-        "log_level": "warning",
-        "access_log": False,
-        "ws": "none",
-    }
-    config = uvicorn.Config(app, server_header=False, timeout_graceful_shutdown=_PATIENCE, **logs)
-    web = uvicorn.Server(config)
+def run_app(app: Any, place: socket.socket, toolset: Toolset | None = None, **options: Any) -> None:
+    """Serve an application on a socket that listens, and close the toolset after it.
+
+    The options are those of `uvicorn.Config`.
+    """
+    web = uvicorn.Server(config_of(app, **options))
 
     async def run() -> None:
-        async with toolset:
+        async with toolset or nullcontext():
             await web.serve(sockets=[place])
 
     # uvicorn raises a signal anew once it is done: that must not end this process by itself.
     stopping = on_signal(lambda: web.handle_exit(signal.SIGTERM, None))
     with stopping, _silent_once(lambda: web.should_exit):
         asyncio.run(run())
+
+
+def config_of(app: Any, **options: Any) -> uvicorn.Config:
+    """Return uvicorn's configuration for an application, or for the path of its factory."""
+    given: dict[str, Any] = {
+        "log_config": None,
+        "log_level": "warning",
+        "access_log": False,
+        "server_header": False,
+        "timeout_graceful_shutdown": _PATIENCE,
+        "ws": "none",
+        **options,
+    }
+    return uvicorn.Config(app, **given)
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -28,13 +28,13 @@ _Value = Annotated[Any, AfterValidator(_written)]
 _Seconds = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class _Table(BaseModel):
+class Table(BaseModel):
     """A table of the file: unknown keys are refused, values are not shown in errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class Answers(_Table):
+class Answers(Table):
     """How answers are made smaller; `fields` is JMESPath."""
 
     drop: tuple[Annotated[str, Field(min_length=1)], ...] | None = None
@@ -49,7 +49,7 @@ class ToolAnswers(Answers):
     fields: str | None = None
 
 
-class Pages(_Table):
+class Pages(Table):
     """How the next page is asked for; `items` and `next` are JMESPath."""
 
     style: Literal["page", "offset", "cursor", "limit", "link"]
@@ -59,14 +59,14 @@ class Pages(_Table):
     next: str = ""
 
 
-class ArgumentTable(_Table):
+class ArgumentTable(Table):
     """A new name or description of an argument."""
 
     name: str = ""
     description: str = ""
 
 
-class ToolTable(_Table):
+class ToolTable(Table):
     """How one tool is shaped; docs/shaping.md describes each key."""
 
     name: str = ""
@@ -113,7 +113,7 @@ class ToolTable(_Table):
         return {**implied, **{name: value for name, value in given.items() if value is not None}}
 
 
-class SelectTable(_Table):
+class SelectTable(Table):
     """The operations that become tools, by the document's names, with members of `Select`."""
 
     tags: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class SelectTable(_Table):
     exclude: SelectTable | None = None
 
 
-class Configuration(_Table):
+class Configuration(Table):
     """The root table of a configuration file; docs/shaping.md describes each key."""
 
     source: str = ""

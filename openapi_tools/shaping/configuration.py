@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import AnswerShape
@@ -27,6 +27,7 @@ from openapi_tools.shaping import config_tables
 from openapi_tools.shaping.config_tables import Configuration, SelectTable, ToolTable
 from openapi_tools.shaping.tool_shape import Fault, Shape, faults
 
+_Model = TypeVar("_Model", bound=BaseModel)
 Lines = dict[tuple[str, ...], int]  # line numbers of keys in a file, from 1
 Shapes = dict[str, tuple[Shape, tuple[str, ...]]]  # by a tool's name, with the keys of its table
 
@@ -58,7 +59,7 @@ class ConfigFile:
 
     def fail(self, place: tuple[str, ...], reason: str) -> NoReturn:
         """Raise SettingsError with the file, the line and the keys of a fault."""
-        raise SettingsError(_placed(self.name, self._lines, place, reason))
+        raise SettingsError(placed(self.name, self._lines, place, reason))
 
     def _address(self, text: str) -> str | Path:
         return text if "://" in text else self.folder / text
@@ -207,13 +208,19 @@ def read_configuration(given: str | os.PathLike[str] | Mapping[str, Any]) -> Con
     if isinstance(given, Mapping):
         return ConfigFile(_checked(dict(given), "config", {}), "config", Path.cwd(), {})
     path = Path(given)
+    data, lines = read_tables(path)
+    return ConfigFile(_checked(data, str(path), lines), str(path), path.parent, lines)
+
+
+def read_tables(path: Path) -> tuple[dict[str, Any], Lines]:
+    """Return the tables of a TOML file, and the lines of their keys; SettingsError."""
     text = _read(path)
     data, lines = _parsed(text, path), key_lines(text)
     if path.name == "pyproject.toml":
         data = _project(data, path)
         lines = {keys[2:]: number for keys, number in lines.items() if keys[:2] == _PROJECT}
         data.pop("generate", None)
-    return ConfigFile(_checked(data, str(path), lines), str(path), path.parent, lines)
+    return data, lines
 
 
 def _read(path: Path) -> str:
@@ -247,18 +254,25 @@ def _project(node: Any, path: Path) -> dict[str, Any]:
 
 
 def _checked(data: dict[str, Any], name: str, lines: Lines) -> Configuration:
+    return checked_table(Configuration, data, name, lines)
+
+
+def checked_table(
+    kind: type[_Model], data: Any, name: str, lines: Lines, above: tuple[str, ...] = ()
+) -> _Model:
+    """Return a table of a kind that stands below some keys; SettingsError names the place."""
     try:
-        return Configuration.model_validate(data)
+        return kind.model_validate(data)
     except ValidationError as error:
         fault = error.errors()[0]
     place = tuple(str(step) for step in fault["loc"][:_MOST_KEYS])
-    raise SettingsError(_placed(name, lines, place, _reason(fault, place)))
+    raise SettingsError(placed(name, lines, (*above, *place), _reason(fault, place, kind)))
 
 
-def _reason(fault: Any, place: tuple[str, ...]) -> str:
+def _reason(fault: Any, place: tuple[str, ...], kind: type[BaseModel]) -> str:
     if fault["type"] == "extra_forbidden":
         known = config_tables.TABLES
-        table = next((known[key] for key in reversed(place[:-1]) if key in known), Configuration)
+        table = next((known[key] for key in reversed(place[:-1]) if key in known), kind)
         close, names = close_names(place[-1], table.model_fields), ", ".join(table.model_fields)
         return f"unknown key{f'; there are {names}.' if close == '.' else close}"
     if fault["type"] in _KINDS:
@@ -267,7 +281,8 @@ def _reason(fault: Any, place: tuple[str, ...]) -> str:
     return text if text.endswith(".") else f"{text[:1].lower()}{text[1:]}."
 
 
-def _placed(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str:
+def placed(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str:
+    """Return a message with the file, the line and the keys of a fault."""
     known = (lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines)
     line = next(known, 0)
     keys = ".".join(key if re.fullmatch(r"[\w-]+", key) else json.dumps(key) for key in place)

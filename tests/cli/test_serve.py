@@ -23,7 +23,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_api import COMMAND, DOCUMENT, MODES, Api, served, written
 
-from openapi_tools import code, load_tools, serving
+from openapi_tools import code, load_tools
 from openapi_tools.contracts.mcp import create_server
 
 SECRET = "s3cr3t-t0k3n-value"
@@ -111,10 +111,41 @@ def test_a_client_that_leaves_at_once_is_no_failure_and_warnings_go_to_standard_
         (["--max-sessions", "9"], "--max-sessions is for http only; add --transport http."),
         (["--transport", "stdio", "--port", "1"], "--port is for http only; add --transport http."),
         (["--transport", "http", "--host", "", "--port", "0"], "--host is empty"),
+        (["--transport", "http", "--host", "0.0.0.0"], "or add --insecure to let everyone call."),
+        (["--transport", "http", "--host", "::"], "listen on 127.0.0.1, configure [serve.auth]"),
+        (["--transport", "http", "--workers", "2"], "--workers is for a configuration with"),
+        (["--strict"], "--strict is for a configuration with tables [apis.NAME]."),
+        (["--no-stateless"], "--stateless is for http only; add --transport http."),
     ],
 )
 def test_wrong_usage_is_told_from_a_failure(refused, museum, options, said):
     assert SECRET not in refused("serve", museum, *options, said=[said])
+
+
+APIS = {
+    "an option for one document": (
+        ["--bearer", "$PET_KEY"],
+        "--bearer is for one document; write it into a table [apis.NAME].",
+    ),
+    "a selection": (["--tag", "a"], "--tag is for one document; write it into a table"),
+    "an API that is wrong, strictly": (["--strict"], "--strict: an API cannot be served: gone: "),
+    "an address for others": (["--host", "0.0.0.0"], "or add --insecure to let everyone call."),
+    "an option for http": (
+        ["--transport", "stdio", "--workers", "2"],
+        "--workers is for http only",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", APIS)
+def test_wrong_usage_with_several_apis_is_told(refused, museum, tmp_path, case):
+    options, said = APIS[case]
+    config = tmp_path / "openapi-tools.toml"
+    config.write_text(
+        f'[serve]\n[apis.museum]\nsource = "{museum}"\n[apis.gone]\nsource = "x.json"'
+    )
+
+    refused("serve", "--config", config, *options, said=[said], env={"PET_KEY": SECRET})
 
 
 @pytest.fixture
@@ -181,9 +212,9 @@ def test_programs_that_cannot_run_are_wrong_usage(refused, museum):
 
 def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
-    for name in ("openapi_tools.contracts.mcp", "openapi_tools.serving.mcp_transports"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.delattr(serving, "mcp_transports", raising=False)
+    rooms = ("openapi_tools.contracts.mcp", "openapi_tools.serving.")
+    for name in [name for name in sys.modules if name.startswith(rooms)]:
+        monkeypatch.delitem(sys.modules, name)
 
     assert refused("serve", museum) == (
         f"openapi-tools: error: mcp is not installed: {install_command('mcp')}\n"
@@ -202,7 +233,12 @@ def test_a_port_that_is_taken_is_told_in_one_line(refused, museum):
 
 @pytest.mark.parametrize(
     ("host", "said"),
-    [("127.0.0.1", ""), ("localhost", ""), ("127.0.0.2", "warning: anyone who reaches this ")],
+    [
+        ("127.0.0.1", ""),
+        ("localhost", ""),
+        ("127.0.0.2", ""),
+        ("0.0.0.0", "warning: everyone who reaches this "),
+    ],
 )
 def test_many_clients_are_served_over_http(run, museum, monkeypatch, host, said):
     found = []
@@ -214,12 +250,13 @@ def test_many_clients_are_served_over_http(run, museum, monkeypatch, host, said)
     def ask(web, port):
         while not web.started:
             pass
-        found.append(post(host, port))
+        found.append(post(host, port, **({"Host": f"localhost:{port}"} if said else {})))
         web.should_exit = True
 
     original = uvicorn.Server.serve
     monkeypatch.setattr(uvicorn.Server, "serve", serve)
-    result = run("serve", museum, "--transport", "http", "--host", host, "--port", 0)
+    options = ["--host", host, *(["--insecure"] if said else [])]
+    result = run("serve", museum, "--transport", "http", "--port", 0, *options)
 
     assert result.exit_code == 0, result.output
     assert found == [200]
@@ -284,7 +321,7 @@ async def test_the_api_gets_the_credential_of_the_server_and_none_of_the_caller(
 
 @pytest.mark.long
 async def test_no_more_sessions_are_open_than_allowed(api, tmp_path):
-    args = [written(tmp_path), "--base-url", api.url, "--max-sessions", "2"]
+    args = [written(tmp_path), "--base-url", api.url, "--no-stateless", "--max-sessions", "2"]
     async with served(*args) as url, httpx2.AsyncClient(timeout=60, headers=ACCEPTED) as web:
         opened = [await web.post(url, content=lines(FIRST)) for _ in range(3)]
         session = {"Mcp-Session-Id": opened[0].headers["Mcp-Session-Id"]}

@@ -201,7 +201,7 @@ async def test_an_answer_without_its_program_repeats_nothing(api, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 async def test_clients_of_a_server_do_not_see_the_variables_of_others(mode, api, tmp_path):
-    args = [written(tmp_path), "--base-url", api.url, "--mode", "code"]
+    args = [written(tmp_path), "--base-url", api.url, "--mode", "code", "--no-stateless"]
 
     async def run(client, code):
         result = await client.call_tool("run_code", {"code": code})

@@ -1,0 +1,287 @@
+"""The APIs of a server: loaded side by side, offered as one set of tools, and kept up to date."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.contracts.mcp import ToolsServer, create_server
+from openapi_tools.errors import MissingExtraError, OpenAPIToolsError
+from openapi_tools.loading.load import load_tools
+from openapi_tools.redaction import redacted
+from openapi_tools.search import costs
+from openapi_tools.tools.guardrails import require_approval
+from openapi_tools.tools.toolset import Toolset
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable
+
+    from openapi_tools.observability import Event
+    from openapi_tools.serving.serving_tables import Mode, Serving
+    from openapi_tools.tools.tool import OperationTool
+
+    Watch = Callable[[str, Event], object]
+    Admit = Callable[[str, Toolset], Toolset]
+
+_MOST = 128  # tools that providers take in one request
+_LOADERS = 8  # threads
+_AGAIN = 60.0  # seconds until an API is tried again that could not be loaded
+
+logger = logging.getLogger("openapi_tools.serving")
+
+
+def in_mode(toolset: Toolset, mode: str) -> tuple[Toolset, str, str]:
+    """Return the tools to offer, the mode that is not `auto`, and the reason for its choice.
+
+    Raises:
+        MissingExtraError: The mode `code` needs an extra that is not installed.
+    """
+    why = ""
+    if mode == "auto":
+        why = _too_many(toolset)
+        mode = "code" if why else "tools"
+    if mode == "code":
+        try:
+            return toolset.code_tools(), mode, why
+        except MissingExtraError as error:
+            if not why:
+                raise
+            mode, why = "search", f"{why}; mode code needs more: {error}"
+    return (toolset.meta_tools() if mode == "search" else toolset), mode, why
+
+
+def _too_many(toolset: Toolset) -> str:
+    """Return why a model should not get each tool; empty if it may."""
+    if len(toolset) > _MOST:
+        return f"{len(toolset)} tools are more than the {_MOST} that providers take at once"
+    if costs.exceeds(list(toolset)):
+        return f"the definitions of these tools take more than {costs.MOST_TOKENS:,} tokens"
+    return ""
+
+
+class ServedApi:
+    """One API: its tools, or the reason why there are none.
+
+    `read` loads them, in a thread; without it the API keeps the toolset that it gets.
+
+    Attributes:
+        fault: Why it is not served; empty if it is.
+        stale: Why its document could not be read again; the older tools are served.
+        loaded: When its document was last read, in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[], Toolset] | None = None,
+        *,
+        mode: Mode | None = None,
+        fault: str = "",
+    ) -> None:
+        self.name, self.mode, self.fault = name, mode, fault
+        self.toolset: Toolset | None = None
+        self.stale, self.loaded, self._print = "", 0.0, ""
+        self._read, self.is_readable = read, read is not None
+
+    @classmethod
+    def of(cls, toolset: Toolset) -> ServedApi:
+        """Return the API of a toolset, which is not read again."""
+        made = cls("api")
+        made.toolset, made.loaded = toolset, time.time()
+        return made
+
+    def load(self) -> None:
+        """Read the document, in a thread; tools that did not change stay the same objects."""
+        if self._read is None:  # its table is wrong, or it was given a toolset
+            return
+        try:
+            found = self._read()
+            printed = _print_of(found)
+        except OpenAPIToolsError as error:
+            reason = redacted(str(error))
+            if self.toolset is None:
+                self.fault = reason
+            else:
+                self.stale = reason
+            logger.warning("%s: %s", self.name, reason)
+            return
+        self.fault = self.stale = ""
+        self.loaded = time.time()
+        if printed != self._print:
+            self.toolset, self._print = found, printed
+
+    def facts(self) -> dict[str, Any]:
+        """Return the state as JSON data for `/readyz`."""
+        if self.toolset is None:
+            return {"ready": False, "reason": self.fault or "not loaded yet"}
+        age = round(time.time() - self.loaded)
+        known = {"ready": True, "tools": len(self.toolset), "age_seconds": age}
+        return known | ({"stale": self.stale} if self.stale else {})
+
+
+def _print_of(toolset: Toolset) -> str:
+    """Return a hash of all that a model sees of the tools, and of how they call."""
+    told = [[t.name, t.description, t.input_schema, repr(t.operation)] for t in toolset]
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+
+
+class ServedApis:
+    """All APIs of a server, and the MCP servers that offer them.
+
+    `watch` gets each event of a call with the name of its API; `guards` are input guardrails.
+    """
+
+    def __init__(
+        self, apis: Iterable[ServedApi], mode: str = "auto", *, refresh: float = 0.0
+    ) -> None:
+        self.apis = list(apis)
+        self._mode, self.mode, self.why = mode, mode, ""
+        self.servers: dict[str, ToolsServer] = {}  # by the name of their API; empty for all
+        self._offered: dict[str, Iterable[OperationTool]] = {}
+        self._refresh, self._lock = refresh, asyncio.Lock()
+        self._hurry = asyncio.Event()
+        self.told: Callable[[], object] = lambda: None  # called after documents were read
+        self._retiring: set[asyncio.Task[None]] = set()
+        self.watch: Watch | None = None
+        self.guards: list[Any] = []
+
+    @classmethod
+    def of(
+        cls, serving: Serving, settings: dict[str, Any], admit: Admit | None = None
+    ) -> ServedApis:
+        """Return the APIs of a configuration, not loaded; `settings` go under those of each."""
+        apis = [ServedApi(name, fault=fault) for name, fault in serving.faults.items()]
+        for name, table in serving.apis.items():
+
+            def read(name: str = name) -> Toolset:
+                config: Any = serving.files[name]
+                found = load_tools(config=config, **settings)
+                if serving.serve.ask:
+                    found.add_input_guardrails([require_approval()])
+                return found if admit is None else admit(name, found)
+
+            apis.append(ServedApi(name, read, mode=table.mode))
+        apis.sort(key=lambda api: api.name)
+        return cls(apis, serving.serve.mode, refresh=serving.serve.refresh)
+
+    @property
+    def served(self) -> list[ServedApi]:
+        """The APIs that have tools."""
+        return [api for api in self.apis if api.toolset is not None]
+
+    def load(self) -> None:
+        """Read all documents, each in a thread; what fails has a reason in `fault`."""
+        with ThreadPoolExecutor(_LOADERS) as threads:
+            list(threads.map(ServedApi.load, self.apis))
+
+    def serve(self, *, paths: bool = False, **hooks: Any) -> ToolsServer:
+        """Make the servers: one for all APIs, which is returned, and with `paths` one for each."""
+        for key in ("", *(api.name for api in self.apis if paths)):
+            self.servers[key] = create_server(self._offer(key), name=key or None, **hooks)
+        for api in self.served:
+            self._listen(api)
+        return self.servers[""]
+
+    def _offer(self, key: str) -> Iterable[OperationTool]:
+        """Return the tools of a server: those of one API, or of all with their names told apart."""
+        own = [api for api in self.apis if key in ("", api.name)]
+        parts = {api.name: api.toolset for api in own if api.toolset is not None}
+        found: Iterable[OperationTool] = ()
+        if parts:
+            whole = len(own) == 1
+            (first, *_), names = parts.values(), list(parts)
+            joined = first if whole else Toolset.union(*parts.values(), names=names)
+            mode = (own[0].mode or "auto") if key else self._mode
+            found, mode, why = in_mode(joined, mode)
+            if not key:
+                self.mode, self.why = mode, why
+        self._offered[key] = found
+        return found
+
+    def _listen(self, api: ServedApi) -> None:
+        if self.watch is not None and api.toolset is not None:
+            api.toolset.subscribe(partial(self.watch, api.name))
+            if self.guards:
+                api.toolset.add_input_guardrails(self.guards)
+
+    async def refresh(self) -> None:
+        """Read all documents again, and offer other tools where they changed."""
+        async with self._lock:
+            before = [api.toolset for api in self.apis]
+            await asyncio.gather(*(asyncio.to_thread(api.load) for api in self.apis))
+            changed = [
+                (api, old)
+                for api, old in zip(self.apis, before, strict=True)
+                if api.toolset is not old
+            ]
+            if changed:
+                await self._replace([api for api, _ in changed], [old for _, old in changed if old])
+
+    async def _replace(self, changed: list[ServedApi], old: list[Toolset]) -> None:
+        names = ", ".join(api.name for api in changed)
+        logger.info("the tools of %s changed", names)
+        for api in changed:
+            self._listen(api)
+        keys = [key for key in ("", *(api.name for api in changed)) if key in self.servers]
+        ended = [await self.servers[key].replace(self._offer(key)) for key in keys]
+        task = asyncio.create_task(_retire(ended, old))
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep documents up to date while the body runs, and close all connections after it.
+
+        SIGHUP has the documents read at once.
+        """
+        loop, keeping = asyncio.get_running_loop(), asyncio.create_task(self._keep())
+        if any(api.is_readable for api in self.apis):
+            with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(signal.SIGHUP, self._hurry.set)
+        try:
+            yield
+        finally:
+            keeping.cancel()
+            for task in self._retiring:
+                task.cancel()
+            await asyncio.wait({keeping, *self._retiring})
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for offered in (*self._offered.values(), *(api.toolset for api in self.apis)):
+            if isinstance(offered, Toolset):
+                await offered.aclose()
+
+    async def _keep(self) -> None:
+        """Read documents again on a schedule; those that could not be loaded, at least."""
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self._refresh or _AGAIN)
+            if (
+                self._refresh
+                or self._hurry.is_set()
+                or any(api.fault and api.is_readable for api in self.apis)
+            ):
+                self._hurry.clear()
+                await self.refresh()
+                self.told()
+
+
+async def _retire(ended: list[Any], old: list[Toolset]) -> None:
+    """Close toolsets when the last calls on them have ended."""
+    try:
+        for each in ended:
+            await each.wait()
+    finally:
+        for toolset in old:
+            with suppress(OpenAPIToolsError):
+                await toolset.aclose()

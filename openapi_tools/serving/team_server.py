@@ -1,0 +1,305 @@
+"""A server over HTTP: the MCP servers of its APIs, pages about its state, and its workers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
+from ipaddress import ip_address
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from openapi_tools.errors import CallError, SettingsError, counted, requiring
+from openapi_tools.options import from_environment
+from openapi_tools.redaction import redacted
+from openapi_tools.serving.audit_log import AuditLog, caller, write_logs
+from openapi_tools.serving.client_limits import ClientLimits, ClientProtocol
+from openapi_tools.serving.mcp_transports import security
+from openapi_tools.serving.served_apis import ServedApi, ServedApis
+from openapi_tools.serving.serving_tables import ServeTable, read_serving
+from openapi_tools.serving.web_server import run_app
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import AsyncIterator, Mapping
+
+    from mcp.server.context import ServerRequestContext
+    from starlette.requests import Request
+
+    from openapi_tools.observability import Event
+    from openapi_tools.serving.call_metrics import CallMetrics
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+with requiring("mcp"):
+    from starlette.applications import Starlette
+    from starlette.responses import PlainTextResponse, Response
+    from starlette.routing import Route
+
+_GRACE = 3  # seconds for calls to end, for one person's server
+_CHECKED = 3.0  # seconds for an answer of the shared state
+
+
+class Access:
+    """Who may call: everyone, without authentication.
+
+    Subclasses give `settings` and `verifier` to the package `mcp`, and look at requests.
+    """
+
+    settings: Any = None
+    verifier: Any = None
+
+    def name_of(self, request: ServerRequestContext[Any]) -> str:
+        """Return the name of the user of a request, for limits and the audit log."""
+        del request
+        return ""
+
+    async def members_of(self, request: ServerRequestContext[Any]) -> dict[str, Any]:
+        """Return more members of the call's `Context`: credentials, say."""
+        del request
+        return {}
+
+    def sees(self, tool: OperationTool, request: ServerRequestContext[Any]) -> bool:
+        """Tell whether the user of a request may use a tool."""
+        del tool, request
+        return True
+
+
+def access_of(serve: ServeTable, state: Any) -> Access:
+    """Return the authentication of a server; the one place where it is chosen."""
+    del serve, state
+    return Access()
+
+
+def state_of(serve: ServeTable) -> Any:
+    """Return the state that workers share; None without Redis."""
+    if not serve.redis:
+        return None
+    url = from_environment(serve.redis, "redis")
+    return import_module("openapi_tools.serving.redis_state").RedisState(url)
+
+
+def settings_with_state(state: Any) -> dict[str, Any]:
+    """Return the settings by which the calls of each API share a state."""
+    return {} if state is None else {"state": state}
+
+
+def check_place(host: str, access: Access, *, insecure: bool) -> None:
+    """Raise UsageError for an address that others reach, without authentication."""
+    if not host or insecure or access.verifier is not None or is_loopback(host):
+        return
+    way = "listen on 127.0.0.1, configure [serve.auth], or add --insecure to let everyone call"
+    raise click.UsageError(f"{host} can be reached by others, and calls need no login; {way}.")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address."""
+    with suppress(ValueError):
+        return ip_address(host.strip("[]")).is_loopback
+    return host == "localhost"
+
+
+class Started(NamedTuple):
+    """APIs that are loaded, and how they are served; `given` are the options of the command."""
+
+    serve: ServeTable
+    apis: ServedApis
+    access: Access
+    state: Any = None
+    config: str = ""
+    given: Mapping[str, Any] = MappingProxyType({})
+    over_http: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The number of tools and APIs, in words; after the servers were made."""
+        served = self.apis.served
+        tools = sum(len(api.toolset or ()) for api in served)
+        skipped = sum(len(api.toolset.skipped) for api in served if api.toolset is not None)
+        of = f" of {counted(len(served), 'API')}" if self.config else ""
+        mode = "" if self.apis.mode == "tools" else f" in mode {self.apis.mode}"
+        left = counted(skipped, "operation")
+        return f"serving {counted(tools, 'tool')}{of} ({left} skipped){mode}"
+
+
+class WebServer:
+    """The pages and the MCP servers of a group of APIs, as an ASGI app with `app`."""
+
+    def __init__(self, started: Started, port: int) -> None:
+        self._apis, self._serve, self._port = started.apis, started.serve, port
+        self._access, self._state = started.access, started.state
+        apis, serve = self._apis, self._serve
+        self._is_ending = False
+        self._metrics = _metrics()
+        self._audit = None if serve.audit == "off" else AuditLog(serve.audit)
+        if self._audit is not None and serve.audit_arguments:
+            apis.guards = [self._audit.remember]
+        apis.watch, apis.told = self._watch, self._show
+        apis.serve(paths=serve.paths, context=self._context_of, visible=self._visible())
+
+    def run(self, place: socket.socket) -> None:
+        """Serve in this process, on a socket that listens."""
+        run_app(self.app, place, **uvicorn_limits(self._serve))
+
+    @property
+    def app(self) -> ClientLimits:
+        """The ASGI app; its lifespan is that of the APIs."""
+        pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._figures}
+        routes = [Route(path, page, methods=["GET"]) for path, page in pages.items()]
+        for name, server in self._apis.servers.items():
+            own = server.streamable_http_app(**self._options(name))
+            routes += [Route(route.path, own) for route in own.routes if isinstance(route, Route)]
+        whole = Starlette(routes=routes, lifespan=self._lifespan)
+        count = None if self._metrics is None else self._metrics.count
+        return ClientLimits(whole, self._serve.limits, count)
+
+    def _options(self, name: str) -> dict[str, Any]:
+        serve, shown = self._serve, f"[{self._serve.host}]" if ":" in self._serve.host else None
+        sessions = {} if serve.max_sessions is None else {"max_sessions": serve.max_sessions}
+        return {
+            "streamable_http_path": f"/{name}/mcp" if name else serve.path,
+            "stateless_http": serve.is_stateless,
+            "max_request_body_size": serve.limits.body_bytes,
+            "transport_security": security(shown or serve.host, serve.allow_hosts, self._port),
+            "auth": self._access.settings,
+            "token_verifier": self._access.verifier,
+            **sessions,
+        }
+
+    def _visible(self) -> Any:
+        return None if type(self._access).sees is Access.sees else self._access.sees
+
+    async def _context_of(self, request: ServerRequestContext[Any]) -> dict[str, Any]:
+        name = self._access.name_of(request)
+        caller.set(name)
+        return {"user": name, **await self._access.members_of(request)}
+
+    def _watch(self, api: str, event: Event) -> None:
+        if self._metrics is not None:
+            self._metrics.tell(api, event)
+        if self._audit is not None:
+            self._audit.tell(api, event)
+
+    def _show(self) -> None:
+        if self._metrics is not None:
+            self._metrics.show(self._apis.apis)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Any) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._apis.running())
+            for server in self._apis.servers.values():
+                await stack.enter_async_context(server.session_manager.run())
+            self._show()
+            self._end_on_signals()
+            yield
+
+    def _end_on_signals(self) -> None:
+        """Let streams of clients end with the first signal: uvicorn waits for them."""
+        loop = asyncio.get_running_loop()
+        with suppress(ValueError):  # not the main thread
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before: Any = signal.getsignal(number)
+
+                def end(number: int, frame: Any, before: Any = before) -> None:
+                    loop.call_soon_threadsafe(self._end)
+                    before(number, frame)
+
+                if callable(before):
+                    signal.signal(number, end)
+
+    def _end(self) -> None:
+        self._is_ending = True
+        for server in self._apis.servers.values():
+            server.subscriptions.close()
+
+    async def _health(self, _: Request) -> Response:
+        return PlainTextResponse("ok")
+
+    async def _ready(self, _: Request) -> Response:
+        """Answer with the state of each API and of the shared state; 503 if one is not ready."""
+        told: dict[str, Any] = {"apis": {api.name: api.facts() for api in self._apis.apis}}
+        parts = list(told["apis"].values())
+        if self._state is not None:
+            told["state"] = await self._state_facts()
+            parts.append(told["state"])
+        if self._is_ending:
+            parts.append({"ready": False})
+            told["reason"] = "the server is ending"
+        ready = all(part["ready"] for part in parts)
+        text = json.dumps({"ready": ready, **told}, ensure_ascii=False)
+        return Response(f"{text}\n", 200 if ready else 503, media_type="application/json")
+
+    async def _state_facts(self) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(_CHECKED):
+                await self._state.ping()
+        except (CallError, TimeoutError) as error:
+            reason = redacted(str(error)) or f"no answer within {_CHECKED:.0f} s"
+            return {"ready": False, "reason": reason}
+        return {"ready": True}
+
+    async def _figures(self, _: Request) -> Response:
+        if self._metrics is None:
+            return PlainTextResponse("prometheus-client is not installed.", 501)
+        text = await asyncio.to_thread(self._metrics.text)
+        return Response(text, media_type=self._metrics.content_type)
+
+
+def _metrics() -> CallMetrics | None:
+    if find_spec("prometheus_client") is None:
+        return None
+    made: CallMetrics = import_module("openapi_tools.serving.call_metrics").CallMetrics()
+    return made
+
+
+def started(
+    config: str, given: dict[str, Any], *, logs: bool = False, again: bool = False
+) -> Started:
+    """Read a configuration, with other members of `[serve]`, and load its APIs.
+
+    With `logs`, the log of this process is written as the configuration says; with `again`, a
+    server that has started before goes on without APIs that cannot be served any more.
+
+    Raises:
+        SettingsError: The configuration is wrong, no API can be served, or, with `strict`, one
+            cannot.
+    """
+    serving = read_serving(config)
+    serve = ServeTable(**{**serving.serve.model_dump(exclude_unset=True), **given})
+    if logs:
+        write_logs(serve.log)
+    state = state_of(serve)
+    apis = ServedApis.of(serving._replace(serve=serve), settings_with_state(state))
+    apis.load()
+    missing = "; ".join(f"{api.name}: {api.fault}" for api in apis.apis if api.fault)
+    if missing and not again and (serve.strict or not apis.served):
+        which = "--strict: an API cannot" if apis.served else "no API can"
+        raise SettingsError(f"{which} be served: {missing}")
+    access = access_of(serve, state)
+    return Started(serve, apis, access, state, config, given, serving.over_http)
+
+
+def started_with(toolset: Toolset, given: dict[str, Any]) -> Started:
+    """Return a server of one toolset."""
+    serve = ServeTable(**{"audit": "off", "grace": _GRACE, **given})
+    if serve.log == "json":
+        write_logs(serve.log)
+    apis = ServedApis([ServedApi.of(toolset)], serve.mode)
+    return Started(serve, apis, access_of(serve, None))
+
+
+def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
+    """Return the options of uvicorn that bound its clients."""
+    return {
+        "http": ClientProtocol,
+        "limit_concurrency": serve.limits.connections,
+        "timeout_keep_alive": serve.limits.idle_seconds,
+        "timeout_graceful_shutdown": serve.grace,
+        "lifespan": "on",
+    }

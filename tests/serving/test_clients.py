@@ -1,0 +1,194 @@
+"""Bad clients over HTTP: each is bounded, and leaves nothing behind."""
+
+import asyncio
+import json
+
+import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from mcp_api import DOCUMENT, Api
+from team_servers import client_of, configured, hosted
+
+HEAD = (
+    "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+    "Accept: application/json, text/event-stream\r\n"
+)
+LIMITS = "[serve.limits]\nbody_bytes = 2000\nbody_seconds = 0.5\nidle_seconds = 0.5\n"
+
+
+@pytest.fixture
+async def api():
+    async with Api() as running:
+        yield running
+
+
+def config_of(tmp_path, api, limits=LIMITS):
+    (tmp_path / "pets.json").write_text(json.dumps(DOCUMENT))
+    table = f'source = "pets.json"\nbase_url = "{api.url}"'
+    return configured(tmp_path, limits, pets=table)
+
+
+async def talk(server, *sent, wait=20):
+    """Send bytes, and return all that comes until the server closes the connection."""
+    port = int(server.address.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for part in sent:
+            writer.write(part.replace(b"{port}", b"%d" % port))
+            await writer.drain()
+        return await asyncio.wait_for(reader.read(), wait)
+    except ConnectionError:
+        return b"reset"
+    finally:
+        writer.close()
+
+
+async def until(is_true):
+    """Wait for what uvicorn tells in no other way."""
+    async with asyncio.timeout(20):
+        while not is_true():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+def chunked(size):
+    return b"%x\r\n%s\r\n" % (size, b"a" * size)
+
+
+LARGE = {
+    "declared": (HEAD + "Content-Length: 9999999999\r\n\r\n", b""),
+    "sent in chunks": (HEAD + "Transfer-Encoding: chunked\r\n\r\n", chunked(1500) * 2),
+}
+
+
+@pytest.mark.parametrize("case", LARGE)
+async def test_a_large_body_is_refused(case, api, tmp_path):
+    head, body = LARGE[case]
+    async with hosted(config_of(tmp_path, api)) as server:
+        said = await talk(server, head.encode(), body)
+
+    assert said.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in said.lower()
+
+
+async def test_a_slow_body_is_refused(api, tmp_path):
+    head = HEAD + "Content-Length: 1000\r\n\r\n{"
+    async with hosted(config_of(tmp_path, api)) as server:
+        said = await talk(server, head.encode())
+
+    assert said.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("sent", ["", "GET /healthz HTT", "GET /healthz HTTP/1.1\r\nHost: a\r\n"])
+async def test_a_connection_without_a_whole_request_is_closed(sent, api, tmp_path):
+    async with hosted(config_of(tmp_path, api)) as server:
+        assert await talk(server, sent.encode()) == b""
+
+
+async def test_a_connection_that_goes_on_slowly_after_an_answer_is_closed(api, tmp_path):
+    whole = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+    async with hosted(config_of(tmp_path, api)) as server:
+        said = await talk(server, whole, b"GET /healthz HTTP/1.1\r\nHo")
+
+    assert said.startswith(b"HTTP/1.1 200 ")
+    assert said.count(b"HTTP/1.1") == 1
+
+
+async def test_many_idle_connections_are_closed_and_clients_are_served_after_them(api, tmp_path):
+    async with hosted(config_of(tmp_path, api)) as server:
+        idle = await asyncio.gather(*(talk(server) for _ in range(200)))
+        async with client_of(server.url) as client:
+            assert (await client.list_tools()).tools
+        connections = len(server.web.server_state.connections)
+
+    assert set(idle) <= {b"", b"reset"}
+    assert connections <= 1
+
+
+async def test_more_connections_than_allowed_are_refused_at_once(api, tmp_path):
+    limits = "[serve.limits]\nconnections = 5\nidle_seconds = 5\n"
+    whole = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    async with hosted(config_of(tmp_path, api, limits)) as server:
+        idle = [asyncio.create_task(talk(server)) for _ in range(5)]
+        await until(lambda: len(server.web.server_state.connections) == 5)
+        refused = await talk(server, whole)
+        for task in idle:
+            task.cancel()
+        await asyncio.wait(idle)
+        await until(lambda: not server.web.server_state.connections)
+        answered = await talk(server, whole)
+
+    assert refused.startswith(b"HTTP/1.1 503 ")
+    assert answered.startswith(b"HTTP/1.1 200 ")
+
+
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "be_slow", "arguments": {"seconds": 60}},
+}
+VERSION = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": VERSION,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def called(mode):
+    call = json.loads(json.dumps(CALL))
+    head = HEAD
+    if mode == "auto":
+        call["params"]["_meta"] = META
+        head += (
+            f"MCP-Protocol-Version: {VERSION}\r\nMcp-Method: tools/call\r\nMcp-Name: be_slow\r\n"
+        )
+    body = json.dumps(call)
+    return f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_client_that_leaves_in_the_middle_ends_its_call_and_leaves_nothing(
+    mode, api, tmp_path
+):
+    async with hosted(config_of(tmp_path, api, "")) as server:
+        port = int(server.address.rpartition(":")[2])
+        tasks = []
+        for _ in range(3):
+            api.arrived.clear()
+            api.left.clear()
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(called(mode).replace(b"{port}", b"%d" % port))
+            await asyncio.wait_for(api.arrived.wait(), 20)
+            writer.transport.abort()
+            await asyncio.wait_for(api.left.wait(), 20)
+            await until(lambda: not server.web.server_state.tasks)
+            tasks.append(len(asyncio.all_tasks()))
+        connections = len(server.web.server_state.connections)
+
+    assert connections == 0
+    assert tasks[0] == tasks[2]
+
+
+async def test_a_client_that_reads_no_answer_is_cut_off(api, tmp_path):
+    """Its answers would fill the memory; the list of tools is long enough to fill the socket."""
+    many = {
+        f"/a{n}": {"get": {"operationId": f"a{n}", "description": "word " * 180, "responses": {}}}
+        for n in range(100)
+    }
+    (tmp_path / "pets.json").write_text(json.dumps({**DOCUMENT, "paths": many}))
+    keys = f'mode = "tools"\n{LIMITS}'
+    config = configured(
+        tmp_path, keys, pets='source = "pets.json"\nbase_url = "http://127.0.0.1:9"'
+    )
+    whole = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    request = f"{HEAD}Content-Length: {len(whole)}\r\n\r\n{whole}"
+    async with hosted(config) as server:
+        port = int(server.address.rpartition(":")[2])
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+        writer.transport.pause_reading()
+        for _ in range(200):
+            writer.write(request.replace("{port}", str(port)).encode())
+        await until(lambda: server.web.server_state.connections)
+        await until(lambda: not server.web.server_state.connections)
+        writer.transport.abort()

@@ -1,0 +1,152 @@
+"""Documents that change under a running server."""
+
+import asyncio
+import json
+import os
+import signal
+
+import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from mcp_api import texts
+from servers.recorder import Answer, Recorder
+from team_servers import client_of, configured, document, hosted
+
+from openapi_tools.serving import served_apis
+
+PETS = document("Pets", "list_pets")
+MORE = document("Pets", "list_pets", "list_cats")
+KINDS = [("Content-Type", "application/json")]
+
+
+async def names_of(client):
+    return [tool.name for tool in (await client.list_tools()).tools]
+
+
+def served(doc, etag):
+    return Answer(headers=[*KINDS, ("ETag", etag)], body=json.dumps(doc).encode())
+
+
+@pytest.fixture
+async def source():
+    """A server that has a document, and says so of an unchanged one."""
+    async with Recorder(served(PETS, '"1"')) as running:
+        yield running
+
+
+def config_of(tmp_path, source, *keys):
+    table = f'source = "{source.url}/openapi.json"\nsettings = {{ base_url = "{source.url}" }}'
+    return configured(tmp_path, "\n".join(keys), pets=table, shop=document("Shop", "list_orders"))
+
+
+async def test_a_document_is_asked_for_again_on_a_schedule_and_clients_hear_of_changes(
+    source, tmp_path
+):
+    async with (
+        hosted(config_of(tmp_path, source, "refresh = 0.05")) as server,
+        client_of(server.url) as client,
+        client.listen(tools_list_changed=True) as changes,
+    ):
+        before = await names_of(client)
+        source.answers.append(Answer(304, headers=[("ETag", '"1"')], body=b""))
+        source.answer = served(MORE, '"2"')
+        await asyncio.wait_for(anext(changes), 20)
+        after = await names_of(client)
+        result = await client.call_tool("list_cats", {})
+
+    asked = [request.header("If-None-Match") for request in source.requests]
+    assert before == ["list_pets", "list_orders"]
+    assert after == ["list_pets", "list_cats", "list_orders"]
+    assert not result.is_error
+    assert '"1"' in asked
+
+
+async def test_a_document_that_cannot_be_read_again_keeps_its_tools_and_shows(source, tmp_path):
+    pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
+    async with (
+        hosted(config_of(tmp_path, source)) as server,
+        client_of(server.url) as client,
+    ):
+        source.answer = Answer(500, body=b"s3cr3t")
+        await server.apis.refresh()
+        server.apis.told()
+        names = await names_of(client)
+        ready, figures = await server.get("/readyz"), (await server.get("/metrics")).text
+        source.answer = served(PETS, '"1"')
+        await server.apis.refresh()
+        again = await server.get("/readyz")
+
+    state = ready.json()["apis"]["pets"]
+    assert names == ["list_pets", "list_orders"]
+    assert (ready.status_code, state["ready"]) == (200, True)
+    assert "500" in state["stale"]
+    assert 'openapi_tools_document_stale{api="pets"} 1.0' in figures
+    assert "stale" not in again.json()["apis"]["pets"]
+
+
+async def test_an_api_that_could_not_be_loaded_is_tried_again(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(served_apis, "_AGAIN", 0.05)
+    source.answer = Answer(404)
+    async with (
+        hosted(config_of(tmp_path, source)) as server,
+        client_of(server.url) as client,
+        client.listen(tools_list_changed=True) as changes,
+    ):
+        before, unready = await names_of(client), await server.get("/readyz")
+        source.answer = served(PETS, '"1"')
+        await asyncio.wait_for(anext(changes), 20)
+        after, ready = await names_of(client), await server.get("/readyz")
+
+    assert (before, unready.status_code) == (["list_orders"], 503)
+    assert (after, ready.status_code) == (["list_pets", "list_orders"], 200)
+
+
+async def test_nothing_is_told_where_only_the_bytes_of_a_document_changed(source, tmp_path):
+    async with hosted(config_of(tmp_path, source)) as server:
+        before = server.apis.apis[0].toolset
+        source.answer = served({**PETS, "x-note": "changed"}, '"2"')
+        await server.apis.refresh()
+
+        assert server.apis.apis[0].toolset is before
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP here")
+async def test_a_signal_has_documents_read_at_once_and_a_running_call_ends_on_the_old_tools(
+    tmp_path,
+):
+    """The API answers once the document has changed."""
+    release = asyncio.Event()
+
+    class Slow(Recorder):
+        async def _answer_all(self, peer):
+            await peer._reader.readuntil(b"\r\n\r\n")
+            self.changed.set()
+            await release.wait()
+            await peer.write(Answer(body=b'{"old": true}').to_bytes())
+
+    async with Slow() as api:
+        table = f'source = "pets.json"\nbase_url = "{api.url}"'
+        (tmp_path / "pets.json").write_text(json.dumps(PETS))
+        async with (
+            hosted(configured(tmp_path, pets=table)) as server,
+            client_of(server.url) as client,
+            client.listen(tools_list_changed=True) as changes,
+        ):
+            old = server.apis.apis[0].toolset
+            call = asyncio.create_task(client.call_tool("list_pets", {}))
+            await asyncio.wait_for(api.changed.wait(), 20)
+            (tmp_path / "pets.json").write_text(json.dumps(document("Pets", "list_cats")))
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.wait_for(anext(changes), 20)
+            after = await names_of(client)
+            release.set()
+            result = await asyncio.wait_for(call, 20)
+            retiring = [*server.apis._retiring]
+            await asyncio.wait_for(asyncio.gather(*retiring), 20)
+
+    assert after == ["list_cats"]
+    assert texts(result) == ['{"old":true}']
+    closed = await old["list_pets"].execute({})
+    assert closed.error["type"] == "connection"
+    assert "closed" in closed.error["message"]

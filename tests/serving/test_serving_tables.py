@@ -1,0 +1,91 @@
+"""The configuration of a server: its tables, and what is said of wrong ones."""
+
+import pytest
+from team_servers import configured, document
+
+from openapi_tools.errors import SettingsError
+from openapi_tools.serving.serving_tables import has_apis, read_serving
+
+PETS = document("Pets", "list_pets")
+WRONG = {
+    "no APIs": ("[serve]\nport = 1\n", "t.toml: APIs are missing; add a table [apis.NAME]"),
+    "another table": (
+        'prefix = "a"\n[apis.a]\nsource = "a"\n',
+        "t.toml:1: prefix: a server's file has [serve] and [apis.NAME], and no 'prefix' beside",
+    ),
+    "a wrong port": (
+        '[serve]\nport = 70000\n[apis.a]\nsource = "a"\n',
+        "t.toml:2: serve.port: input should be less than or equal to 65535.",
+    ),
+    "an unknown key": (
+        '[serve]\nworker = 2\n[apis.a]\nsource = "a"\n',
+        "t.toml:2: serve.worker: unknown key; did you mean workers?",
+    ),
+    "an unknown limit": (
+        '[serve.limits]\nbody_byte = 2\n[apis.a]\nsource = "a"\n',
+        "t.toml:2: serve.limits.body_byte: unknown key; did you mean body_bytes",
+    ),
+    "a page's path": (
+        '[serve]\npath = "/readyz"\n[apis.a]\nsource = "a"\n',
+        "t.toml:2: serve.path: /readyz is a page of the server's own.",
+    ),
+    "a name that is no path": ('[apis."a/b"]\nsource = "a"\n', "take letters, digits, _ and -"),
+    "a name of a page": ('[apis.healthz]\nsource = "a"\n', "t.toml:1: apis.healthz: take letters"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_server_is_told_by_file_line_and_key(case, tmp_path):
+    text, said = WRONG[case]
+    path = tmp_path / "t.toml"
+    path.write_text(text)
+
+    with pytest.raises(SettingsError) as caught:
+        read_serving(path)
+
+    assert said in str(caught.value)
+
+
+FAULTS = {
+    "no source": ("", "apis.bad.source: name the document: a URL or a path."),
+    "an unknown key": ('source = "a"\nmodes = "code"', "apis.bad.modes: unknown key; did you mean"),
+    "a secret in the file": (
+        'source = "a"\n[apis.bad.credentials]\nkey = "s3cr3t"',
+        "apis.bad.credentials: 'key' names no environment variable",
+    ),
+    "a mode without a path": ('source = "a"\nmode = "code"', "set `paths = true` in [serve]"),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_wrong_api_does_not_keep_the_others_from_being_read(case, tmp_path):
+    table, said = FAULTS[case]
+    path = configured(tmp_path, pets=PETS, bad=table)
+
+    found = read_serving(path)
+
+    assert list(found.apis) == ["pets"]
+    assert list(found.faults) == ["bad"]
+    assert said in found.faults["bad"]
+    assert "s3cr3t" not in found.faults["bad"]
+
+
+def test_the_keys_of_an_api_are_those_of_a_configuration(tmp_path):
+    table = (
+        'source = "pets.json"\nprefix = "p_"\nlock = "pets.lock"\n[apis.pets.tools.x]\nname = "y"'
+    )
+    path = configured(tmp_path, "refresh = 60", pets=table)
+
+    found = read_serving(path)
+
+    assert (found.serve.refresh, found.serve.path, found.over_http) == (60, "/mcp", True)
+    assert found.apis["pets"].tools["x"].name == "y"
+    assert found.files["pets"].folder == tmp_path
+
+
+@pytest.mark.parametrize(("text", "is_server"), [('source = "a"', False), ("[serve]", True)])
+def test_a_configuration_of_one_document_is_told_from_one_of_a_server(text, is_server, tmp_path):
+    path = tmp_path / "t.toml"
+    path.write_text(text)
+
+    assert has_apis(path) is is_server

@@ -1,0 +1,141 @@
+"""Servers of several APIs for tests: their configuration, in this process or in processes."""
+
+import asyncio
+import json
+import os
+import re
+import socket
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import uvicorn
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from openapi_tools.serving import team_server, web_server
+
+SCRIPT = Path(sys.executable).with_name("openapi-tools")
+COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "openapi_tools"]
+
+
+def document(title, *names, **more):
+    """Return a document with a GET operation for each name, and a key in a header."""
+    key = {"type": "apiKey", "in": "header", "name": "X-Key"}
+    paths = {
+        f"/{name}": {"get": {"operationId": name, "responses": {"200": {"description": "Good."}}}}
+        for name in names
+    }
+    return {
+        "openapi": "3.1.1",
+        "info": {"title": title, "version": "1"},
+        "security": [{}, {"key": []}],
+        "components": {"securitySchemes": {"key": key}},
+        "paths": paths,
+        **more,
+    }
+
+
+def configured(folder, serve="", **apis):
+    """Write a configuration, and return its path; an API is its table, or its document."""
+    text = f"[serve]\n{serve}\n"
+    for name, given in apis.items():
+        table = given
+        if isinstance(given, dict):
+            (folder / f"{name}.json").write_text(json.dumps(given))
+            table = f'source = "{name}.json"'
+        text += f"\n[apis.{name}]\n{table}\n"
+    path = folder / "openapi-tools.toml"
+    path.write_text(text)
+    return path
+
+
+class Hosted:
+    """A server of several APIs that runs in this process."""
+
+    def __init__(self, started, address, web):
+        self.apis, self.address, self.web = started.apis, address, web
+        self.url = f"{address}/mcp"
+
+    async def get(self, path):
+        """Return the answer to a GET."""
+        async with httpx2.AsyncClient(timeout=60) as http:
+            return await http.get(self.address + path)
+
+
+@asynccontextmanager
+async def hosted(config, **given):
+    """Give a `Hosted` of a configuration, with other members of `[serve]`."""
+    started = await asyncio.to_thread(team_server.started, str(config), given)
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        port = place.getsockname()[1]
+        app = team_server.WebServer(started, port).app
+        limits = team_server.uvicorn_limits(started.serve)
+        web = uvicorn.Server(web_server.config_of(app, **limits))
+        serving = asyncio.create_task(web.serve(sockets=[place]))
+        while not web.started:  # noqa: ASYNC110 -- uvicorn tells in no other way
+            await asyncio.sleep(0.01)
+        try:
+            yield Hosted(started, f"http://127.0.0.1:{port}", web)
+        finally:
+            web.should_exit = True
+            await serving
+
+
+@asynccontextmanager
+async def client_of(url, mode="auto", headers=None, **options):
+    """Give a client of the package `mcp` for an address."""
+    async with (
+        httpx2.AsyncClient(timeout=60, headers=headers) as web,
+        Client(streamable_http_client(url, http_client=web), mode=mode, **options) as client,
+    ):
+        yield client
+
+
+class Process:
+    """`openapi-tools serve` as a process; `said` are its lines on standard error."""
+
+    def __init__(self, process):
+        self.process, self.said, self.url = process, [], ""
+        self._reading = asyncio.create_task(self._read())
+        self._changed = asyncio.Event()
+
+    async def _read(self):
+        while line := (await self.process.stderr.readline()).decode():
+            self.said.append(line.rstrip("\n"))
+            self._changed.set()
+
+    async def line(self, pattern, count=1):
+        """Return the match of the first line with a pattern, once so many have it."""
+        async with asyncio.timeout(60):
+            while True:
+                self._changed.clear()
+                found = [match for line in self.said if (match := re.search(pattern, line))]
+                if len(found) >= count:
+                    return found[-1]
+                await self._changed.wait()
+
+    async def ended(self):
+        """Return the exit code."""
+        code = await asyncio.wait_for(self.process.wait(), 60)
+        await self._reading
+        return code
+
+
+@asynccontextmanager
+async def process_of(*args, env=None):
+    """Give a `Process` of the command with arguments; it is ended."""
+    process = await asyncio.create_subprocess_exec(
+        *(*COMMAND, "serve", *map(str, args)),
+        env={**os.environ, **(env or {})},
+        stdin=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    made = Process(process)
+    try:
+        yield made
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await made.ended()
