@@ -19,8 +19,15 @@ from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays,
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
 from openapi_tools.options import Select, credentials_of, kind_of
 from openapi_tools.requests import origin_of
-from openapi_tools.tools.session import Provenance, Session, open_session, settings_of, unknown_tool
-from openapi_tools.tools.toolset import About, Toolset
+from openapi_tools.tools.session import (
+    About,
+    Provenance,
+    Session,
+    open_session,
+    settings_of,
+    unknown_tool,
+)
+from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
     import asyncio

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
 from openapi_tools.options import kind_of
+from openapi_tools.tools.session import About
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.tools.toolset import About, Toolset
+from openapi_tools.tools.toolset import Toolset
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:

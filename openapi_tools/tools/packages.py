@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.json_values import everywhere, without
 from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, Select, from_environment, members_of
-from openapi_tools.tools.session import Provenance, Session, open_session, settings_of
-from openapi_tools.tools.toolset import About, Toolset
+from openapi_tools.tools.session import About, Provenance, Session, open_session, settings_of
+from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.auth import Credentials, OriginPolicy
@@ -51,6 +51,21 @@ class Provenance:
     servers: tuple[Server, ...] = ()
     public: bool = False  # it was fetched from a public address
     origin: str = ""  # of its URL; empty for files and values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class About:
+    """Facts about a toolset's document, some of them found when they are asked for."""
+
+    skipped: tuple[Skipped, ...] = ()
+    warnings: Callable[[], tuple[str, ...]] = tuple
+    security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
+    counts: Callable[[], dict[str, int]] = dict
+    document: Callable[[], Any] = lambda: None
+    bundled: Callable[[], Any] = lambda: None
+    index: Any = None  # the place where its search index is kept
+    make: Any = None  # makes the functions of a toolset that reaches another
+    closes: tuple[Callable[[], Awaitable[None]], ...] = ()
 
 
 @dataclass(slots=True, eq=False)

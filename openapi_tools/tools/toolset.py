@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import weakref
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools import code as code_room
 from openapi_tools import search as search_room
 from openapi_tools import tools as tools_room
 from openapi_tools.options import Select, functions_of
-from openapi_tools.tools.session import Session, tool_named
+from openapi_tools.tools.session import About, Session, tool_named
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -25,21 +25,6 @@ if TYPE_CHECKING:
     from openapi_tools.search.meta_tools import MetaTool
     from openapi_tools.tools.following import Pages
     from openapi_tools.tools.tool import OperationTool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class About:
-    """Facts about a toolset's document, some of them found when they are asked for."""
-
-    skipped: tuple[Skipped, ...] = ()
-    warnings: Callable[[], tuple[str, ...]] = tuple
-    security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
-    counts: Callable[[], dict[str, int]] = dict
-    document: Callable[[], Any] = lambda: None
-    bundled: Callable[[], Any] = lambda: None
-    index: Any = None  # the place where its search index is kept
-    make: Any = None  # makes the functions of a toolset that reaches another
-    closes: tuple[Callable[[], Awaitable[None]], ...] = ()
 
 
 class Toolset:
