@@ -14,10 +14,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts.mcp import ToolsServer, create_server
-from openapi_tools.errors import MissingExtraError, OpenAPIToolsError
+from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.loading.load import load_tools
 from openapi_tools.redaction import redacted
-from openapi_tools.search import costs
+from openapi_tools.search.modes import in_mode
 from openapi_tools.tools.guardrails import require_approval
 from openapi_tools.tools.toolset import Toolset
 
@@ -31,40 +31,10 @@ if TYPE_CHECKING:
     Watch = Callable[[str, Event], object]
     Admit = Callable[[str, Toolset], Toolset]
 
-_MOST = 128  # tools that providers take in one request
 _LOADERS = 8  # threads
 _AGAIN = 60.0  # seconds until an API is tried again that could not be loaded
 
 logger = logging.getLogger("openapi_tools.serving")
-
-
-def in_mode(toolset: Toolset, mode: str) -> tuple[Toolset, str, str]:
-    """Return the tools to offer, the mode that is not `auto`, and the reason for its choice.
-
-    Raises:
-        MissingExtraError: The mode `code` needs an extra that is not installed.
-    """
-    why = ""
-    if mode == "auto":
-        why = _too_many(toolset)
-        mode = "code" if why else "tools"
-    if mode == "code":
-        try:
-            return toolset.code_tools(), mode, why
-        except MissingExtraError as error:
-            if not why:
-                raise
-            mode, why = "search", f"{why}; mode code needs more: {error}"
-    return (toolset.meta_tools() if mode == "search" else toolset), mode, why
-
-
-def _too_many(toolset: Toolset) -> str:
-    """Return why a model should not get each tool; empty if it may."""
-    if len(toolset) > _MOST:
-        return f"{len(toolset)} tools are more than the {_MOST} that providers take at once"
-    if costs.exceeds(list(toolset)):
-        return f"the definitions of these tools take more than {costs.MOST_TOKENS:,} tokens"
-    return ""
 
 
 class ServedApi:
@@ -104,7 +74,7 @@ class ServedApi:
             return
         try:
             found = self._read()
-            printed = _print_of(found)
+            is_same = self.toolset is not None and self._printed() == _print_of(found)
         except OpenAPIToolsError as error:
             reason = redacted(str(error))
             if self.toolset is None:
@@ -115,8 +85,13 @@ class ServedApi:
             return
         self.fault = self.stale = ""
         self.loaded = time.time()
-        if printed != self._print:
-            self.toolset, self._print = found, printed
+        if not is_same:
+            self.toolset, self._print = found, ""
+
+    def _printed(self) -> str:
+        """Return the hash of the tools, made when it is first compared."""
+        self._print = self._print or _print_of(self.toolset or ())
+        return self._print
 
     def facts(self) -> dict[str, Any]:
         """Return the state as JSON data for `/readyz`."""
@@ -127,7 +102,7 @@ class ServedApi:
         return known | ({"stale": self.stale} if self.stale else {})
 
 
-def _print_of(toolset: Toolset) -> str:
+def _print_of(toolset: Iterable[OperationTool]) -> str:
     """Return a hash of all that a model sees of the tools, and of how they call."""
     told = [[t.name, t.description, t.input_schema, repr(t.operation)] for t in toolset]
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
