@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 caller: ContextVar[str] = ContextVar("openapi_tools_caller", default="")
 """The name of the user whose request is answered in this task."""
 _arguments: ContextVar[Any] = ContextVar("openapi_tools_arguments", default=None)
+_LONGEST_NAME = 64
 _MOST = 10_000  # characters of arguments in a line
 
 logger = logging.getLogger("openapi_tools.serving")
@@ -76,8 +77,7 @@ class AuditLog:
         if event.kind not in ("completed", "error"):
             return
         is_error = event.kind == "error"
-        line: dict[str, Any] = {"time": stamp(), "event": "call", "user": caller.get(), "api": api}
-        line |= {"tool": event.tool, "outcome": "error" if is_error else "ok"}
+        line = _begun(caller.get(), api, event.tool, "error" if is_error else "ok")
         line |= {"error": event.error_type} if is_error else {}
         line |= {} if event.status is None else {"status": event.status}
         line |= {"ms": round(event.elapsed * 1000), "call_id": event.call_id}
@@ -88,6 +88,11 @@ class AuditLog:
             line["arguments"] = shown if len(text) <= _MOST else f"{text[:_MOST]}…"
         self._write(json.dumps(line, ensure_ascii=False, default=str))
 
+    def refuse(self, user: str, tool: str, call_id: Any) -> None:
+        """Write the line of a call that no tool of an API got."""
+        line = _begun(user, "", tool[:_LONGEST_NAME], "error")
+        self._write(json.dumps({**line, "error": "refused", "call_id": str(call_id or "")}))
+
     def _write(self, line: str) -> None:
         """Write a line at once, so that the lines of several workers do not mix."""
         try:
@@ -97,3 +102,8 @@ class AuditLog:
                 self._has_failed = True
                 reason = error.strerror or type(error).__name__
                 logger.exception("the audit log cannot be written (%s); this is said once", reason)
+
+
+def _begun(user: str, api: str, tool: str, outcome: str) -> dict[str, Any]:
+    told = {"time": stamp(), "event": "call", "user": user, "api": api, "tool": tool}
+    return {**told, "outcome": outcome}

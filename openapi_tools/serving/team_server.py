@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 with requiring("mcp"):
+    from mcp import MCPError
     from starlette.applications import Starlette
     from starlette.responses import PlainTextResponse, Response
     from starlette.routing import Route
@@ -141,6 +142,8 @@ class WebServer:
             apis.guards = [self._audit.remember]
         apis.watch, apis.told = self._watch, self._show
         apis.serve(paths=serve.paths, context=self._context_of, visible=self._visible())
+        for server in apis.servers.values():
+            server.middleware.append(self._note)
 
     def run(self, place: socket.socket) -> None:
         """Serve in this process, on a socket that listens."""
@@ -184,6 +187,16 @@ class WebServer:
             self._metrics.tell(api, event)
         if self._audit is not None:
             self._audit.tell(api, event)
+
+    async def _note(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+        """Leave a line of a call that is refused before it reaches an API."""
+        try:
+            return await call_next(ctx)
+        except MCPError:
+            if self._audit is not None and ctx.method == "tools/call":
+                name = str((ctx.params or {}).get("name", ""))
+                self._audit.refuse(self._access.name_of(ctx), name, ctx.request_id)
+            raise
 
     def _show(self) -> None:
         if self._metrics is not None:

@@ -283,9 +283,17 @@ async def test_authentication_names_users_gives_their_credentials_and_hides_tool
             async with client_of(server.url, headers={"X-User": user}) as client:
                 seen[user] = await names_of(client)
                 await client.call_tool("pets_list_users", {})
+                if user == "bob":
+                    with pytest.raises(MCPError, match="no tool is called 'list_pets'"):
+                        await client.call_tool("list_pets", {})
 
     assert [request.header("X-Key") for request in pets.requests] == ["key-of-ada", "key-of-bob"]
     assert "list_pets" in seen["ada"]
     assert "list_pets" not in seen["bob"]
     audited = [json.loads(line) for line in capfd.readouterr().err.splitlines() if "{" in line]
-    assert [line["user"] for line in audited] == ["ada", "bob"]
+    told = [[line[key] for key in ("user", "api", "tool", "outcome")] for line in audited]
+    assert told == [
+        ["ada", "pets", "pets_list_users", "ok"],
+        ["bob", "pets", "pets_list_users", "ok"],
+        ["bob", "", "list_pets", "error"],
+    ]
