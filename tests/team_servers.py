@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import socket
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -68,7 +67,7 @@ class Hosted:
 async def hosted(config, **given):
     """Give a `Hosted` of a configuration, with other members of `[serve]`."""
     started = await asyncio.to_thread(team_server.started, str(config), given)
-    with socket.create_server(("127.0.0.1", 0)) as place:
+    with web_server.listening("127.0.0.1", 0) as place:
         port = place.getsockname()[1]
         app = team_server.WebServer(started, port).app
         limits = team_server.uvicorn_limits(started.serve)

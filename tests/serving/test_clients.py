@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 
 import pytest
 
@@ -9,6 +10,8 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp_api import DOCUMENT, Api
 from team_servers import client_of, configured, hosted
+
+from openapi_tools.serving import web_server
 
 HEAD = (
     "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
@@ -92,6 +95,12 @@ async def test_a_connection_that_goes_on_slowly_after_an_answer_is_closed(api, t
 
     assert said.startswith(b"HTTP/1.1 200 ")
     assert said.count(b"HTTP/1.1") == 1
+
+
+def test_an_answer_in_two_writes_does_not_wait_for_an_acknowledgement():
+    with web_server.listening("127.0.0.1", 0) as place:
+        with socket.create_connection(place.getsockname()), place.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 async def test_many_idle_connections_are_closed_and_clients_are_served_after_them(api, tmp_path):

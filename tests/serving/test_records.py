@@ -1,0 +1,150 @@
+"""The log of a server and its audit log, and what a worker does with its options."""
+
+import json
+import logging
+import os
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from team_servers import configured, document, hosted
+
+from openapi_tools.errors import SettingsError
+from openapi_tools.observability import Event
+from openapi_tools.redaction import Redactor
+from openapi_tools.serving import audit_log, team_server
+from openapi_tools.serving.audit_log import AuditLog, SafeFormatter
+
+PETS = document("Pets", "list_pets")
+DONE = Event("completed", "list_pets", "GET", "http://a", call_id="7", status=200, elapsed=0.0123)
+
+
+@pytest.fixture
+def known():
+    """A secret that the package knows."""
+    redactor = Redactor()
+    redactor.know("s3cr3t-value")
+    return redactor
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.usefixtures("known")
+def test_no_record_of_any_library_shows_a_secret(as_json):
+    record = logging.LogRecord(
+        "mcp.server", logging.ERROR, "f.py", 1, 'said "%s"', ("s3cr3t-value",), None
+    )
+
+    line = SafeFormatter(as_json=as_json).format(record)
+
+    if as_json:
+        told = json.loads(line)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", told.pop("time"))
+        assert told == {"level": "error", "logger": "mcp.server", "message": 'said "***"'}
+    else:
+        assert line == 'ERROR mcp.server: said "***"'
+
+
+def test_an_audit_log_that_cannot_be_opened_is_wrong_configuration(tmp_path):
+    with pytest.raises(SettingsError, match=r"audit: .* cannot be written \(.*directory"):
+        AuditLog(str(tmp_path / "no" / "audit.jsonl"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_an_audit_log_that_is_full_is_told_once_and_calls_go_on(caplog):
+    audit = AuditLog("/dev/full")
+
+    audit.tell("pets", DONE)
+    audit.tell("pets", DONE)
+
+    assert [record.message for record in caplog.records] == [
+        "the audit log cannot be written (No space left on device); this is said once"
+    ]
+
+
+def test_only_the_end_of_a_call_leaves_a_line(tmp_path):
+    audit = AuditLog(str(tmp_path / "audit.jsonl"))
+
+    for kind in ("started", "retry", "completed"):
+        audit.tell("pets", Event(kind, "list_pets", "GET", "http://a"))
+
+    assert len((tmp_path / "audit.jsonl").read_text().splitlines()) == 1
+
+
+def test_long_arguments_are_cut(tmp_path):
+    audit = AuditLog(str(tmp_path / "audit.jsonl"))
+
+    audit.remember(SimpleNamespace(arguments={"q": "a" * 20_000}), None)
+    audit.tell("pets", DONE)
+
+    line = json.loads((tmp_path / "audit.jsonl").read_text())
+    assert len(line["arguments"]) == 10_001
+    assert (line["ms"], line["call_id"]) == (12, "7")
+
+
+@pytest.fixture
+def worker(monkeypatch, tmp_path):
+    """Make the app of a worker of a configuration."""
+    pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
+    from openapi_tools.serving import worker_processes
+
+    monkeypatch.setattr(team_server, "write_logs", lambda _: None)
+
+    def make(**apis):
+        options = {"config": str(configured(tmp_path, **apis)), "given": {}, "port": 1}
+        monkeypatch.setenv(worker_processes.OPTIONS, json.dumps(options))
+        return worker_processes.worker_app()
+
+    return make
+
+
+def test_a_worker_that_starts_again_serves_also_where_no_document_can_be_read(worker):
+    assert callable(worker(pets=PETS))
+    assert callable(worker(gone='source = "nowhere.json"'))
+
+
+def test_a_worker_whose_configuration_was_spoiled_ends_with_the_reason(worker, tmp_path, caplog):
+    with pytest.raises(SystemExit):
+        worker(**{"a-name-that-is-longer-than-a-name-may-be": PETS})
+
+    assert "take letters, digits, _ and -" in caplog.records[-1].message
+
+
+def test_the_address_of_redis_comes_from_the_environment(monkeypatch):
+    made = SimpleNamespace(RedisState=lambda url: f"state at {url}")
+    monkeypatch.setitem(sys.modules, "openapi_tools.serving.redis_state", made)
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
+    serve = team_server.ServeTable(redis="${REDIS_URL}")
+
+    assert team_server.state_of(serve) == "state at redis://127.0.0.1:1"
+    assert team_server.state_of(team_server.ServeTable()) is None
+
+
+async def test_without_the_package_for_figures_their_page_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(team_server, "find_spec", lambda _: None)
+    async with hosted(configured(tmp_path, pets=PETS)) as server:
+        answer = await server.get("/metrics")
+
+    assert (answer.status_code, answer.text) == (501, "prometheus-client is not installed.")
+
+
+def test_the_log_goes_to_standard_error(monkeypatch, capsys):
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [])
+    monkeypatch.setattr(root, "level", root.level)  # which write_logs sets
+    before = audit_log.logger.level
+
+    try:
+        audit_log.write_logs("text")
+        audit_log.logger.info("one")
+        logging.getLogger("other").info("two")
+        logging.getLogger("other").warning("three")
+    finally:
+        audit_log.logger.setLevel(before)
+
+    assert capsys.readouterr().err == ("INFO openapi_tools.serving: one\nWARNING other: three\n")
+    assert os.environ.get("PROMETHEUS_MULTIPROC_DIR") is None
