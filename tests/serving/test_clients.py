@@ -98,9 +98,12 @@ async def test_a_connection_that_goes_on_slowly_after_an_answer_is_closed(api, t
 
 
 def test_an_answer_in_two_writes_does_not_wait_for_an_acknowledgement():
-    with web_server.listening("127.0.0.1", 0) as place:
-        with socket.create_connection(place.getsockname()), place.accept()[0] as accepted:
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    with (
+        web_server.listening("127.0.0.1", 0) as place,
+        socket.create_connection(place.getsockname()),
+        place.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 async def test_many_idle_connections_are_closed_and_clients_are_served_after_them(api, tmp_path):
