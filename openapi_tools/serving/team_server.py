@@ -23,6 +23,7 @@ from openapi_tools.serving.mcp_transports import security
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
 from openapi_tools.serving.serving_tables import ServeTable, read_serving
 from openapi_tools.serving.web_server import run_app
+from openapi_tools.shaping.configuration import checked_table
 
 if TYPE_CHECKING:
     import socket
@@ -284,7 +285,8 @@ def started(
             cannot.
     """
     serving = read_serving(config)
-    serve = ServeTable(**{**serving.serve.model_dump(exclude_unset=True), **given})
+    told = {**serving.serve.model_dump(exclude_unset=True), **given}
+    serve = checked_table(ServeTable, told, "serve", {})
     if logs:
         write_logs(serve.log)
     state = state_of(serve)
@@ -300,7 +302,8 @@ def started(
 
 def started_with(toolset: Toolset, given: dict[str, Any]) -> Started:
     """Return a server of one toolset."""
-    serve = ServeTable(**{"audit": "off", "grace": _GRACE, **given})
+    told = {"audit": "off", "grace": _GRACE, **given}
+    serve = checked_table(ServeTable, told, "serve", {})
     if serve.log == "json":
         write_logs(serve.log)
     apis = ServedApis([ServedApi.of(toolset)], serve.mode)

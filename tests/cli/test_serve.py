@@ -130,6 +130,10 @@ APIS = {
     "a selection": (["--tag", "a"], "--tag is for one document; write it into a table"),
     "an API that is wrong, strictly": (["--strict"], "--strict: an API cannot be served: gone: "),
     "an address for others": (["--host", "0.0.0.0"], "or add --insecure to let everyone call."),
+    "too many workers": (
+        ["--workers", "999"],
+        "serve: workers: input should be less than or equal to 256.",
+    ),
     "an option for http": (
         ["--transport", "stdio", "--workers", "2"],
         "--workers is for http only",
