@@ -124,7 +124,8 @@ class Context:
     these keys.
 
     Attributes:
-        credentials: By scheme name, as for `load_tools`; they replace the toolset's own.
+        credentials: By scheme name, as for `load_tools`, or a function of the tool that returns
+            them; they replace the toolset's own.
         approve: Asks a human about a call and returns True for a yes; may be async.
         state: Anything for your guardrails.
         wait: Seconds to wait for the end of long work; None for what the tool or settings say.
@@ -135,7 +136,7 @@ class Context:
         user: Names the caller, for limits, cached answers and tokens; it is not sent.
     """
 
-    credentials: Mapping[str, Any] | None = field(default=None, repr=False)
+    credentials: Mapping[str, Any] | Callable[..., Any] | None = field(default=None, repr=False)
     approve: Callable[[ToolCall], bool | Awaitable[bool]] | None = None
     state: Any = None
     wait: float | None = None

@@ -120,10 +120,16 @@ class Login:
     ) -> Stored:
         """Show a browser's URL, and return the token of the consent; OSError for a taken port."""
         state, verifier = Secret(secrets.token_urlsafe(32)), Secret(secrets.token_urlsafe(48))
-        self._redactor.know(verifier.reveal(), passing=True)
         async with Callback(state, port=port, tell=tell) as callback:
             show(authorization_url(plan.config, callback.url, state=state, verifier=verifier))
             answer = await callback.answer()
+        return await self.redeemed(plan, answer, verifier=verifier, back=callback.url)
+
+    async def redeemed(
+        self, plan: Plan, answer: CodeAnswer, *, verifier: Secret, back: str
+    ) -> Stored:
+        """Return the token for the code of an answer that came to the URL `back`."""
+        self._redactor.know(verifier.reveal(), passing=True)
         self._check_issuer(plan, answer.issuer)
         if answer.code is None:
             raise fault(self._name, f"the authorization server refused: {answer.error}.")
@@ -133,7 +139,7 @@ class Login:
             plan.config.token_url,
             "authorization_code",
             secrets={"code": answer.code, "code_verifier": verifier},
-            redirect_uri=callback.url,
+            redirect_uri=back,
         )
         return self._stored(plan, token)
 
@@ -298,18 +304,27 @@ class Callback:
             return None
         try:
             parts = urlsplit(line["target"].decode("ascii"))
-            query = parse_qs(parts.query, keep_blank_values=True, max_num_fields=50)
-        except ValueError:  # not an address, or a flood of fields
+        except ValueError:  # not an address
             return None
-        if parts.path != PATH:
+        if parts.path != PATH or (found := read_answer(parts.query)) is None:
             return None
-        single = {name: values[0] for name, values in query.items() if len(values) == 1}
-        given = single.get("state", "").encode()
-        if not secrets.compare_digest(given, self._state.reveal().encode()):
+        given, answer = found
+        if not secrets.compare_digest(given.encode(), self._state.reveal().encode()):
             self._tell("an answer with a wrong state was passed over.")
             return None
-        code = single.get("code")
-        error = excerpt(re.sub(r"[^A-Za-z0-9_.-]", "", single.get("error", "")), 64)
-        if not code and not error:
-            error = "no_code"
-        return CodeAnswer(Secret(code) if code else None, error, single.get("iss"))
+        return answer
+
+
+def read_answer(query: str) -> tuple[str, CodeAnswer] | None:
+    """Return the state and the answer in a query (RFC 6749, 4.1.2); None for a flood of fields."""
+    try:
+        fields = parse_qs(query, keep_blank_values=True, max_num_fields=50)
+    except ValueError:
+        return None
+    single = {name: values[0] for name, values in fields.items() if len(values) == 1}
+    code = single.get("code")
+    error = excerpt(re.sub(r"[^A-Za-z0-9_.-]", "", single.get("error", "")), 64)
+    if not code and not error:
+        error = "no_code"
+    answer = CodeAnswer(Secret(code) if code else None, error, single.get("iss"))
+    return single.get("state", ""), answer

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.errors import CredentialsError
@@ -18,6 +18,7 @@ from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Iterable
     from pathlib import Path
 
     from openapi_tools.auth.authorization_server import Channel
@@ -73,6 +74,15 @@ class TokenContext:
     stale: RequestAuth | None = None
 
 
+class TokenSource(Protocol):
+    """A source of bearer tokens that is asked for each call, as `Tokens` are."""
+
+    async def token(
+        self, channel: Channel, *, scopes: Iterable[str] = (), stale: str | None = None
+    ) -> str:
+        """Return an access token, another one than the stale one; CallError."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Credential:
     """A user's part of a request: masked, and either fixed or asked for with each call."""
@@ -87,6 +97,8 @@ def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Credential:
     masked = _masked(scheme)
     if (config := _oauth2(scheme, value)) is not None:  # it expands its own variables
         return Credential(masked, ask=_tokens(scheme, config))
+    if callable(getattr(value, "token", None)) and not _is_auth(value):
+        return Credential(masked, ask=_asking(value))
     value = from_environment(value, scheme.name) if expand else value
     if callable(value) and not _is_auth(value):
         return Credential(masked, ask=_function(scheme, value))
@@ -224,7 +236,10 @@ def _tokens(scheme: Scheme, config: OAuth2) -> Ask:
     shared = None if scheme.state is None else (scheme.state, scheme.user)
     tokens = Tokens(config, scheme.declared, scheme.name, shared)
     scheme.redactor.know(*tokens.secrets())
+    return _asking(tokens)
 
+
+def _asking(tokens: TokenSource) -> Ask:
     async def ask(context: TokenContext) -> RequestAuth:
         stale = None
         if context.stale is not None:

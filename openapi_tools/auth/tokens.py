@@ -331,8 +331,14 @@ class SharedTokens:
 
     async def save(self, stored: Stored) -> None:
         """Keep an entry in the place of the one before."""
-        value = json.dumps(_data(stored)).encode()
-        await self._state.put(self._key(stored.origin), value, _LONGEST_KEPT)
+        value, token = json.dumps(_data(stored)).encode(), stored.token
+        lasts = None if token.refresh else token.expires_at
+        seconds = _LONGEST_KEPT if lasts is None else max(lasts - time.time(), 1.0)
+        await self._state.put(self._key(stored.origin), value, seconds)
+
+    async def remove(self, origin: str) -> None:
+        """Remove the entry for an API."""
+        await self._state.remove(self._key(origin))
 
 
 def _cause(error: OSError) -> str:

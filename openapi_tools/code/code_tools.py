@@ -96,8 +96,9 @@ class _CodeMode:
     async def run(self, call: Any, context: Any) -> ToolResult:
         code, resume = call.arguments["code"], member_of(context, "resume")
         key, owner = _conversation(context)
+        asked_by = (code, key, member_of(context, "user"))
         known = self._paused.get(resume) if isinstance(resume, str) else None
-        if known is not None and known[0] == (code, key) and known[1].is_here:
+        if known is not None and known[0] == asked_by and known[1].is_here:
             _, run, timer = self._paused.pop(resume)
             timer.cancel()
             run.go_on(context)
@@ -117,7 +118,7 @@ class _CodeMode:
                 self._expire(next(iter(self._paused)))
             name = secrets.token_urlsafe(24)
             timer = asyncio.get_running_loop().call_later(_PAUSED, self._expire, name)
-            self._paused[name] = ((code, key), run, timer)
+            self._paused[name] = (asked_by, run, timer)
             return ToolResult.failed("denied", settled, metadata={"run": name})
         result = self._result(settled, run)
         if settled.state is not None and key is not None:

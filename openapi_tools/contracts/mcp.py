@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.contracts import advise
 from openapi_tools.contracts.mcp_messages import PlainAnswers, answer_of, clean, described, info_of
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
-from openapi_tools.options import with_members
+from openapi_tools.options import member_of, with_members
 from openapi_tools.result import Context, ToolCall, ToolResult, context_for
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
@@ -175,6 +175,9 @@ class ToolsServer(Server[Any]):
             except OpenAPIToolsError as error:
                 return answer_of(ToolResult.failed("denied", error.reason), [])
             result = await _reporting(request.session, tool(call, context))
+            login = (result.error or {}).get("login")
+            if login and await desk.logged_in(login, member_of(context, "logged_in")):
+                result = await _reporting(request.session, tool(call, context))
             links = self._files.links(request, result) if self._files.settings else []
             return desk.question(result) or answer_of(result, links)
 
@@ -371,6 +374,25 @@ class _Desk:
                 self._asked[key] = {"method": "elicitation/create", "params": asked}
                 raise PendingApproval(question)
         return getattr(answer, "action", None) == "accept"
+
+    async def logged_in(self, login: Mapping[str, str], wait: Any) -> bool:
+        """Show the client's user where to log in; tell whether `wait` says that it was done."""
+        able = self._request.session.client_capabilities
+        if wait is None or not able or not able.elicitation or able.elicitation.url is None:
+            return False  # the result names the page
+        told = {"message": "This call needs a login of yours.", "url": login["url"]}
+        key, answer = f"login-{login['id']}", None
+        if self._is_stateless:
+            answer = self._answers.pop(key, None)
+            if answer is None:
+                params = {"mode": "url", **told}
+                self._asked[key] = {"method": "elicitation/create", "params": params}
+        elif self._request.session.can_send_request:
+            with suppress(MCPError):
+                given = {**told, "elicitation_id": login["id"]}
+                session, asked_for = self._request.session, self._request.request_id
+                answer = await session.elicit_url(**given, related_request_id=asked_for)
+        return getattr(answer, "action", None) == "accept" and bool(await wait(login["id"]))
 
     def question(self, result: ToolResult) -> types.InputRequiredResult | None:
         """Return the questions that a stateless client has to answer first; None without any."""

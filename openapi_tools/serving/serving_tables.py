@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pydantic import Field, field_validator
 
 from openapi_tools.errors import SettingsError
+from openapi_tools.serving.auth_tables import (  # noqa: TC001 -- pydantic reads them
+    AuthTable,
+    RoleTable,
+    UsersTable,
+)
 from openapi_tools.shaping import config_tables
 from openapi_tools.shaping.config_tables import Configuration, Table
 from openapi_tools.shaping.configuration import ConfigFile, checked_table, placed, read_tables
@@ -61,8 +66,8 @@ class ServeTable(Table):
     audit: str = "stderr"
     audit_arguments: bool = False
     limits: LimitsTable = Field(default_factory=LimitsTable)
-    auth: dict[str, Any] | None = None
-    roles: dict[str, Any] = Field(default_factory=dict)
+    auth: AuthTable | None = None
+    roles: dict[str, RoleTable] = Field(default_factory=dict)
 
     @property
     def is_stateless(self) -> bool:
@@ -84,7 +89,7 @@ class ApiTable(Configuration):
     mode: Mode | None = None
     lock: str = ""
     policy: str = ""
-    auth: dict[str, Any] | None = None
+    users: UsersTable | None = None
 
     @field_validator("source")
     @classmethod

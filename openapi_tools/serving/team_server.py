@@ -21,13 +21,13 @@ from openapi_tools.serving.audit_log import AuditLog, caller, write_logs
 from openapi_tools.serving.client_limits import ClientLimits, ClientProtocol
 from openapi_tools.serving.mcp_transports import security
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
-from openapi_tools.serving.serving_tables import ServeTable, read_serving
+from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving
 from openapi_tools.serving.web_server import run_app
 from openapi_tools.shaping.configuration import checked_table
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from mcp.server.context import ServerRequestContext
     from starlette.requests import Request
@@ -50,11 +50,24 @@ _CHECKED = 3.0  # seconds for an answer of the shared state
 class Access:
     """Who may call: everyone, without authentication.
 
-    Subclasses give `settings` and `verifier` to the package `mcp`, and look at requests.
+    Subclasses give `settings` to the package `mcp`, guard the app, and look at requests.
     """
 
     settings: Any = None
-    verifier: Any = None
+    is_closed = False
+    routes: Sequence[Route] = ()
+
+    def admit(self, name: str, toolset: Toolset) -> Toolset:
+        """Take the tools of an API that was loaded."""
+        del name
+        return toolset
+
+    def guard(self, app: Any) -> Any:
+        """Return the app behind its door."""
+        return app
+
+    async def aclose(self) -> None:
+        """Close connections."""
 
     def name_of(self, request: ServerRequestContext[Any]) -> str:
         """Return the name of the user of a request, for limits and the audit log."""
@@ -72,9 +85,20 @@ class Access:
         return True
 
 
-def access_of(serve: ServeTable, state: Any) -> Access:
-    """Return the authentication of a server; the one place where it is chosen."""
-    del serve, state
+def access_of(serve: ServeTable, state: Any, tables: Mapping[str, ApiTable]) -> Access:
+    """Return the authentication of a server; the one place where it is chosen.
+
+    Raises:
+        SettingsError: A token is missing, or credentials of users need an authentication.
+    """
+    if serve.auth is not None:
+        users = import_module("openapi_tools.serving.user_access")
+        made: Access = users.UserAccess(serve, serve.auth, tables, state)
+        return made
+    for name, table in tables.items():
+        if serve.roles or table.users is not None:
+            where = "serve.roles" if serve.roles else f"apis.{name}.users"
+            raise SettingsError(f"{where}: without [serve.auth] the server knows no users.")
     return Access()
 
 
@@ -93,7 +117,7 @@ def settings_with_state(state: Any) -> dict[str, Any]:
 
 def check_place(host: str, access: Access, *, insecure: bool) -> None:
     """Raise UsageError for an address that others reach, without authentication."""
-    if not host or insecure or access.verifier is not None or is_loopback(host):
+    if not host or insecure or access.is_closed or is_loopback(host):
         return
     way = "listen on 127.0.0.1, configure [serve.auth], or add --insecure to let everyone call"
     raise click.UsageError(f"{host} can be reached by others, and calls need no login; {way}.")
@@ -151,16 +175,17 @@ class WebServer:
         run_app(self.app, place, **uvicorn_limits(self._serve))
 
     @property
-    def app(self) -> ClientLimits:
+    def app(self) -> Any:
         """The ASGI app; its lifespan is that of the APIs."""
         pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._figures}
         routes = [Route(path, page, methods=["GET"]) for path, page in pages.items()]
         for name, server in self._apis.servers.items():
             own = server.streamable_http_app(**self._options(name))
             routes += [Route(route.path, own) for route in own.routes if isinstance(route, Route)]
+        routes += self._access.routes
         whole = Starlette(routes=routes, lifespan=self._lifespan)
         count = None if self._metrics is None else self._metrics.count
-        return ClientLimits(whole, self._serve.limits, count)
+        return self._access.guard(ClientLimits(whole, self._serve.limits, count))
 
     def _options(self, name: str) -> dict[str, Any]:
         serve, shown = self._serve, f"[{self._serve.host}]" if ":" in self._serve.host else None
@@ -171,7 +196,6 @@ class WebServer:
             "max_request_body_size": serve.limits.body_bytes,
             "transport_security": security(shown or serve.host, serve.allow_hosts, self._port),
             "auth": self._access.settings,
-            "token_verifier": self._access.verifier,
             **sessions,
         }
 
@@ -206,6 +230,7 @@ class WebServer:
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._access.aclose)
             await stack.enter_async_context(self._apis.running())
             for server in self._apis.servers.values():
                 await stack.enter_async_context(server.session_manager.run())
@@ -290,13 +315,14 @@ def started(
     if logs:
         write_logs(serve.log)
     state = state_of(serve)
-    apis = ServedApis.of(serving._replace(serve=serve), settings_with_state(state))
+    access = access_of(serve, state, serving.apis)
+    settings = settings_with_state(state)
+    apis = ServedApis.of(serving._replace(serve=serve), settings, access.admit)
     apis.load()
     missing = "; ".join(f"{api.name}: {api.fault}" for api in apis.apis if api.fault)
     if missing and not again and (serve.strict or not apis.served):
         which = "--strict: an API cannot" if apis.served else "no API can"
         raise SettingsError(f"{which} be served: {missing}")
-    access = access_of(serve, state)
     return Started(serve, apis, access, state, config, given, serving.over_http)
 
 
@@ -307,7 +333,7 @@ def started_with(toolset: Toolset, given: dict[str, Any]) -> Started:
     if serve.log == "json":
         write_logs(serve.log)
     apis = ServedApis([ServedApi.of(toolset)], serve.mode)
-    return Started(serve, apis, access_of(serve, None))
+    return Started(serve, apis, Access())
 
 
 def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:

@@ -17,12 +17,12 @@ from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, DeniedError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import is_safe
 from openapi_tools.model import AnswerShape
-from openapi_tools.options import member_of
+from openapi_tools.options import member_of, with_members
 from openapi_tools.redaction import Redactor, excerpt, hide
 from openapi_tools.requests import Preview, preview_of, with_own_path
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.responses.reader import read_answer
-from openapi_tools.result import PLAIN, Context, PerCall, ToolResult, user_of
+from openapi_tools.result import PLAIN, Context, PerCall, ToolResult, context_for, user_of
 from openapi_tools.tools.guardrails import asked
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import timed_out
@@ -109,6 +109,9 @@ class Execution:
         session, settings = self._session, self._session.settings
         redactor = session.redactor.for_call()
         try:
+            if callable(given := member_of(context, "credentials")):
+                found = await context_for(given, self._tool)
+                context = with_members(context, credentials=found)
             prepared = self._prepare(arguments, context, redactor)
             prepared.own, prepared.wait = own, self._waits(own, context)
             prepared.shaper = self._shaper

@@ -80,6 +80,7 @@ class Session:
     client_brings: bool = False  # the user's client sends credentials itself
     check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
     is_placed: bool = False  # the server has answered with another status than 404
+    served: Any = None  # a server's facts about its API
     mounts: int = 0  # coordinators that hold its tools; the last one closes it
     toolset: Callable[[], Toolset | None] | None = None  # the one that was made last
     unions: tuple[Callable[[], Toolset | None], ...] = ()  # those that it is part of

@@ -77,6 +77,7 @@ class Code(AuthorizationCodeMixin):
     scope: str
     code_challenge: str
     code_challenge_method: str
+    user: str = "ada"
 
     def get_redirect_uri(self):
         return self.redirect_uri
@@ -93,6 +94,7 @@ class Issued(TokenMixin):
     scope: str
     expires_at: float
     revoked: bool = False
+    user: str | None = None
 
     def check_client(self, client):
         return self.client_id == client.client_id
@@ -132,7 +134,7 @@ class State:
     )
 
     def reset(self):
-        vars(self).update(vars(State(self.url)))
+        vars(self).update(vars(type(self)(self.url)))
 
     @property
     def scheme(self):
@@ -184,12 +186,12 @@ class Request(OAuth2Request):
 
 class Server(AuthorizationServer):
     def __init__(self, state):
-        super().__init__(scopes_supported=["read", "write", "admin"])
+        super().__init__(scopes_supported=["read", "write", "admin", "tools"])
         self.state = state
         self.register_token_generator(
             "default",
             BearerTokenGenerator(
-                lambda **_: f"access-{generate_token(24)}",
+                self.access_token,
                 lambda **_: f"refresh-{generate_token(24)}",
                 lambda *_: state.lifetime,
             ),
@@ -199,13 +201,17 @@ class Server(AuthorizationServer):
         self.register_grant(Agreed, [CodeChallenge(required=True)])
         self.register_endpoint(DeviceStart)
 
+    def access_token(self, **_):
+        return f"access-{generate_token(24)}"
+
     def query_client(self, client_id):
         return self.state.clients.get(client_id)
 
     def save_token(self, token, request):
         access, refresh = token["access_token"], token.get("refresh_token")
         ends, scope = time.time() + token.get("expires_in", 3600), token.get("scope", "")
-        issued = Issued(request.client.client_id, access, refresh, scope, ends)
+        client, user = request.client.client_id, request.user
+        issued = Issued(client, access, refresh, scope, ends, user=user)
         self.state.issued.append(issued)
 
     def create_oauth2_request(self, request):
@@ -242,7 +248,7 @@ class Refresh(RefreshTokenGrant):
         return next(good, None)
 
     def authenticate_user(self, refresh_token):
-        return "ada"
+        return refresh_token.user
 
     def revoke_old_credential(self, refresh_token):
         refresh_token.revoked = self.server.state.rotates
@@ -254,7 +260,7 @@ class Agreed(AuthorizationCodeGrant):
     def save_authorization_code(self, code, request):
         names = ("redirect_uri", "scope", "code_challenge", "code_challenge_method")
         values = (request.payload.data.get(name, "") for name in names)
-        self.server.state.codes[code] = Code(request.client.client_id, *values)
+        self.server.state.codes[code] = Code(request.client.client_id, *values, request.user)
 
     def query_authorization_code(self, code, client):
         found = self.server.state.codes.get(code)
@@ -267,7 +273,7 @@ class Agreed(AuthorizationCodeGrant):
         }
 
     def authenticate_user(self, authorization_code):
-        return "ada"
+        return authorization_code.user
 
 
 class DeviceStart(DeviceAuthorizationEndpoint):
@@ -302,9 +308,9 @@ class Device(DeviceCodeGrant):
 
 
 class App:
-    def __init__(self, state):
+    def __init__(self, state, server=Server):
         self.state = state
-        self.server = Server(state)
+        self.server = server(state)
 
     async def __call__(self, scope, receive, send):
         body, more = b"", True
@@ -349,16 +355,21 @@ class App:
         return self.server.create_token_response(request)
 
     def authorize(self, request):
+        person = self.person(request)
         try:
-            grant = self.server.get_consent_grant(request, end_user="ada")
+            grant = self.server.get_consent_grant(request, end_user=person)
         except OAuth2Error as error:
             return 400, dict(error.get_body()), {}
-        user = "ada" if self.state.approves else None
+        user = person if self.state.approves else None
         status, body, headers = self.server.create_authorization_response(
             request, grant_user=user, grant=grant
         )
         iss = "" if self.state.sends_iss is None else f"&iss={self.state.sends_iss}"
         return status, body, {"Location": dict(headers)["Location"] + iss}
+
+    def person(self, request):
+        """Return who sits at the browser."""
+        return "ada"
 
     def device(self, request):
         if self.state.device_answer is not None:
@@ -396,14 +407,13 @@ async def channel_to(state):
 
 
 @contextlib.contextmanager
-def authorization_server():
+def authorization_server(make=State, app=App):
     # With this protocol asyncio sends an answer at once.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen(512)
-    state = State(f"http://127.0.0.1:{listening.getsockname()[1]}")
-    app = App(state)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", ws="none"))
+    state = make(f"http://127.0.0.1:{listening.getsockname()[1]}")
+    server = uvicorn.Server(uvicorn.Config(app(state), log_config=None, lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

@@ -1,0 +1,311 @@
+"""Who calls `serve` over HTTP: bearer tokens, checked as an OAuth 2.1 resource server does.
+
+Spec: MCP 2026-07-28 and 2025-11-25, basic/authorization; RFC 6750, 7662, 8707, 9068 and 9728.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import math
+import re
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs
+
+from openapi_tools.auth.authorization_server import SUCCESS
+from openapi_tools.auth.tokens import form_of
+from openapi_tools.errors import CallError, SettingsError, requiring
+from openapi_tools.options import from_environment
+from openapi_tools.redaction import Secret
+from openapi_tools.serving.signing_keys import BadTokenError, SigningKeys, fetched, signed_claims
+from openapi_tools.settings import Settings
+from openapi_tools.transport import Sender
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from mcp.server.context import ServerRequestContext
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from openapi_tools.serving.auth_tables import AuthTable, RoleTable
+    from openapi_tools.tools.tool import OperationTool
+
+with requiring("serve"):
+    from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
+    from mcp.server.auth.routes import build_resource_metadata_url
+    from mcp.server.auth.settings import AuthSettings
+    from pydantic import Field
+    from starlette.authentication import AuthCredentials
+    from starlette.responses import JSONResponse
+
+logger = logging.getLogger("openapi_tools")
+
+METADATA = "/.well-known/oauth-protected-resource"
+_LONGEST, _SHORTEST = 16 * 1024, 16  # characters of a token, and of a static one at least
+_LEEWAY = 30  # seconds that two clocks may differ
+_REMEMBERED, _SECONDS = 1000, 30.0  # answers about opaque tokens, and how long they are good
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, section 2.1
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+_MOST_SCOPES, _LONGEST_SUBJECT = 500, 256
+_LATER = {"Retry-After": "30"}
+
+
+class User(NamedTuple):
+    """The caller of a request; `name` is `issuer|subject`, or that of a static token."""
+
+    name: str
+    scopes: frozenset[str]
+    roles: frozenset[str]
+    token: Secret
+    audiences: frozenset[str] = frozenset()
+
+
+class _Access(AccessToken):
+    """A token as the package `mcp` knows it, without its text, and its user."""
+
+    user: Any = Field(repr=False, exclude=True)
+
+
+class Inbound:
+    """Tells the users of requests by their tokens; `verifier` is a `TokenVerifier` of `mcp`."""
+
+    def __init__(
+        self, table: AuthTable, roles: Mapping[str, RoleTable], settings: Settings
+    ) -> None:
+        self.table, self._roles = table, roles
+        self.sender = Sender(settings)
+        self._keys = SigningKeys(table.issuer, table.jwks_url, self.sender)
+        self._static = _digests(table.tokens)
+        self._known: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
+
+    @classmethod
+    def of(
+        cls,
+        table: AuthTable,
+        roles: Mapping[str, RoleTable] | None = None,
+        settings: Settings | None = None,
+    ) -> Inbound:
+        """Return what `[serve.auth]` and `[serve.roles]` say; SettingsError for a wrong token."""
+        return cls(table, roles or {}, settings or Settings())
+
+    @property
+    def verifier(self) -> Inbound:
+        """The verifier of tokens."""
+        return self
+
+    @property
+    def settings(self) -> AuthSettings:
+        """What clients are told about authorization; the metadata has a route where it is known."""
+        place = self.table.resource_url
+        told = {
+            "issuer_url": self.table.issuer or "http://localhost",  # unused without a resource
+            "resource_server_url": place if place and self.table.issuer else None,
+            "required_scopes": list(self.table.scopes),
+            "validate_token_resource": False,  # `verify` does
+        }
+        return AuthSettings.model_validate(told)
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Return a token's facts; None for one that is not valid or cannot be checked now."""
+        try:
+            return await self.verify(token)
+        except (BadTokenError, CallError) as error:
+            logger.info("a request is refused: %s", error)
+            return None
+
+    async def verify(self, token: str) -> _Access:
+        """Return a token's facts; BadTokenError, and CallError while the issuer is away."""
+        if len(token) > _LONGEST or not _TOKEN.fullmatch(token):
+            raise BadTokenError("the token is malformed")
+        digest = hashlib.sha256(token.encode()).digest()
+        # Each is compared, so that the time tells nothing.
+        names = [name for name, own in self._static.items() if hmac.compare_digest(own, digest)]
+        if names:
+            return self._access(names[0], token, {"client_id": names[0]}, self.table.scopes)
+        if self.table.issuer and token.count(".") == 2:  # noqa: PLR2004 -- parts of a JWT
+            claims = await signed_claims(token, self._keys, self.table.algorithms)
+            _check_times(claims, needs_end=True)
+        elif self.table.introspection_url:
+            claims = await self._introspected(digest, token)
+            _check_times(claims, needs_end=False)
+        else:
+            raise BadTokenError("the token is unknown")
+        name = self._name(claims)
+        return self._access(name, token, claims, _scopes(claims))
+
+    def _name(self, claims: Mapping[str, Any]) -> str:
+        """Return the name of a user, for whom the token was issued to be used here."""
+        if claims.get("iss") != self.table.issuer:
+            raise BadTokenError("the token is of another issuer")
+        if self.table.audience.rstrip("/") not in _audiences(claims):
+            raise BadTokenError("the token is for another audience")
+        if "cnf" in claims:
+            raise BadTokenError("the token is bound to a key, which a bearer does not prove")
+        subject = claims.get("sub")
+        is_text = isinstance(subject, str) and subject.isprintable()
+        if not is_text or not 0 < len(str(subject).strip()) <= _LONGEST_SUBJECT:
+            raise BadTokenError("the token names no subject")
+        return f"{self.table.issuer}|{subject}"
+
+    def _access(
+        self, name: str, token: str, claims: Mapping[str, Any], scopes: Iterable[str]
+    ) -> _Access:
+        held = frozenset(scopes)
+        roles = (role for role, table in self._roles.items() if table.fits(name, held, claims))
+        client = claims.get("client_id") or claims.get("azp") or name
+        user = User(name, held, frozenset(roles), Secret(token), _audiences(claims))
+        listed = sorted(held)
+        return _Access(token="", client_id=str(client), scopes=listed, subject=name, user=user)
+
+    async def _introspected(self, digest: bytes, token: str) -> dict[str, Any]:
+        """Return what the issuer says about an opaque token (RFC 7662, section 2)."""
+        known, now = self._known, time.monotonic()
+        if digest in known and now < known[digest][0]:
+            return known[digest][1]
+        form = form_of(self.table.client(), {"token": token, "token_type_hint": "access_token"})
+        reply = await fetched(self.sender, self.table.introspection_url, form)
+        claims = reply.members
+        if reply.status not in SUCCESS:
+            raise CallError("protocol", f"the introspection endpoint answers {reply.status}.")
+        if claims.get("active") is not True:
+            raise BadTokenError("the token is not active")
+        known[digest] = (now + _SECONDS, {"iss": self.table.issuer, **claims})
+        while len(known) > _REMEMBERED:
+            known.popitem(last=False)
+        return known[digest][1]
+
+    @staticmethod
+    def user_of(request: ServerRequestContext[Any, Any]) -> User | None:
+        """Return the user of one MCP request; None over stdio."""
+        http = request.request  # a session's own context is that of its first request
+        caller = None if http is None else http.scope.get("user")
+        access = getattr(caller, "access_token", None)
+        return access.user if isinstance(access, _Access) else None
+
+    def visible(
+        self, api_of: Callable[[OperationTool], str]
+    ) -> Callable[[OperationTool, ServerRequestContext[Any, Any]], bool]:
+        """Return whether a user may see a tool; `api_of` gives the name of its table."""
+
+        def shown(tool: OperationTool, request: ServerRequestContext[Any, Any]) -> bool:
+            user = self.user_of(request)
+            if not self._roles or not tool.method:  # a tool that finds others
+                return True
+            roles = () if user is None else user.roles
+            return any(self._roles[role].shows(tool, api_of(tool)) for role in roles)
+
+        return shown
+
+    def guard(self, app: ASGIApp, *, open_paths: Collection[str] = ()) -> ASGIApp:
+        """Return an application that lets requests with a good token in, but for open paths."""
+        return Guard(AuthContextMiddleware(app), self, frozenset(open_paths))
+
+    async def aclose(self) -> None:
+        """Close the connections to the issuer."""
+        await self.sender.aclose()
+
+
+class Guard:
+    """The door of an ASGI application: 400, 401, 403 and 503 are answered here."""
+
+    def __init__(self, app: ASGIApp, inbound: Inbound, open_paths: frozenset[str]) -> None:
+        self._app, self._inbound, self._open = app, inbound, open_paths
+        place = inbound.settings.resource_server_url
+        known = "" if place is None else str(build_resource_metadata_url(place))
+        self._facts = {"scope": " ".join(inbound.table.scopes), "resource_metadata": known}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application for a request with a good token."""
+        is_open = scope["type"] == "lifespan" or scope["path"] in self._open
+        if not is_open and not scope["path"].startswith(METADATA):
+            try:
+                access = await self._admitted(scope)
+            except BadTokenError as error:
+                logger.info("a request is refused: %s", error)
+                await self._refusal(401, "invalid_token", str(error))(scope, receive, send)
+                return
+            except CallError as error:
+                logger.warning("a token cannot be checked: %s", error.reason)
+                answer = JSONResponse({"error": "temporarily_unavailable"}, 503, _LATER)
+                await answer(scope, receive, send)
+                return
+            if isinstance(access, JSONResponse):
+                await access(scope, receive, send)
+                return
+            scope["user"] = AuthenticatedUser(access)
+            scope["auth"] = AuthCredentials(access.scopes)
+        await self._app(scope, receive, send)
+
+    async def _admitted(self, scope: Scope) -> _Access | JSONResponse:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if len(given) > 1 or "access_token" in query:
+            reason = "give one token, in the header Authorization"
+            return self._refusal(400, "invalid_request", reason)
+        word, _, token = "".join(value.decode("latin-1") for value in given).partition(" ")
+        if word.lower() != "bearer":
+            return self._refusal(401)  # RFC 6750, section 3.1: without an error
+        access = await self._inbound.verify(token)
+        if not set(self._inbound.table.scopes) <= set(access.scopes):
+            return self._refusal(403, "insufficient_scope", "the token lacks a scope")
+        return access
+
+    def _refusal(self, status: int, error: str = "", reason: str = "") -> JSONResponse:
+        facts = {"error": error, "error_description": reason, **self._facts}
+        listed = ", ".join(f'{name}="{text}"' for name, text in facts.items() if text)
+        told = {"error": error or "unauthorized", "error_description": reason or "give a token"}
+        return JSONResponse(told, status, {"WWW-Authenticate": f"Bearer {listed}".rstrip()})
+
+
+def _digests(tokens: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the digests of static tokens by name; SettingsError for short and equal ones."""
+    found: dict[str, bytes] = {}
+    for name, variable in tokens.items():
+        token = from_environment(variable, f"serve.auth.tokens.{name}").strip()
+        if not _SHORTEST <= len(token) <= _LONGEST or not _TOKEN.fullmatch(token):
+            reason = f"give {_SHORTEST} letters and digits or more, such as: openssl rand -hex 32"
+            raise SettingsError(f"serve.auth.tokens.{name}: {reason}")
+        digest = hashlib.sha256(token.encode()).digest()
+        if digest in found.values():
+            raise SettingsError(f"serve.auth.tokens.{name}: another user has the same token.")
+        found[name] = digest
+    return found
+
+
+def _audiences(claims: Mapping[str, Any]) -> frozenset[str]:
+    given = claims.get("aud")
+    listed = given if isinstance(given, list) else [given]
+    return frozenset(text.rstrip("/") for text in listed if isinstance(text, str) and text)
+
+
+def _scopes(claims: Mapping[str, Any]) -> list[str]:
+    """Return the scopes of a token, from `scope` (RFC 9068) or `scp` (of Microsoft and Okta)."""
+    given = claims.get("scope", claims.get("scp", ""))
+    listed = given.split() if isinstance(given, str) else given
+    is_list = isinstance(listed, list) and len(listed) <= _MOST_SCOPES
+    if not is_list or not all(isinstance(one, str) and _SCOPE.fullmatch(one) for one in listed):
+        raise BadTokenError("the token has scopes that cannot be read")
+    return list(listed)
+
+
+def _check_times(claims: Mapping[str, Any], *, needs_end: bool) -> None:
+    now = time.time()
+    times = {name: claims[name] for name in ("exp", "nbf", "iat") if name in claims}
+    for value in times.values():
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
+            raise BadTokenError("the token has a time that is not a number")
+    if "exp" not in times and needs_end:
+        raise BadTokenError("the token has no end (exp)")
+    if times.get("exp", now) <= now - _LEEWAY:
+        raise BadTokenError("the token has expired")
+    if max(times.get("nbf", now), times.get("iat", now)) > now + _LEEWAY:
+        raise BadTokenError("the token is not valid yet")

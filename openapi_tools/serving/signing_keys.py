@@ -1,0 +1,158 @@
+"""An issuer's keys, fetched when needed, and the claims of the tokens that they sign.
+
+Spec: RFC 7515, 7517 and 7519; RFC 8725 (best practices); RFC 9068, section 4.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.auth.access_tokens import SingleFlight
+from openapi_tools.auth.authorization_server import (
+    PATIENCE,
+    SUCCESS,
+    Channel,
+    exchange,
+    is_protected,
+    metadata_urls,
+)
+from openapi_tools.errors import CallError, requiring
+from openapi_tools.requests import origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from openapi_tools.auth.authorization_server import Form, Reply
+    from openapi_tools.transport import Sender
+
+with requiring("serve"):
+    from joserfc import jws
+    from joserfc.errors import JoseError
+    from joserfc.jwk import import_key
+
+_FRESH, _STALE = 600.0, 86_400.0  # seconds
+_PAUSE, _AFTER_FAILURE = 30.0, 5.0  # seconds between two requests
+_MOST = 100
+_LONGEST_HEADER = 4096  # some issuers send a chain of certificates
+_TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
+_OTHER = frozenset({"crit", "b64", "cty", "enc", "zip"})  # extended, nested, encrypted tokens
+_KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
+_LEAST_RSA = 2048 // 8 * 4 // 3  # characters of a modulus in base64
+
+
+class BadTokenError(Exception):
+    """A token is not valid here; the reason holds no part of it."""
+
+
+async def fetched(sender: Sender, url: str, form: Form | None = None) -> Reply:
+    """Return the JSON that an authorization server answers; CallError."""
+    origin = origin_of(url)
+    async with sender.attempts(f"the authorization server {origin}") as attempts:
+        told = (attempts.transport, lambda _: True, lambda *_: None)
+        reply = await exchange(Channel(*told, api_origin=origin), url, form)
+    return reply  # noqa: RET504 -- mypy takes the end of the block above for reachable
+
+
+class SigningKeys:
+    """The public keys of an issuer: fresh for ten minutes, used for a day while it is away."""
+
+    def __init__(self, issuer: str, url: str, sender: Sender) -> None:
+        self._issuer, self._url, self._sender = issuer, url, sender
+        self._keys: list[tuple[dict[str, Any], Any]] = []
+        self._flights: SingleFlight[None] = SingleFlight(PATIENCE * 5)
+        self._fetched_at = self._tried_at = -_STALE
+        self._failure: CallError | None = None
+
+    async def of(self, kid: object, algorithm: str) -> list[Any]:
+        """Return the keys that may have signed; CallError while the issuer cannot be asked."""
+        found, now = self._fitting(kid, algorithm), time.monotonic()
+        pause = _PAUSE if self._failure is None else _AFTER_FAILURE
+        if (not found or now - self._fetched_at > _FRESH) and now - self._tried_at > pause:
+            await self._flights.run(self._renew)
+            found, now = self._fitting(kid, algorithm), time.monotonic()
+        if self._failure is not None and not (found and now - self._fetched_at < _STALE):
+            raise CallError(self._failure.kind, self._failure.reason, retryable=True)
+        return found
+
+    def _fitting(self, kid: object, algorithm: str) -> list[Any]:
+        """Return the keys of a name and of the kind that an algorithm takes (RFC 7518, 3.1)."""
+        kind = _KINDS[algorithm[:2]]
+        named = ((data, key) for data, key in self._keys if kid in (None, data.get("kid")))
+        return [key for d, key in named if d["kty"] == kind and d.get("alg") in (None, algorithm)]
+
+    async def _renew(self) -> None:
+        self._tried_at = time.monotonic()
+        try:
+            self._url = self._url or (await issuer_metadata(self._issuer, self._sender))["jwks_uri"]
+            reply = await fetched(self._sender, self._url)
+        except CallError as error:
+            self._failure = error
+            return
+        listed = reply.members.get("keys")
+        if reply.status not in SUCCESS or not isinstance(listed, list):
+            self._failure = CallError("protocol", f"{origin_of(self._url)} answers without keys.")
+            return
+        self._keys = list(_usable(listed[:_MOST]))
+        self._fetched_at, self._failure = time.monotonic(), None
+
+
+async def issuer_metadata(issuer: str, sender: Sender) -> dict[str, Any]:
+    """Return how an issuer describes itself, and at which `url` (RFC 8414, section 3.3)."""
+    fault = CallError("protocol", f"{issuer} does not describe itself: give jwks_url.")
+    for url in dict.fromkeys(metadata_urls(issuer)):
+        try:
+            members = (await fetched(sender, url)).members
+        except CallError as error:
+            if error.kind != "protocol":
+                raise
+            continue
+        keys = members.get("jwks_uri")
+        if members.get("issuer") == issuer and isinstance(keys, str) and is_protected(keys):
+            return {**members, "url": url}
+    raise fault
+
+
+def _usable(listed: list[Any]) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield the keys that can check signatures; others are passed over (RFC 7517, section 5)."""
+    for data in listed:
+        if not isinstance(data, dict) or data.get("kty") not in _KINDS.values():
+            continue
+        if data.get("use", "sig") != "sig" or "verify" not in data.get("key_ops", ["verify"]):
+            continue
+        if data["kty"] == "RSA" and len(str(data.get("n", ""))) < _LEAST_RSA:
+            continue
+        try:
+            yield data, import_key(data)
+        except (JoseError, ValueError, TypeError, KeyError):
+            continue
+
+
+async def signed_claims(
+    token: str, keys: SigningKeys, algorithms: Collection[str]
+) -> dict[str, Any]:
+    """Return the claims of a token with a good signature; BadTokenError, CallError."""
+    registry = jws.JWSRegistry(algorithms=algorithms, strict_check_header=False)
+    registry.max_header_length = _LONGEST_HEADER
+    try:
+        signed = jws.extract_compact(token.encode(), registry=registry)
+        header = signed.headers()
+    except (JoseError, ValueError, RecursionError):
+        raise BadTokenError("the token is not a readable JWT") from None
+    # A key or an address of one in the header is the sender's word, so neither is looked at.
+    if header.get("alg") not in [*algorithms] or not _OTHER.isdisjoint(header):
+        raise BadTokenError("the token has an algorithm or header that is not allowed")
+    if str(header.get("typ", "")).lower() not in _TYPES:
+        raise BadTokenError("the token is not an access token (typ)")
+    found = await keys.of(header.get("kid"), header["alg"])
+    if len(found) != 1:
+        raise BadTokenError("the token names no key of the issuer (kid)")
+    try:
+        is_good = jws.validate_compact(signed, found[0], registry=registry)
+        claims = json.loads(signed.payload) if is_good else None
+    except (JoseError, ValueError, RecursionError):
+        raise BadTokenError("the signature of the token cannot be checked") from None
+    if not isinstance(claims, dict):
+        raise BadTokenError("the signature of the token is wrong")
+    return claims

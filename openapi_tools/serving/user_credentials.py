@@ -1,0 +1,202 @@
+"""The credentials of each user at an API: exchanged, passed on, from a login, or configured.
+
+Spec: RFC 8693 (token exchange); MCP 2026-07-28, basic/authorization, on passing tokens through.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.auth.authorization_server import Endpoints
+from openapi_tools.auth.tokens import Grants, RefusedError, SharedTokens, Stored
+from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.model import SecurityScheme
+from openapi_tools.options import from_environment
+from openapi_tools.redaction import Redactor
+from openapi_tools.requests import origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from openapi_tools.auth.authorization_server import Channel
+    from openapi_tools.auth.tokens import Token
+    from openapi_tools.serving.auth_tables import IdentityTable, UsersTable
+    from openapi_tools.serving.inbound_auth import User
+    from openapi_tools.shared_state import SharedState
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+    Ask = Callable[[str, "Identity"], Awaitable[CallError]]
+
+_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+_ACCESS = "urn:ietf:params:oauth:token-type:access_token"
+_UNKNOWN = 300.0  # seconds for which an exchanged token without an end is used
+_BEARER = SecurityScheme("http", scheme="bearer")
+
+
+class Identity:
+    """How one API learns the user of a call, for reads or for writes."""
+
+    def __init__(self, table: IdentityTable, name: str, toolset: Toolset) -> None:
+        self.table, self.name, self.session = table, name, toolset.session
+        self.scheme = _scheme(table, toolset.security_schemes, f"apis.{name}.users")
+        self.declared = toolset.security_schemes.get(self.scheme, _BEARER)
+        self.config = table.client()
+        self.static: Mapping[str, str] = from_environment(table.tokens, f"apis.{name}.users.tokens")
+        told = [name, self.scheme, table.mode, table.audience, table.resource, table.client_id]
+        self.id = json.dumps([*told, *table.scopes])
+
+    @property
+    def origin(self) -> str:
+        """The origin of the API; CallError without any."""
+        return origin_of(self.session.home().server)
+
+    def credential(self, given: Any) -> dict[str, Any]:
+        """Return a credential as `Context.credentials` takes it."""
+        is_own = self.declared is _BEARER
+        return {self.scheme: {"scheme": "bearer", "value": given} if is_own else given}
+
+    def refusal(self, reason: str) -> CallError:
+        """Return the error of a call that is not sent."""
+        return CallError("credentials", f"{self.name} {reason}. It was not sent.")
+
+    def tokens(self, state: SharedState, user: str) -> SharedTokens:
+        """Return the place of a user's tokens in the shared state."""
+        return SharedTokens(state, self.config, self.id, user)
+
+
+class UserCredentials:
+    """The credentials of an API's users, by its table `[apis.NAME.users]`."""
+
+    def __init__(
+        self, read: Identity, write: Identity, toolset: Toolset, state: SharedState
+    ) -> None:
+        self.read, self.write, self.state = read, write, state
+        self._sessions = toolset.sessions
+        self.ask_for_login: Ask = _no_login
+
+    @classmethod
+    def of(
+        cls, table: UsersTable, toolset: Toolset, state: SharedState, *, name: str = "api"
+    ) -> UserCredentials:
+        """Return the credentials that a table describes; SettingsError where they do not fit."""
+        read, write = (Identity(one, name, toolset) for one in (table.read, table.write))
+        return cls(read, write, toolset, state)
+
+    async def for_user(self, user: User | None, tool: OperationTool) -> dict[str, Any] | None:
+        """Return the credentials of a user for a call; None for a tool of another API.
+
+        Raises:
+            CallError: The user has none, or is unknown; nothing is sent then.
+        """
+        if tool.session not in self._sessions:
+            return None
+        identity = self.read if tool.read_only else self.write
+        mode = identity.table.mode
+        if user is None:
+            reason = "is called in the name of a user, and this request has none"
+            raise identity.refusal(reason)
+        if mode == "static":
+            if user.name not in identity.static:
+                raise identity.refusal("has no credential for this user")
+            return identity.credential(identity.static[user.name])
+        if mode == "pass_through":
+            # Spec: a token goes no further than the audience that it was issued for.
+            if identity.table.audience.rstrip("/") not in user.audiences:
+                reason = "takes tokens of its own audience, and yours has another"
+                raise identity.refusal(reason)
+            return identity.credential(user.token.reveal())
+        return identity.credential(UserTokens(self, identity, user))
+
+
+class UserTokens:
+    """The tokens of one user at one API, asked for by this user's calls."""
+
+    __hash__ = None  # type: ignore[assignment] # so that no credential is remembered for another
+
+    def __init__(self, owner: UserCredentials, identity: Identity, user: User) -> None:
+        self._owner, self._identity, self._user = owner, identity, user
+        self._is_login = identity.table.mode == "login"
+        # An exchanged token may do what the token that it was given for may do.
+        name = user.name if self._is_login else f"{user.name} {user.token.reveal()}"
+        self._kept = identity.tokens(owner.state, name)
+
+    async def token(
+        self, channel: Channel, *, scopes: Iterable[str] = (), stale: str | None = None
+    ) -> str:
+        """Return an access token of the user, another one than the stale one; CallError."""
+        del scopes  # those of the table are asked for
+        # An operation may be at another server than its API, where the user has logged in.
+        origin = self._identity.origin
+        stored = await self._kept.load(origin)
+        if stored is None or not _is_good(stored.token, stale):
+            async with self._kept.alone(origin):
+                stored = await self._kept.load(origin)  # of another call or process
+                if stored is None or not _is_good(stored.token, stale):
+                    stored = await self._renewed(channel, stored)
+                    await self._kept.save(stored)
+        channel.learn(*stored.token.secrets())
+        return stored.token.access.reveal()
+
+    async def _renewed(self, channel: Channel, stored: Stored | None) -> Stored:
+        if not self._is_login:
+            return await self._exchanged(channel)
+        refresh = None if stored is None else stored.token.refresh
+        if refresh is not None:
+            secrets = {"refresh_token": refresh}
+            try:
+                return await self._asked(channel, "refresh_token", secrets=secrets, keep=refresh)
+            except RefusedError as error:
+                if error.code != "invalid_grant":
+                    raise
+        await self._kept.remove(self._identity.origin)
+        raise await self._owner.ask_for_login(self._user.name, self._identity)
+
+    async def _exchanged(self, channel: Channel) -> Stored:
+        """Return a token for the API in exchange for the user's (RFC 8693, section 2)."""
+        table = self._identity.table
+        told = {"audience": table.audience, "resource": table.resource}
+        secrets, kind = {"subject_token": self._user.token}, {"subject_token_type": _ACCESS}
+        parts: Any = {"secrets": secrets, "scopes": frozenset(table.scopes), **told, **kind}
+        stored = await self._asked(channel, _EXCHANGE, **parts)
+        if stored.token.expires_at is not None:
+            return stored
+        ends = stored.token.issued_at + _UNKNOWN
+        return replace(stored, token=replace(stored.token, expires_at=ends))
+
+    async def _asked(self, channel: Channel, grant: str, **parts: Any) -> Stored:
+        identity, config = self._identity, self._identity.config
+        endpoints = Endpoints(config, identity.declared, identity.scheme)
+        url = await endpoints.token(channel, None, refresh=grant == "refresh_token")
+        redactor = Redactor()
+        redactor.know(*config.secrets(), self._user.token.reveal(), passing=True)
+        token = await Grants(config, redactor).ask(channel, url, grant, **parts)
+        return Stored(identity.origin, identity.scheme, config.client_id, url, token)
+
+
+def _is_good(token: Token, stale: str | None) -> bool:
+    return token.access.reveal() != stale and not token.is_due(time.time())
+
+
+async def _no_login(_: str, identity: Identity) -> CallError:
+    return identity.refusal("needs a login, and this server has no pages for it")
+
+
+def _scheme(table: IdentityTable, schemes: Mapping[str, SecurityScheme], place: str) -> str:
+    """Return the name of the security scheme that the users' credentials are for."""
+    fitting = [
+        name
+        for name, scheme in schemes.items()
+        if scheme.type in ("oauth2", "openIdConnect") or scheme.scheme == "bearer"
+    ]
+    if table.scheme:
+        known = schemes if table.mode == "static" else fitting
+        if table.scheme not in known:
+            raise SettingsError(f"{place}: scheme {table.scheme!r:.60} is not one of {[*known]}.")
+        return table.scheme
+    if len(fitting) > 1 or (schemes and not fitting):
+        raise SettingsError(f"{place}: say which scheme is meant: {[*(fitting or schemes)]}.")
+    return fitting[0] if fitting else "users"

@@ -1,0 +1,254 @@
+"""Pages on which a user logs in at an API in a browser: started by a link, ended by a callback.
+
+Spec: RFC 6749, section 4.1, with PKCE (RFC 7636); MCP 2026-07-28, client/elicitation, on phishing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import html
+import json
+import logging
+import secrets
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlencode
+
+from openapi_tools.auth import OriginPolicy
+from openapi_tools.auth.authorization_server import Channel
+from openapi_tools.auth.login import Login, authorization_url, read_answer
+from openapi_tools.errors import CallError, SettingsError, requiring
+from openapi_tools.model import SecurityScheme
+from openapi_tools.redaction import Secret
+from openapi_tools.requests import origin_of
+from openapi_tools.serving.signing_keys import BadTokenError, issuer_metadata
+from openapi_tools.shared_state import SECRET
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable
+
+    from starlette.requests import Request
+
+    from openapi_tools.auth.login import Plan
+    from openapi_tools.serving.inbound_auth import Inbound
+    from openapi_tools.serving.user_credentials import Identity, UserCredentials
+    from openapi_tools.shared_state import SharedState
+
+    Record = dict[str, str]
+
+with requiring("serve"):
+    from starlette.responses import HTMLResponse, RedirectResponse, Response
+    from starlette.routing import Route
+
+logger = logging.getLogger("openapi_tools")
+
+START, BACK = "/login", "/login/callback"
+_SECONDS = 600.0  # for a whole login
+_LOOKS, _PAUSE = 110, 0.5  # for the end of a login: 55 seconds
+_LARGEST = 20 * 1024
+_COOKIE = "openapi-tools-login"
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width"><title>Log in</title>{body}</html>'
+)
+_FORM = (
+    '<form method="post"><p>To log in at {api}, show that you are {user}:</p><p><label>Your token '
+    'for this server <input type="password" name="token" autocomplete="off" required></label>'
+    "</p><button>Go on</button></form>"
+)
+_GONE = "This link has expired or was used. Make the call again to get another one."
+
+
+class Logins:
+    """The logins of users at APIs; the browser's user has to be the one whose call needs it.
+
+    Args:
+        inbound: Tells the users of this server.
+        state: Keeps what goes on, and the tokens.
+        url: The address below which browsers reach the pages.
+    """
+
+    def __init__(self, inbound: Inbound, state: SharedState, url: str) -> None:
+        self._inbound, self._state, self._url = inbound, state, url.rstrip("/")
+        self._known: dict[str, tuple[UserCredentials, Identity]] = {}
+
+    def add(self, credentials: UserCredentials) -> bool:
+        """Let the users of an API log in, and tell whether they have to.
+
+        Raises:
+            SettingsError: The user of a browser cannot be told.
+        """
+        both = (credentials.read, credentials.write)
+        for identity in both:
+            if identity.table.mode == "login":
+                table, needs = self._inbound.table, f"apis.{identity.name}.users: mode login needs"
+                if table.issuer and not table.client_id:
+                    raise SettingsError(f"{needs} client_id in [serve.auth], to tell who logs in.")
+                if not self._url:
+                    raise SettingsError(f"{needs} resource in [serve.auth], this server's URL.")
+                self._known[identity.id] = credentials, identity
+        credentials.ask_for_login = self.begin
+        return any(identity.id in self._known for identity in both)
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the pages, which need no token: `START` and `BACK`."""
+        start = Route(START, self._start, methods=["GET", "POST"])
+        return [start, Route(BACK, self._back, methods=["GET"])]
+
+    async def begin(self, user: str, identity: Identity) -> CallError:
+        """Return the error of a call that needs a login; its `login` has `id` and `url`."""
+        key = _key("open", json.dumps([identity.id, user]))
+        flow = (await self._state.get(key) or b"").decode()
+        if not flow:
+            flow = secrets.token_urlsafe(32)
+            record = {"user": user, "identity": identity.id, "login": _digest(flow)[:32]}
+            await self._put("flow", flow, record)
+            await self._state.put(key, flow.encode(), _SECONDS / 2)
+        url = f"{self._url}{START}?{urlencode({'flow': flow})}"
+        reason = f"{identity.name} needs your login: open {url} in a browser, then call again"
+        told = {"url": url, "id": _digest(flow)[:32]}
+        return CallError("credentials", f"{reason}. It was not sent.", login=told)
+
+    async def logged_in(self, login: str) -> bool:
+        """Wait for the end of a login, by its `id`; tell whether it came."""
+        for _ in range(_LOOKS):
+            if await self._state.get(_key("done", login)) is not None:
+                return True
+            await asyncio.sleep(_PAUSE)
+        return False
+
+    async def _start(self, request: Request) -> Response:
+        flow = request.query_params.get("flow", "")
+        record = await self._get("flow", flow)
+        if record is None:
+            return _page(_GONE, 404)
+        return await self._safely(self._identified(request, record))
+
+    async def _identified(self, request: Request, record: Record) -> Response:
+        """Begin to tell the browser's user: a link may have been sent to another person."""
+        if record["user"] not in self._inbound.table.tokens:
+            return await self._sent(record, "user", secrets.token_urlsafe(32))
+        if request.method == "GET":
+            api = self._known[record["identity"]][1].name
+            return _page(_FORM, api=api, user=record["user"])
+        form = parse_qs((await _body(request)).decode("latin-1"))
+        await self._check_user(record, "".join(form.get("token", [])).strip())
+        return await self._sent(record, "api", secrets.token_urlsafe(32))
+
+    async def _check_user(self, record: Record, token: str) -> None:
+        access = await self._inbound.verify(token)
+        if access.user.name != record["user"]:
+            raise BadTokenError("you are another user than the one whose call needs this login")
+
+    async def _sent(self, record: Record, step: str, cookie: str) -> Response:
+        """Send the browser to an authorization server: this server's, then the API's."""
+        state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
+        kept = {**record, "step": step, "verifier": verifier, "cookie": _digest(cookie)}
+        async with self._login(kept) as (_, plan):
+            told = {"state": Secret(state), "verifier": Secret(verifier)}
+            url = authorization_url(plan.config, self._url + BACK, **told)
+        if step == "user":  # RFC 8707, section 2.1
+            url += f"&{urlencode({'resource': self._inbound.table.audience})}"
+        await self._put("state", state, kept)
+        answer = RedirectResponse(url, 303, _HEADERS)
+        is_secure = self._url.startswith("https:")
+        answer.set_cookie(
+            *(self._cookie, cookie), int(_SECONDS), secure=is_secure, httponly=True, samesite="lax"
+        )
+        return answer
+
+    @property
+    def _cookie(self) -> str:
+        return f"__Host-{_COOKIE}" if self._url.startswith("https:") else _COOKIE
+
+    async def _back(self, request: Request) -> Response:
+        state, answer = read_answer(request.url.query) or ("", None)
+        cookie = request.cookies.get(self._cookie, "")
+        async with self._state.alone(f"login:{state}", _SECONDS):
+            record = await self._get("state", state)
+            if record is None or not hmac.compare_digest(record["cookie"], _digest(cookie)):
+                return _page(_GONE, 404)
+            await self._state.remove(_key("state", state))
+        return await self._safely(self._ended(record, answer, cookie))
+
+    async def _ended(self, record: Record, answer: Any, cookie: str) -> Response:
+        back, verifier = self._url + BACK, Secret(record["verifier"])
+        async with self._login(record) as (login, plan):
+            stored = await login.redeemed(plan, answer, verifier=verifier, back=back)
+        if record["step"] == "user":
+            await self._check_user(record, stored.token.access.reveal())
+            return await self._sent(record, "api", cookie)
+        credentials, identity = self._known[record["identity"]]
+        await identity.tokens(credentials.state, record["user"]).save(stored)
+        await self._state.remove(_key("open", json.dumps([identity.id, record["user"]])))
+        await self._state.put(_key("done", record["login"]), b"1", _SECONDS)
+        return _page("You are logged in. Close this window, and make the call again.")
+
+    @asynccontextmanager
+    async def _login(self, record: Record) -> AsyncIterator[tuple[Login, Plan]]:
+        """Yield the login of a step, and its endpoints."""
+        identity, table = self._known[record["identity"]][1], self._inbound.table
+        if record["step"] == "user":
+            place = (await issuer_metadata(table.issuer, self._inbound.sender))["url"]
+            members: Any = {"scopes": table.scopes, "openid_connect_url": place}
+            config = table.client(extra={"resource": table.audience}, **members)
+            sender, declared = self._inbound.sender, SecurityScheme("openIdConnect")
+            bounds = OriginPolicy(table.issuer, frozenset({origin_of(table.issuer)}))
+        else:
+            sender, bounds = identity.session.sender, identity.session.home()
+            config, declared = identity.config, identity.declared
+        async with sender.attempts("the login") as attempts:
+            channel = Channel.over(attempts.transport, bounds, identity.session.redactor.know)
+            login = Login(config, declared, name=identity.scheme, channel=channel)
+            plan = await login.plan(device=False)
+            if plan.elsewhere and not config.openid_connect_url:
+                reason = f"name {' and '.join(plan.elsewhere)} in apis.{identity.name}.users"
+                raise CallError("credentials", f"the document leads elsewhere; {reason}.")
+            yield login, plan
+
+    async def _safely(self, step: Awaitable[Response]) -> Response:
+        """Return the page of a step; one that says why it failed."""
+        try:
+            return await step
+        except (BadTokenError, CallError) as error:
+            logger.warning("a login failed: %s", error)
+            return _page("<p>The login failed: {reason}</p>", 403, reason=str(error))
+
+    async def _put(self, kind: str, name: str, record: Record) -> None:
+        await self._state.put(_key(kind, name), json.dumps(record).encode(), _SECONDS)
+
+    async def _get(self, kind: str, name: str) -> Record | None:
+        """Return what is kept under a name, for an API that this server still has."""
+        raw = await self._state.get(_key(kind, name))
+        record: Record | None = None if raw is None else json.loads(raw)
+        return record if record is not None and record["identity"] in self._known else None
+
+
+def _key(kind: str, name: str) -> str:
+    return SECRET + json.dumps(["login", kind, name])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _LARGEST:
+            raise BadTokenError("the form is too large")
+    return body
+
+
+def _page(body: str, status: int = 200, **facts: str) -> HTMLResponse:
+    shown = body.format(**{name: html.escape(text) for name, text in facts.items()})
+    return HTMLResponse(_PAGE.format(body=shown), status, _HEADERS)

@@ -1,0 +1,296 @@
+"""Users of `serve` over HTTP: who is let in, and which tools they see."""
+
+import asyncio
+import logging
+import time
+
+import httpx
+import pytest
+from mcp import MCPError
+from mcp_api import MODES, texts
+from servers.issuer import AUDIENCE, CURVE, KEY, OTHER
+from servers.team import ALICE, BOB, inbound_of, post, sent, shop_served, table
+
+from openapi_tools import Settings, SettingsError
+from openapi_tools.serving import signing_keys
+
+
+async def status(site, token, **options):
+    return (await post(site, token, **options)).status_code
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_user_with_a_token_of_the_issuer_calls_tools(mode, issuer, api):
+    async with (
+        shop_served(api, table(issuer), credentials={"shop": "own-key-of-the-server"}) as site,
+        site.client(issuer.token(), mode) as client,
+    ):
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        result = await client.call_tool("list_orders", {})
+
+    assert listed == ["list_orders", "add_order", "delete_all"]
+    assert not result.is_error
+    assert sent(api) == [("GET", "/orders", "Bearer own-key-of-the-server")]
+
+
+GOOD = {
+    "no type": ({"typ": None}, {}),
+    "a type in capitals": ({"typ": "AT+JWT"}, {}),
+    "the type of older issuers": ({"typ": "JWT"}, {}),
+    "a media type": ({"typ": "application/at+jwt"}, {}),
+    "no name of the only key": ({"kid": None}, {}),
+    "several audiences": ({}, {"aud": ["https://other.example.com", AUDIENCE]}),
+    "a slash at the end": ({}, {"aud": AUDIENCE + "/"}),
+    "scp as text": ({}, {"scope": None, "scp": "other tools"}),
+    "scp as a list": ({}, {"scope": None, "scp": ["tools"]}),
+    "a clock that is ahead": ({}, {"iat": int(time.time()) + 20, "exp": int(time.time()) + 20}),
+    "members of its own": ({"x": 1}, {"azp": "agent", "client_id": None, "x": {"y": [1]}}),
+}
+
+
+@pytest.mark.parametrize(("header", "claims"), GOOD.values(), ids=GOOD)
+async def test_tokens_of_different_issuers_are_taken(issuer, header, claims):
+    inbound = inbound_of(table(issuer))
+
+    access = await inbound.verify(issuer.token(header=header, **claims))
+
+    assert access.user.name == f"{issuer.url}|ada"
+    assert "tools" in access.user.scopes
+    assert await inbound.verifier.verify_token(issuer.token()) is not None
+
+
+async def test_a_request_without_a_token_is_told_where_to_get_one(issuer, api):
+    async with shop_served(api, table(issuer)) as site:
+        answer = await post(site, None)
+        wrong = await post(site, "abc")
+        narrow = await post(site, issuer.token(scope="other"))
+        where = f"{site.origin}/.well-known/oauth-protected-resource/mcp"
+        async with httpx.AsyncClient() as web:
+            told = (await web.get(where)).json()
+
+    place = 'resource_metadata="https://tools.example.com/.well-known/oauth-protected-resource/mcp"'
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == f'Bearer scope="tools", {place}'
+    assert wrong.status_code == 401
+    assert wrong.headers["www-authenticate"].startswith('Bearer error="invalid_token", ')
+    assert place in wrong.headers["www-authenticate"]
+    assert narrow.status_code == 403
+    assert narrow.headers["www-authenticate"] == (
+        'Bearer error="insufficient_scope", error_description="the token lacks a scope", '
+        f'scope="tools", {place}'
+    )
+    assert told["resource"] == AUDIENCE
+    assert told["authorization_servers"] == [issuer.url]
+    assert told["scopes_supported"] == ["tools"]
+    assert api.requests == []
+
+
+async def test_static_tokens_come_from_the_environment(api, monkeypatch):
+    monkeypatch.setenv("ALICE_TOKEN", ALICE)
+    monkeypatch.setenv("BOB_TOKEN", f" {BOB}\n")
+    auth = {"tokens": {"alice": "${ALICE_TOKEN}", "bob": "${BOB_TOKEN}"}}
+    roles = {"buyer": {"users": ["alice"]}, "reader": {"users": ["bob"], "read_only": True}}
+    async with shop_served(api, auth, roles=roles, credentials={"shop": "key"}) as site:
+        listed = {}
+        for name, token in (("alice", ALICE), ("bob", BOB)):
+            async with site.client(token) as client:
+                listed[name] = [tool.name for tool in (await client.list_tools()).tools]
+        answer, other = await post(site, None), await status(site, BOB + "0")
+
+    assert listed == {"alice": ["list_orders", "add_order", "delete_all"], "bob": ["list_orders"]}
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert other == 401
+
+
+async def test_opaque_tokens_are_asked_about_once_for_a_while(issuer, api, monkeypatch):
+    monkeypatch.setenv("SECRET", "client-secret-0123456789")
+    client = {"client_id": "app", "client_secret": "${SECRET}"}
+    auth = table(issuer, introspection_url=f"{issuer.url}/introspect", **client)
+    async with shop_served(api, auth, credentials={"shop": "key"}) as site:
+        async with site.client("opaque-of-ada") as one, site.client("opaque-of-bob") as two:
+            await one.call_tool("list_orders", {})
+            await two.call_tool("list_orders", {})
+        unknown = await status(site, "opaque-of-eve")
+
+    asked = [form["token"] for form in issuer.forms]
+    assert asked == ["opaque-of-ada", "opaque-of-bob", "opaque-of-eve"]
+    assert all(proof.startswith("Basic ") for proof in issuer.proofs)
+    assert unknown == 401
+
+
+ROLES = {
+    "reader": {"scopes": ["orders.read"], "read_only": True},
+    "admin": {"claims": {"realm.roles": ["admin", "root"]}},
+    "buyer": {"claims": {"team": "sales"}, "apis": ["sh*"], "tools": ["*_order*"]},
+    "elsewhere": {"apis": ["other"]},
+}
+SEEN = {
+    "no role": ({}, []),
+    "a scope": ({"scope": "tools orders.read"}, ["list_orders"]),
+    "a claim in a claim": (
+        {"realm": {"roles": ["x", "root"]}},
+        ["list_orders", "add_order", "delete_all"],
+    ),
+    "another value": ({"realm": {"roles": "user"}, "team": ["a", 7]}, []),
+    "patterns": ({"team": "sales"}, ["list_orders", "add_order"]),
+}
+
+
+@pytest.mark.parametrize("mode", ["tools", "search", "code"])
+@pytest.mark.parametrize(("claims", "names"), SEEN.values(), ids=SEEN)
+async def test_roles_hide_tools(mode, claims, names, issuer, api):
+    if mode == "code":
+        pytest.importorskip("pydantic_monty", reason="pydantic-monty is not installed")
+    auth, own = table(issuer), {"shop": "key"}
+    async with (
+        shop_served(api, auth, roles=ROLES, mode=mode, credentials=own) as site,
+        site.client(issuer.token(**claims)) as client,
+    ):
+        seen, words = await _seen(client, mode)
+        refused = [await _refused(client, mode, n) for n in ("add_order", "delete_all")]
+
+    assert [name in seen for name in ("list_orders", "add_order", "delete_all")] == [
+        name in names for name in ("list_orders", "add_order", "delete_all")
+    ]
+    assert ("Delete all" in words) == ("delete_all" in names)
+    assert refused == [name not in names for name in ("add_order", "delete_all")]
+    hidden = [request.target for request in api.requests if request.method == "DELETE"]
+    assert bool(hidden) == ("delete_all" in names)
+
+
+async def _seen(client, mode):
+    """Return what a client learns of tools, by each way that the mode has."""
+    if mode == "tools":
+        listed = (await client.list_tools()).tools
+        return {tool.name for tool in listed}, " ".join(str(tool.description) for tool in listed)
+    name = {"search": "search_tools", "code": "search"}[mode]
+    said = texts(await client.call_tool(name, {"query": "list orders\nadd order\ndelete all"}))[0]
+    if mode == "search":
+        names = {"names": ["list_orders", "add_order", "delete_all"]}
+        said += texts(await client.call_tool("describe_tools", names))[0]
+    return {line.partition("(")[0] for line in said.splitlines()}, said
+
+
+async def _refused(client, mode, name):
+    if mode == "tools":
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        if name in listed:
+            return (await client.call_tool(name, {})).is_error
+        with pytest.raises(MCPError, match="no tool is called"):
+            await client.call_tool(name, {})
+        return True
+    way = {"search": ("call_tool", {"name": name}), "code": ("run_code", {"code": f"{name}()"})}
+    if mode == "code":
+        way["code"] = ("run_code", {"code": f"await call({name!r}, {{}})"})
+    return (await client.call_tool(*way[mode])).is_error
+
+
+async def test_a_new_key_is_fetched_once_and_unknown_ones_rarely(issuer, monkeypatch):
+    inbound = inbound_of(table(issuer))
+    await inbound.verify(issuer.token())
+    issuer.keys = [KEY, CURVE]
+    monkeypatch.setattr(signing_keys, "_PAUSE", 0)
+    fresh = issuer.token(header={"alg": "ES256", "kid": "e1"}, key=CURVE)
+
+    await asyncio.gather(*(inbound.verify(fresh) for _ in range(10)))
+    monkeypatch.setattr(signing_keys, "_PAUSE", 30.0)
+    for number in range(20):
+        wrong = issuer.token(header={"kid": f"k{number}"}, key=OTHER)
+        assert await inbound.verify_token(wrong) is None
+
+    assert issuer.asked["/jwks"] == 2
+
+
+async def test_old_keys_are_good_for_a_while_when_the_issuer_is_away(issuer, api, monkeypatch):
+    async with shop_served(api, table(issuer), credentials={"shop": "key"}) as site:
+        before = await status(site, issuer.token())
+        monkeypatch.setattr(signing_keys, "_PAUSE", 0)
+        monkeypatch.setattr(signing_keys, "_AFTER_FAILURE", 0)
+        monkeypatch.setattr(signing_keys, "_FRESH", 0)
+        issuer.key_status = 503
+        away = await status(site, issuer.token())
+        monkeypatch.setattr(signing_keys, "_STALE", 0)
+        answer = await post(site, issuer.token())
+
+    assert (before, away, answer.status_code) == (200, 200, 503)
+    assert answer.headers["retry-after"] == "30"
+    assert issuer.asked["/jwks"] == 3
+
+
+async def test_keys_are_fetched_under_the_network_policy(issuer):
+    inbound = inbound_of(table(issuer), settings=Settings(allow_private=False))
+
+    assert await inbound.verify_token(issuer.token()) is None
+    assert not issuer.asked
+
+
+async def test_keys_that_cannot_sign_are_not_used(issuer):
+    weak = {"kty": "oct", "k": "c2VjcmV0", "kid": "k1"}
+    odd = [weak, {"kty": "RSA", "n": "AQAB", "e": "AQAB", "kid": "k1"}, 7, {"kty": "ML-DSA"}]
+
+    class Shown(dict):
+        def as_dict(self, **_):
+            return dict(self)
+
+    issuer.keys = [*(Shown(key) for key in odd if isinstance(key, dict)), KEY]
+    inbound = inbound_of(table(issuer))
+
+    assert await inbound.verify_token(issuer.token()) is not None
+
+
+TABLES = {
+    "nothing": ({}, "serve.toml: serve.auth: give issuer and audience, or tokens."),
+    "no audience": ({"issuer": "https://a.example.com"}, "audience is missing"),
+    "no resource": ({"issuer": "https://a.example.com", "audience": "x"}, "as resource, too"),
+    "a plain issuer": ({"issuer": "http://a.example.com"}, "serve.auth.issuer: give an https URL"),
+    "no algorithm": ({"algorithms": []}, "serve.auth.algorithms: tuple should have at least 1"),
+    "a shared key": (
+        {"algorithms": ["HS256"]},
+        "serve.auth.algorithms.0: this is not one with a public key",
+    ),
+    "none": (
+        {"algorithms": ["none"]},
+        "serve.auth.algorithms.0: this is not one with a public key",
+    ),
+    "an unknown key": ({"isuer": "x"}, "serve.auth.isuer: unknown key; did you mean issuer"),
+    "a plain token": (
+        {"tokens": {"a": "abc"}},
+        "serve.auth.tokens.a: name an environment variable",
+    ),
+    "a name": ({"tokens": {"a|b": "${PATH}"}}, "give a name without blanks"),
+    "unset": ({"tokens": {"a": "${NOT_SET_AT_ALL}"}}, "NOT_SET_AT_ALL is not set or empty"),
+    "short": ({"tokens": {"a": "${SHORT}"}}, "serve.auth.tokens.a: give 16 letters and digits"),
+    "twice": ({"tokens": {"a": "${LONG}", "b": "${LONG}"}}, "another user has the same token"),
+}
+
+
+@pytest.mark.parametrize(("given", "said"), TABLES.values(), ids=TABLES)
+def test_a_wrong_table_is_told(given, said, monkeypatch):
+    monkeypatch.setenv("SHORT", "abc")
+    monkeypatch.setenv("LONG", ALICE)
+
+    with pytest.raises(SettingsError) as caught:
+        inbound_of(given)
+
+    assert said in str(caught.value)
+    assert ALICE not in str(caught.value)
+
+
+async def test_nothing_of_a_token_is_logged_or_shown(issuer, api, caplog):
+    caplog.set_level(logging.DEBUG)
+    token, wrong = issuer.token(), issuer.token(aud="https://other.example.com")
+    async with shop_served(api, table(issuer), credentials={"shop": "key"}) as site:
+        async with site.client(token) as client:
+            result = await client.call_tool("list_orders", {})
+        await post(site, wrong)
+        access = await site.inbound.verify(token)
+
+    ours = [
+        r for r in caplog.records if r.name.split(".")[0] in ("openapi_tools", "mcp", "uvicorn")
+    ]
+    shown = "\n".join([*(record.getMessage() for record in ours), str(result), repr(access)])
+    for part in (*token.split("."), *wrong.split(".")):
+        assert part not in shown.replace(
+            "eyJhbGciOiJSUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6ImsxIn0", ""
+        )
+    assert api.requests[0].raw.count(b"eyJ") == 0

@@ -1,0 +1,162 @@
+"""Attacks on logins and questions: a stolen link, state or code is of no use to another person."""
+
+import hashlib
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from mcp import types
+from servers.team import Browser, called, link, login_table, post, shop_served, table
+
+SECRET = "client-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def secrets(monkeypatch):
+    monkeypatch.setenv("SECRET", SECRET)
+
+
+@pytest.fixture
+async def site(issuer, api):
+    auth = table(issuer, client_id="app", client_secret="${SECRET}")
+    async with shop_served(api, auth, users=login_table(issuer)) as made:
+        yield made
+
+
+async def steps(browser, url):
+    """Open a link; return the addresses that the browser is led to, the last unopened."""
+    places = [url]
+    while len(places) < 5:  # link, issuer, callback, API's authorization server, callback
+        answer = await browser.get(places[-1])
+        assert answer.status_code in (302, 303), answer.text
+        places.append(answer.headers["location"])
+    return places
+
+
+async def is_logged_in(site, issuer, user):
+    return not (await called(site, issuer.token(user))).is_error
+
+
+async def test_a_link_that_another_person_opens_logs_nobody_in(site, issuer, api):
+    stolen = link(await called(site, issuer.token("eve")))
+    async with Browser("ada") as victim:
+        page = await victim.go(stolen)
+
+    assert page.status_code == 403
+    assert "you are another user" in page.text
+    assert not await is_logged_in(site, issuer, "eve")
+    assert not await is_logged_in(site, issuer, "ada")
+    assert api.requests == []
+
+
+async def test_the_address_of_the_second_step_is_of_one_browser(site, issuer, api):
+    page = link(await called(site, issuer.token("eve")))
+    async with Browser("eve") as attacker, Browser("ada") as victim:
+        places = await steps(attacker, page)
+        answer = await victim.go(places[3])
+
+    assert urlsplit(places[3]).path == "/authorize"
+    assert answer.status_code == 404
+    assert not await is_logged_in(site, issuer, "eve")
+
+
+async def test_a_callback_is_good_once(site, issuer, api):
+    page = link(await called(site, issuer.token("ada")))
+    async with Browser("ada") as browser:
+        places = await steps(browser, page)
+        first, again = await browser.get(places[2]), None
+        done, again = await browser.get(places[4]), await browser.get(places[4])
+
+    assert (first.status_code, done.status_code, again.status_code) == (404, 200, 404)
+    assert await is_logged_in(site, issuer, "ada")
+
+
+async def test_a_code_of_the_attacker_does_not_get_into_a_users_login(site, issuer, api):
+    pages = {user: link(await called(site, issuer.token(user))) for user in ("ada", "eve")}
+    async with Browser("ada") as victim, Browser("eve") as attacker:
+        own = await steps(victim, pages["ada"])
+        foreign = await steps(attacker, pages["eve"])
+        code = parse_qs(urlsplit(foreign[4]).query)["code"][0]
+        answer = await victim.get(re.sub(r"code=[^&]+", f"code={code}", own[4]))
+
+    assert answer.status_code == 403  # the verifier does not fit (RFC 7636)
+    assert not await is_logged_in(site, issuer, "ada")
+
+
+async def test_an_answer_of_another_authorization_server_is_refused(site, issuer, api):
+    page = link(await called(site, issuer.token("ada")))
+    async with Browser("ada") as browser:
+        places = await steps(browser, page)
+        answer = await browser.get(f"{places[4]}&iss=https://login.evil.example")
+
+    assert answer.status_code == 403
+    assert "another authorization server" in answer.text
+    assert issuer.grants("authorization_code") == 1
+
+
+CALLBACKS = {
+    "nothing": "",
+    "no state": "?code=abc",
+    "an unknown state": "?code=abc&state=x",
+    "an empty state": "?code=abc&state=",
+    "two states": "?code=abc&state=a&state=b",
+    "a flood of fields": "?" + "&".join(f"a{n}=1" for n in range(60)),
+    "odd characters": "?state=%00%ff%0a&code=%f0",
+}
+
+
+@pytest.mark.parametrize("query", CALLBACKS.values(), ids=CALLBACKS)
+async def test_a_callback_without_a_login_is_refused(query, site, issuer):
+    async with Browser("ada") as browser:
+        answer = await browser.get(f"{site.origin}/login/callback{query}")
+
+    assert answer.status_code == 404
+    assert "expired or was used" in answer.text
+    assert not issuer.forms
+
+
+async def test_cookies_are_for_this_server_alone(site, issuer):
+    page = link(await called(site, issuer.token("ada")))
+    async with Browser("ada") as browser:
+        answer = await browser.get(page)
+
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    query = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert query["code_challenge_method"] == ["S256"]
+    assert query["resource"] == ["https://tools.example.com/mcp"]
+
+
+async def test_the_answer_to_another_users_question_logs_nobody_in(site, issuer, api):
+    """A client may answer a question that it was not asked."""
+    asked = []
+
+    async def keep(_, params):
+        asked.append(params)
+        return types.ElicitResult(action="decline")
+
+    await called(site, issuer.token("ada"), elicitation_callback=keep)
+    message = _call(asked[0])
+    version = ("Mcp-Protocol-Version", "2026-07-28")
+    named = [("Mcp-Method", "tools/call"), ("Mcp-Name", "list_orders")]
+    answer = await post(site, issuer.token("eve"), message, headers=[version, *named])
+
+    assert answer.json()["result"]["resultType"] == "input_required"
+    assert asked[0].url not in answer.text
+    assert api.requests == []
+
+
+def _call(params):
+    flow = parse_qs(urlsplit(params.url).query)["flow"][0]
+    key = f"login-{hashlib.sha256(flow.encode()).hexdigest()[:32]}"
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "eve", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}, "url": {}}},
+    }
+    given = {"name": "list_orders", "arguments": {}, "_meta": meta}
+    given["inputResponses"] = {key: {"action": "accept"}}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": given}

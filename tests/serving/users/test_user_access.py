@@ -1,0 +1,104 @@
+"""`openapi-tools serve --config` for many users."""
+
+import json
+
+import httpx
+import pytest
+from mcp_api import served, texts
+from servers.issuer import API, read
+from servers.recorder import Recorder
+from servers.team import ALICE, Site, sent, shop
+
+SECRET = "client-secret-0123456789"
+FILE = """
+[serve]
+audit = "audit.jsonl"
+
+[serve.auth]
+issuer = "{issuer}"
+audience = "https://tools.example.com/mcp"
+scopes = ["tools"]
+tokens = {{ alice = "${{ALICE_TOKEN}}" }}
+
+[serve.roles.all]
+claims = {{ team = "sales" }}
+
+[serve.roles.crm]
+users = ["alice"]
+apis = ["crm"]
+tools = ["*list_orders"]
+
+[apis.shop]
+source = "shop.json"
+[apis.shop.users]
+mode = "exchange"
+token_url = "{issuer}/token"
+client_id = "app"
+client_secret = "${{CLIENT_SECRET}}"
+audience = "https://shop.example.com"
+[apis.shop.users.write]
+scopes = ["write"]
+
+[apis.crm]
+source = "crm.json"
+[apis.crm.credentials]
+shop = "${{CRM_KEY}}"
+"""
+
+
+@pytest.fixture
+async def crm():
+    async with Recorder() as server:
+        yield server
+
+
+@pytest.fixture
+async def site(issuer, api, crm, tmp_path):
+    (tmp_path / "shop.json").write_text(json.dumps(shop(api)))
+    (tmp_path / "crm.json").write_text(json.dumps(shop(crm)))
+    file = tmp_path / "openapi-tools.toml"
+    file.write_text(FILE.format(issuer=issuer.url).replace("audit.jsonl", str(tmp_path / "audit")))
+    env = {"ALICE_TOKEN": ALICE, "CLIENT_SECRET": SECRET, "CRM_KEY": "key-of-the-crm"}
+    async with served("--config", str(file), env=env) as url:
+        yield Site(None, url)
+
+
+async def test_users_call_several_apis_each_with_the_right_credential(
+    site, issuer, api, crm, tmp_path
+):
+    names = {}
+    for user, token in {
+        "ada": issuer.token("ada", team="sales"),
+        "bob": issuer.token("bob", team="sales"),
+        "alice": ALICE,
+        "eve": issuer.token("eve"),
+    }.items():
+        async with site.client(token) as client:
+            names[user] = [tool.name for tool in (await client.list_tools()).tools]
+            for name in ("shop_list_orders", "shop_add_order", "crm_list_orders"):
+                if name in names[user]:
+                    result = await client.call_tool(name, {})
+                    assert not result.is_error, texts(result)
+    async with httpx.AsyncClient() as web:
+        pages = {
+            page: (await web.get(f"{site.origin}/{page}")).status_code
+            for page in ("healthz", "readyz", "metrics", "mcp")
+        }
+
+    assert [len(names[user]) for user in ("ada", "bob", "alice", "eve")] == [6, 6, 1, 0]
+    users = [
+        (method, (claims := read(header.removeprefix("Bearer ")))["sub"], claims["scope"])
+        for method, _, header in sent(api)
+    ]
+    assert users == [
+        *(("GET", "ada", ""), ("POST", "ada", "write")),
+        *(("GET", "bob", ""), ("POST", "bob", "write")),
+    ]
+    assert {read(h.removeprefix("Bearer "))["aud"] for _, _, h in sent(api)} == {API}
+    assert {header for _, _, header in sent(crm)} == {"Bearer key-of-the-crm"}
+    assert pages == {"healthz": 200, "readyz": 200, "metrics": 401, "mcp": 401}
+    audit = (tmp_path / "audit").read_text()
+    assert f"{issuer.url}|ada" in audit
+    assert '"alice"' in audit
+    assert "eyJ" not in audit
+    assert ALICE not in audit
