@@ -136,8 +136,15 @@ SEEN = {
 }
 
 
-@pytest.mark.parametrize("mode", ["tools", "search", "code"])
-@pytest.mark.parametrize(("claims", "names"), SEEN.values(), ids=SEEN)
+WAYS = [
+    pytest.param(mode, *row, id=f"{mode}-{name}", marks=marks)
+    for mode in ("tools", "search", "code")
+    for name, row in SEEN.items()
+    for marks in [() if mode == "tools" or name == "patterns" else pytest.mark.long]
+]
+
+
+@pytest.mark.parametrize(("mode", "claims", "names"), WAYS)
 async def test_roles_hide_tools(mode, claims, names, issuer, api):
     if mode == "code":
         pytest.importorskip("pydantic_monty", reason="pydantic-monty is not installed")

@@ -6,7 +6,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from mcp import types
-from servers.team import Browser, called, link, login_table, post, shop_served, table
+from servers.team import Browser, called, link, login_table, post, shop, shop_served, table
+
+from openapi_tools import load_tools, require_approval
+from openapi_tools.errors import PendingApproval
 
 SECRET = "client-secret-0123456789"
 
@@ -160,3 +163,28 @@ def _call(params):
     given = {"name": "list_orders", "arguments": {}, "_meta": meta}
     given["inputResponses"] = {key: {"action": "accept"}}
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": given}
+
+
+async def test_a_program_that_waits_goes_on_for_its_user_only(api):
+    pytest.importorskip("pydantic_monty", reason="pydantic-monty is not installed")
+    code = {"code": "await add_order()"}
+
+    def ask(call):
+        raise PendingApproval("Is this right?")
+
+    async with load_tools(shop(api), credentials={"shop": "key"}) as toolset:
+        toolset.add_input_guardrails([require_approval()])
+        tools = toolset.code_tools()
+        ada, eve = ({"user": user, "approve": ask, "state": object()} for user in ("ada", "eve"))
+        waits = await tools.call("run_code", code, context=ada)
+        again = {"resume": waits.metadata["run"], "approve": lambda _: True}
+        stolen = await tools.call("run_code", code, context={**eve, **again})
+        before = len(api.requests)
+        right = await tools.call("run_code", code, context={**ada, **again})
+        await tools.aclose()
+
+    assert stolen.is_error
+    assert "has ended" in str(stolen)
+    assert before == 0
+    assert not right.is_error
+    assert len(api.requests) == 1

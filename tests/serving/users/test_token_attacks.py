@@ -278,7 +278,12 @@ SESSIONS = {
 }
 
 
-@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize(
+    "method", ["POST", pytest.param("GET", marks=LONG), pytest.param("DELETE", marks=LONG)]
+)
 @pytest.mark.parametrize(("status", "make"), SESSIONS.values(), ids=SESSIONS)
 async def test_a_session_is_of_its_user_only(method, status, make, stage):
     headers, token = await _session(stage, stage.token()), make(stage)

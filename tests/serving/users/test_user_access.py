@@ -4,10 +4,17 @@ import json
 
 import httpx
 import pytest
-from mcp_api import served, texts
+from doc_pages import DOCS, blocks
+from documents import document, operation
+from mcp_api import texts
 from servers.issuer import API, read
 from servers.recorder import Recorder
 from servers.team import ALICE, Site, sent, shop
+from team_servers import hosted
+
+from openapi_tools import SettingsError
+from openapi_tools.serving.serving_tables import read_serving
+from openapi_tools.serving.team_server import started
 
 SECRET = "client-secret-0123456789"
 FILE = """
@@ -53,14 +60,16 @@ async def crm():
 
 
 @pytest.fixture
-async def site(issuer, api, crm, tmp_path):
+async def site(issuer, api, crm, tmp_path, monkeypatch):
     (tmp_path / "shop.json").write_text(json.dumps(shop(api)))
     (tmp_path / "crm.json").write_text(json.dumps(shop(crm)))
     file = tmp_path / "openapi-tools.toml"
     file.write_text(FILE.format(issuer=issuer.url).replace("audit.jsonl", str(tmp_path / "audit")))
     env = {"ALICE_TOKEN": ALICE, "CLIENT_SECRET": SECRET, "CRM_KEY": "key-of-the-crm"}
-    async with served("--config", str(file), env=env) as url:
-        yield Site(None, url)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    async with hosted(file) as server:
+        yield Site(None, server.url)
 
 
 async def test_users_call_several_apis_each_with_the_right_credential(
@@ -102,3 +111,56 @@ async def test_users_call_several_apis_each_with_the_right_credential(
     assert '"alice"' in audit
     assert "eyJ" not in audit
     assert ALICE not in audit
+
+
+AUTH = '[serve.auth]\nissuer = "https://a.example.com"\naudience = "https://b.example.com/mcp"\n'
+LOGIN = '[apis.shop.users]\nmode = "login"\nclient_id = "x"\n'
+WRONG = {
+    "users without a login": (
+        '[apis.shop.users]\nmode = "static"\ntokens = { a = "${PATH}" }',
+        "apis.shop.users: without [serve.auth] the server knows no users.",
+    ),
+    "roles without a login": (
+        "[serve.roles.all]\nread_only = true",
+        "serve.roles: without [serve.auth] the server knows no users.",
+    ),
+    "a login in several workers": (
+        f'[serve]\nworkers = 2\n{AUTH}client_id = "x"\n{LOGIN}',
+        "mode login with several workers needs redis in [serve].",
+    ),
+    "a login of a user who cannot be told": (
+        f"{AUTH}{LOGIN}",
+        "mode login needs client_id in [serve.auth], to tell who logs in.",
+    ),
+    "a login with static tokens, without an address": (
+        f'[serve.auth]\ntokens = {{ a = "${{LONG}}" }}\n{LOGIN}',
+        "mode login needs resource in [serve.auth], this server's URL.",
+    ),
+    "a wrong key": (f"{AUTH}[serve.roles.x]\nuser = []", ":7: serve.roles.x.user: unknown key"),
+    "a wrong mode": ('[apis.shop.users]\nmode = "x"', "apis.shop.users.read.mode: input should be"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_configuration_says_where_and_what(text, said, tmp_path, monkeypatch):
+    monkeypatch.setenv("LONG", ALICE)
+    schemes = {"shop": {"type": "http", "scheme": "bearer"}}
+    given = document({"/x": {"get": operation()}}, components={"securitySchemes": schemes})
+    (tmp_path / "shop.json").write_text(json.dumps(given))
+    file = tmp_path / "openapi-tools.toml"
+    file.write_text(f'[apis.shop]\nsource = "{tmp_path}/shop.json"\n{text}\n')
+
+    with pytest.raises(SettingsError) as caught:
+        started(str(file), {"strict": True})
+
+    assert said in str(caught.value)
+
+
+def test_the_tables_in_the_docs_are_right(tmp_path):
+    tables = blocks(DOCS / "users.md", "toml")
+    for number, text in enumerate(tables):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(text)
+
+        assert read_serving(file).faults == {}
+    assert len(tables) == 3

@@ -277,6 +277,7 @@ async def test_a_user_with_a_static_token_shows_it_to_log_in(issuer, api):
     assert len(api.requests) == 1
 
 
+@pytest.mark.long
 async def test_a_login_is_refreshed_and_ends_with_its_refresh_token(issuer, api):
     issuer.lifetime = 1
     async with shop_served(api, known(issuer), users=login_table(issuer)) as site:
