@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import advise
+from openapi_tools.contracts import advise, mcp_messages
 from openapi_tools.contracts.mcp_messages import PlainAnswers, answer_of, clean, described, info_of
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
 from openapi_tools.options import member_of, with_members
@@ -175,8 +175,7 @@ class ToolsServer(Server[Any]):
             except OpenAPIToolsError as error:
                 return answer_of(ToolResult.failed("denied", error.reason), [])
             result = await _reporting(request.session, tool(call, context))
-            login = (result.error or {}).get("login")
-            if login and await desk.logged_in(login, member_of(context, "logged_in")):
+            if await mcp_messages.logged_in(result, request, desk, member_of(context, "logged_in")):
                 result = await _reporting(request.session, tool(call, context))
             links = self._files.links(request, result) if self._files.settings else []
             return desk.question(result) or answer_of(result, links)
@@ -342,8 +341,8 @@ class _Desk:
 
     def __init__(self, request: Any, answers: Any, tool: Any, called: Any = None) -> None:
         self._request = request
-        self._answers: dict[str, Any] = dict(answers or {})
-        self._asked: dict[str, Any] = {}
+        self.answers: dict[str, Any] = dict(answers or {})
+        self.asked: dict[str, Any] = {}
         self._tool, self._called = tool, called or {}
         self._is_stateless = request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
@@ -368,37 +367,18 @@ class _Desk:
             # The name of the question: an answer is good for equal calls only.
             said = json.dumps([call.name, call.arguments], sort_keys=True)
             key = f"approve-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
-            answer = self._answers.pop(key, None)
+            answer = self.answers.pop(key, None)
             if answer is None:
                 asked = {"mode": "form", "message": question, "requestedSchema": form}
-                self._asked[key] = {"method": "elicitation/create", "params": asked}
+                self.asked[key] = {"method": "elicitation/create", "params": asked}
                 raise PendingApproval(question)
         return getattr(answer, "action", None) == "accept"
 
-    async def logged_in(self, login: Mapping[str, str], wait: Any) -> bool:
-        """Show the client's user where to log in; tell whether `wait` says that it was done."""
-        able = self._request.session.client_capabilities
-        if wait is None or not able or not able.elicitation or able.elicitation.url is None:
-            return False  # the result names the page
-        told = {"message": "This call needs a login of yours.", "url": login["url"]}
-        key, answer = f"login-{login['id']}", None
-        if self._is_stateless:
-            answer = self._answers.pop(key, None)
-            if answer is None:
-                params = {"mode": "url", **told}
-                self._asked[key] = {"method": "elicitation/create", "params": params}
-        elif self._request.session.can_send_request:
-            with suppress(MCPError):
-                given = {**told, "elicitation_id": login["id"]}
-                session, asked_for = self._request.session, self._request.request_id
-                answer = await session.elicit_url(**given, related_request_id=asked_for)
-        return getattr(answer, "action", None) == "accept" and bool(await wait(login["id"]))
-
     def question(self, result: ToolResult) -> types.InputRequiredResult | None:
         """Return the questions that a stateless client has to answer first; None without any."""
-        if not self._asked or "calls" in result.metadata:  # a program that has ended
+        if not self.asked or "calls" in result.metadata:  # a program that has ended
             return None
-        asked = {"inputRequests": self._asked, "requestState": result.metadata.get("run")}
+        asked = {"inputRequests": self.asked, "requestState": result.metadata.get("run")}
         return types.InputRequiredResult.model_validate(asked)
 
 

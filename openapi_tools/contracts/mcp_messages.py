@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import blocks_of
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 with requiring("mcp"):
     import anyio
-    from mcp import types
+    from mcp import MCPError, types
+    from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 _LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LARGEST = 1024 * 1024
@@ -160,3 +162,33 @@ def _fitted(event: bytes) -> bytes:
         return event
     fitted = event[: answer.start(1)] + small + event[answer.end(1) :]
     return fitted if len(fitted) <= _LARGEST else event
+
+
+async def logged_in(result: ToolResult, request: Any, desk: Any, wait: Any) -> bool:
+    """Show the client's user where to log in for a call; tell whether `wait` says that it is done.
+
+    Spec: Model Context Protocol 2026-07-28 and 2025-11-25, client/elicitation, on addresses.
+    """
+    login = (result.error or {}).get("login")
+    able = request.session.client_capabilities
+    if (
+        not login
+        or wait is None
+        or not able
+        or not able.elicitation
+        or able.elicitation.url is None
+    ):
+        return False  # the result names the page
+    told = {"message": "This call needs a login of yours.", "url": login["url"]}
+    key, answer = f"login-{login['id']}", None
+    if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        answer = desk.answers.pop(key, None)
+        if answer is None:
+            desk.asked[key] = {"method": "elicitation/create", "params": {"mode": "url", **told}}
+    elif request.session.can_send_request:
+        given = {**told, "elicitation_id": login["id"]}
+        with suppress(MCPError):
+            answer = await request.session.elicit_url(
+                **given, related_request_id=request.request_id
+            )
+    return getattr(answer, "action", None) == "accept" and bool(await wait(login["id"]))

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +17,6 @@ from openapi_tools.serving.web_server import config_of
 
 if TYPE_CHECKING:
     import socket
-
-    from openapi_tools.serving.client_limits import ClientLimits
 
 with requiring("serve"):
     from uvicorn.config import STARTUP_FAILURE
@@ -44,7 +42,7 @@ class Workers(Multiprocess):
         return all(process.exitcode != STARTUP_FAILURE for process in self.processes)
 
 
-def worker_app() -> ClientLimits:
+def worker_app() -> Any:
     """Return the app of a worker, as the variable `OPTIONS` says."""
     told = json.loads(os.environ[OPTIONS])
     try:
