@@ -170,14 +170,8 @@ async def logged_in(result: ToolResult, request: Any, desk: Any, wait: Any) -> b
     Spec: Model Context Protocol 2026-07-28 and 2025-11-25, client/elicitation, on addresses.
     """
     login = (result.error or {}).get("login")
-    able = request.session.client_capabilities
-    if (
-        not login
-        or wait is None
-        or not able
-        or not able.elicitation
-        or able.elicitation.url is None
-    ):
+    able = getattr(request.session.client_capabilities, "elicitation", None)
+    if not login or wait is None or getattr(able, "url", None) is None:
         return False  # the result names the page
     told = {"message": "This call needs a login of yours.", "url": login["url"]}
     key, answer = f"login-{login['id']}", None

@@ -52,7 +52,6 @@ _REMEMBERED, _SECONDS = 1000, 30.0  # answers about opaque tokens, and how long 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, section 2.1
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _MOST_SCOPES, _LONGEST_SUBJECT = 500, 256
-_LATER = {"Retry-After": "30"}
 
 
 class User(NamedTuple):
@@ -72,31 +71,23 @@ class _Access(AccessToken):
 
 
 class Inbound:
-    """Tells the users of requests by their tokens; `verifier` is a `TokenVerifier` of `mcp`."""
+    """Tells the users of requests by their tokens, as `[serve.auth]` and `[serve.roles]` say.
+
+    Raises:
+        SettingsError: A static token is missing, too short, or of two users.
+    """
 
     def __init__(
-        self, table: AuthTable, roles: Mapping[str, RoleTable], settings: Settings
-    ) -> None:
-        self.table, self._roles = table, roles
-        self.sender = Sender(settings)
-        self._keys = SigningKeys(table.issuer, table.jwks_url, self.sender)
-        self._static = _digests(table.tokens)
-        self._known: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
-
-    @classmethod
-    def of(
-        cls,
+        self,
         table: AuthTable,
         roles: Mapping[str, RoleTable] | None = None,
         settings: Settings | None = None,
-    ) -> Inbound:
-        """Return what `[serve.auth]` and `[serve.roles]` say; SettingsError for a wrong token."""
-        return cls(table, roles or {}, settings or Settings())
-
-    @property
-    def verifier(self) -> Inbound:
-        """The verifier of tokens."""
-        return self
+    ) -> None:
+        self.table, self._roles = table, roles or {}
+        self.sender = Sender(settings or Settings())
+        self._keys = SigningKeys(table.issuer, table.jwks_url, self.sender)
+        self._static = _digests(table.tokens)
+        self._known: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
 
     @property
     def settings(self) -> AuthSettings:
@@ -109,14 +100,6 @@ class Inbound:
             "validate_token_resource": False,  # `verify` does
         }
         return AuthSettings.model_validate(told)
-
-    async def verify_token(self, token: str) -> AccessToken | None:
-        """Return a token's facts; None for one that is not valid or cannot be checked now."""
-        try:
-            return await self.verify(token)
-        except (BadTokenError, CallError) as error:
-            logger.info("a request is refused: %s", error)
-            return None
 
     async def verify(self, token: str) -> _Access:
         """Return a token's facts; BadTokenError, and CallError while the issuer is away."""
@@ -221,25 +204,15 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application for a request with a good token."""
-        is_open = scope["type"] == "lifespan" or scope["path"] in self._open
+        app, is_open = self._app, scope["type"] == "lifespan" or scope["path"] in self._open
         if not is_open and not scope["path"].startswith(METADATA):
-            try:
-                access = await self._admitted(scope)
-            except BadTokenError as error:
-                logger.info("a request is refused: %s", error)
-                await self._refusal(401, "invalid_token", str(error))(scope, receive, send)
-                return
-            except CallError as error:
-                logger.warning("a token cannot be checked: %s", error.reason)
-                answer = JSONResponse({"error": "temporarily_unavailable"}, 503, _LATER)
-                await answer(scope, receive, send)
-                return
-            if isinstance(access, JSONResponse):
-                await access(scope, receive, send)
-                return
-            scope["user"] = AuthenticatedUser(access)
-            scope["auth"] = AuthCredentials(access.scopes)
-        await self._app(scope, receive, send)
+            found = await self._admitted(scope)
+            if isinstance(found, JSONResponse):
+                app = found
+            else:
+                scope["user"] = AuthenticatedUser(found)
+                scope["auth"] = AuthCredentials(found.scopes)
+        await app(scope, receive, send)
 
     async def _admitted(self, scope: Scope) -> _Access | JSONResponse:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
@@ -250,7 +223,14 @@ class Guard:
         word, _, token = "".join(value.decode("latin-1") for value in given).partition(" ")
         if word.lower() != "bearer":
             return self._refusal(401)  # RFC 6750, section 3.1: without an error
-        access = await self._inbound.verify(token)
+        try:
+            access = await self._inbound.verify(token)
+        except BadTokenError as error:
+            logger.info("a request is refused: %s", error)
+            return self._refusal(401, "invalid_token", str(error))
+        except CallError as error:
+            logger.warning("a token cannot be checked: %s", error.reason)
+            return JSONResponse({"error": "temporarily_unavailable"}, 503, {"Retry-After": "30"})
         if not set(self._inbound.table.scopes) <= set(access.scopes):
             return self._refusal(403, "insufficient_scope", "the token lacks a scope")
         return access
@@ -296,13 +276,8 @@ def _scopes(claims: Mapping[str, Any]) -> list[str]:
 def _check_times(claims: Mapping[str, Any], *, needs_end: bool) -> None:
     now = time.time()
     times = {name: claims[name] for name in ("exp", "nbf", "iat") if name in claims}
-    for value in times.values():
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not math.isfinite(value)
-        ):
-            raise BadTokenError("the token has a time that is not a number")
+    if not all(type(value) in (int, float) and math.isfinite(value) for value in times.values()):
+        raise BadTokenError("the token has a time that is not a number")
     if "exp" not in times and needs_end:
         raise BadTokenError("the token has no end (exp)")
     if times.get("exp", now) <= now - _LEEWAY:

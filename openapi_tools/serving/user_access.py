@@ -38,7 +38,7 @@ class UserAccess(Access):
         tables: Mapping[str, ApiTable],
         state: SharedState | None,
     ) -> None:
-        self._inbound, self._tables = Inbound.of(auth, serve.roles), tables
+        self._inbound, self._tables = Inbound(auth, serve.roles), tables
         self._state = state or MemoryState()
         self._is_split = serve.workers > 1 and state is None
         url = auth.resource_url.removesuffix(serve.path)

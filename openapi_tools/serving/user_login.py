@@ -13,6 +13,7 @@ import json
 import logging
 import secrets
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode
 
@@ -24,10 +25,10 @@ from openapi_tools.model import SecurityScheme
 from openapi_tools.redaction import Secret
 from openapi_tools.requests import origin_of
 from openapi_tools.serving.signing_keys import BadTokenError, issuer_metadata
-from openapi_tools.shared_state import SECRET
+from openapi_tools.shared_state import LEASE, SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.requests import Request
 
@@ -100,8 +101,8 @@ class Logins:
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages, which need no token: `START` and `BACK`."""
-        start = Route(START, self._start, methods=["GET", "POST"])
-        return [start, Route(BACK, self._back, methods=["GET"])]
+        start = Route(START, _safe(self._start), methods=["GET", "POST"])
+        return [start, Route(BACK, _safe(self._back), methods=["GET"])]
 
     async def begin(self, user: str, identity: Identity) -> CallError:
         """Return the error of a call that needs a login; its `login` has `id` and `url`."""
@@ -126,14 +127,10 @@ class Logins:
         return False
 
     async def _start(self, request: Request) -> Response:
-        flow = request.query_params.get("flow", "")
-        record = await self._get("flow", flow)
+        """Begin to tell the browser's user: a link may have been sent to another person."""
+        record = await self._get("flow", request.query_params.get("flow", ""))
         if record is None:
             return _page(_GONE, 404)
-        return await self._safely(self._identified(request, record))
-
-    async def _identified(self, request: Request, record: Record) -> Response:
-        """Begin to tell the browser's user: a link may have been sent to another person."""
         if record["user"] not in self._inbound.table.tokens:
             return await self._sent(record, "user", secrets.token_urlsafe(32))
         if request.method == "GET":
@@ -172,14 +169,15 @@ class Logins:
     async def _back(self, request: Request) -> Response:
         state, answer = read_answer(request.url.query) or ("", None)
         cookie = request.cookies.get(self._cookie, "")
-        async with self._state.alone(f"login:{state}", _SECONDS):
+        async with self._state.alone(_key("state", state), LEASE):
             record = await self._get("state", state)
-            if record is None or not hmac.compare_digest(record["cookie"], _digest(cookie)):
+            if (
+                record is None
+                or answer is None
+                or not hmac.compare_digest(record["cookie"], _digest(cookie))
+            ):
                 return _page(_GONE, 404)
             await self._state.remove(_key("state", state))
-        return await self._safely(self._ended(record, answer, cookie))
-
-    async def _ended(self, record: Record, answer: Any, cookie: str) -> Response:
         back, verifier = self._url + BACK, Secret(record["verifier"])
         async with self._login(record) as (login, plan):
             stored = await login.redeemed(plan, answer, verifier=verifier, back=back)
@@ -206,21 +204,14 @@ class Logins:
             sender, bounds = identity.session.sender, identity.session.home()
             config, declared = identity.config, identity.declared
         async with sender.attempts("the login") as attempts:
-            channel = Channel.over(attempts.transport, bounds, identity.session.redactor.know)
+            learn = partial(identity.session.redactor.know, passing=True)
+            channel = Channel.over(attempts.transport, bounds, learn)
             login = Login(config, declared, name=identity.scheme, channel=channel)
             plan = await login.plan(device=False)
             if plan.elsewhere and not config.openid_connect_url:
                 reason = f"name {' and '.join(plan.elsewhere)} in apis.{identity.name}.users"
                 raise CallError("credentials", f"the document leads elsewhere; {reason}.")
             yield login, plan
-
-    async def _safely(self, step: Awaitable[Response]) -> Response:
-        """Return the page of a step; one that says why it failed."""
-        try:
-            return await step
-        except (BadTokenError, CallError) as error:
-            logger.warning("a login failed: %s", error)
-            return _page("<p>The login failed: {reason}</p>", 403, reason=str(error))
 
     async def _put(self, kind: str, name: str, record: Record) -> None:
         await self._state.put(_key(kind, name), json.dumps(record).encode(), _SECONDS)
@@ -230,6 +221,19 @@ class Logins:
         raw = await self._state.get(_key(kind, name))
         record: Record | None = None if raw is None else json.loads(raw)
         return record if record is not None and record["identity"] in self._known else None
+
+
+def _safe(step: Callable[[Request], Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
+    """Return a page that says why it failed."""
+
+    async def page(request: Request) -> Response:
+        try:
+            return await step(request)
+        except (BadTokenError, CallError) as error:
+            logger.warning("a login failed: %s", error)
+            return _page("<p>The login failed: {reason}</p>", 403, reason=str(error))
+
+    return page
 
 
 def _key(kind: str, name: str) -> str:

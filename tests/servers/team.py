@@ -78,7 +78,7 @@ def inbound_of(auth, roles=None, **more):
     made = {
         name: read_table(RoleTable, r, "serve", "roles", name) for name, r in (roles or {}).items()
     }
-    return Inbound.of(read_table(AuthTable, auth, "serve", "auth"), made, **more)
+    return Inbound(read_table(AuthTable, auth, "serve", "auth"), made, **more)
 
 
 def users_of(given, toolset, state):
