@@ -228,7 +228,7 @@ REQUESTS = {
     "a body of 5 MB": (413, lambda s: {"headers": [good(s)], "message": b"[" + b" " * 5_000_000}),
     "a deep body": (400, lambda s: {"headers": [good(s)], "message": b"[" * 100_000}),
     "a scope that lacks": (403, lambda s: {"headers": [_header(f"Bearer {s.token(scope='x')}")]}),
-    "a session of one's own choice": (
+    "a session that the client chose": (
         404,
         lambda s: {"headers": [good(s), ("Mcp-Session-Id", "chosen")]},
     ),
