@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("serve"):
-    from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
     from mcp.server.auth.routes import build_resource_metadata_url
@@ -109,7 +108,7 @@ class Inbound:
         # Each is compared, so that the time tells nothing.
         names = [name for name, own in self._static.items() if hmac.compare_digest(own, digest)]
         if names:
-            return self._access(names[0], token, {"client_id": names[0]}, self.table.scopes)
+            return self._access(names[0], token, {}, self.table.scopes)
         if self.table.issuer and token.count(".") == 2:  # noqa: PLR2004 -- parts of a JWT
             claims = await signed_claims(token, self._keys, self.table.algorithms)
             _check_times(claims, needs_end=True)
@@ -186,7 +185,7 @@ class Inbound:
 
     def guard(self, app: ASGIApp, *, open_paths: Collection[str] = ()) -> ASGIApp:
         """Return an application that lets requests with a good token in, but for open paths."""
-        return Guard(AuthContextMiddleware(app), self, frozenset(open_paths))
+        return Guard(app, self, frozenset(open_paths))
 
     async def aclose(self) -> None:
         """Close the connections to the issuer."""
