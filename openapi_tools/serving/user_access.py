@@ -41,7 +41,7 @@ class UserAccess(Access):
         self._inbound, self._tables = Inbound(auth, serve.roles), tables
         self._state = state or MemoryState()
         self._is_split = serve.workers > 1 and state is None
-        url = auth.resource_url.removesuffix(serve.path)
+        url = auth.resource_url.rstrip("/").removesuffix(serve.path)
         self._logins = Logins(self._inbound, self._state, url)
         self.settings, self.is_closed = self._inbound.settings, True
         self.routes = self._logins.routes()
@@ -51,7 +51,7 @@ class UserAccess(Access):
         """Take the tools of an API that was loaded; SettingsError where its users do not fit."""
         table, credentials = self._tables[name].users, None
         if table is not None:
-            credentials = UserCredentials.of(table, toolset, self._state, name=name)
+            credentials = UserCredentials(table, toolset, self._state, name=name)
             if self._logins.add(credentials) and self._is_split:
                 reason = "mode login with several workers needs redis in [serve]"
                 raise SettingsError(f"apis.{name}.users: {reason}.")

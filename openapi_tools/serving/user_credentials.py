@@ -69,22 +69,19 @@ class Identity:
 
 
 class UserCredentials:
-    """The credentials of an API's users, by its table `[apis.NAME.users]`."""
+    """The credentials of an API's users, by its table `[apis.NAME.users]`.
+
+    Raises:
+        SettingsError: The table does not fit the document, or a variable is not set.
+    """
 
     def __init__(
-        self, read: Identity, write: Identity, toolset: Toolset, state: SharedState
+        self, table: UsersTable, toolset: Toolset, state: SharedState, *, name: str = "api"
     ) -> None:
-        self.read, self.write, self.state = read, write, state
-        self._sessions = toolset.sessions
+        self.read = Identity(table.read, name, toolset)
+        self.write = Identity(table.write, name, toolset)
+        self.state, self._sessions = state, toolset.sessions
         self.ask_for_login: Ask = _no_login
-
-    @classmethod
-    def of(
-        cls, table: UsersTable, toolset: Toolset, state: SharedState, *, name: str = "api"
-    ) -> UserCredentials:
-        """Return the credentials that a table describes; SettingsError where they do not fit."""
-        read, write = (Identity(one, name, toolset) for one in (table.read, table.write))
-        return cls(read, write, toolset, state)
 
     async def for_user(self, user: User | None, tool: OperationTool) -> dict[str, Any] | None:
         """Return the credentials of a user for a call; None for a tool of another API.
@@ -97,8 +94,7 @@ class UserCredentials:
         identity = self.read if tool.read_only else self.write
         mode = identity.table.mode
         if user is None:
-            reason = "is called in the name of a user, and this request has none"
-            raise identity.refusal(reason)
+            raise identity.refusal("is called for a user, and this request has none")
         if mode == "static":
             if user.name not in identity.static:
                 raise identity.refusal("has no credential for this user")

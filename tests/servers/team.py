@@ -84,7 +84,7 @@ def inbound_of(auth, roles=None, **more):
 def users_of(given, toolset, state):
     """Return the credentials of a table `[apis.shop.users]`, given as a dict."""
     users = read_table(UsersTable, given, "apis", "shop", "users")
-    return UserCredentials.of(users, toolset, state, name="shop")
+    return UserCredentials(users, toolset, state, name="shop")
 
 
 def read_table(kind, given, *above):
