@@ -83,6 +83,7 @@ class DefaultSettings:
     idempotency_header = None
     approve = None
     approve_for = "destructive"
+    show_changes = True
     dry_run = False
     trace_context = False
     cache = True

@@ -8,7 +8,7 @@ import operator
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import from_json
@@ -34,6 +34,14 @@ _ARGUMENTS = ("arguments", "input", "args", "tool_kwargs")
 _ID_BITS = 256
 
 
+class Changes(NamedTuple):
+    """What a write changes, and which call undoes it; `etag` is of the state that was read."""
+
+    lines: tuple[str, ...]
+    undo: str
+    etag: str = ""
+
+
 class ToolCall(BaseModel):
     """A model's call of a tool.
 
@@ -48,6 +56,27 @@ class ToolCall(BaseModel):
     id: str = ""
     name: str
     arguments: dict[str, Any] = Field(default_factory=dict)
+    _seen: Changes | None = PrivateAttr(default=None)
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What a write changes, one line each, for `approve`; empty where that is not known."""
+        return () if self._seen is None else self._seen.lines
+
+    @property
+    def undo(self) -> str:
+        """Which call undoes a write, in words, for `approve`; empty where that is not known."""
+        return "" if self._seen is None else self._seen.undo
+
+    @property
+    def seen(self) -> Changes | None:
+        """The changes with the validator of the state that they were found in."""
+        return self._seen
+
+    def with_changes(self, changes: Changes | None) -> Self:
+        """Note what the call changes, and return the call itself."""
+        self._seen = changes
+        return self
 
 
 def read_call(given: object) -> ToolCall:
@@ -167,6 +196,8 @@ class PerCall:
     linked: bool = False  # the page before it named its address
     is_poll: bool = False
     after: Any = None  # set by the call
+    most_bytes: int = 0  # of the answer, for a read before a write; 0 for what the settings say
+    changes: Changes | None = None  # of a write that was looked at before
 
 
 PLAIN = PerCall()  # the options of a call with arguments and context only

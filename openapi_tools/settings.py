@@ -87,7 +87,8 @@ SettingsMembers = TypedDict(  # noqa: UP013 -- a class has a line for each membe
         "allow_private": bool | None, "trust_env": bool, "ca_file": _Path,
         "credential_origins": Sequence[str], "anonymous": bool, "retries": int,
         "idempotency_header": str | None, "approve": _Function | None,
-        "approve_for": str | _Function, "dry_run": bool, "trace_context": bool, "cache": bool,
+        "approve_for": str | _Function, "show_changes": bool, "dry_run": bool,
+        "trace_context": bool, "cache": bool,
         "stale": bool, "synonyms": Mapping[str, str | Sequence[str]], "embed": _Function | None,
         "transport": Literal["auto", "httpx", "fast"], "state": "SharedState | None",
         "rate": float | None, "user_concurrency": int | None, "user_rate": float | None,
@@ -164,6 +165,9 @@ class Settings(BaseModel):
             call go, it may be async.
         approve_for: `"destructive"` (every write), `"all"`, the name of an extension that is true
             in the operation (`"x-needs-approval"`), or a test of the tool.
+        show_changes: Read the present state before a person approves a PUT, PATCH or DELETE, where
+            a GET of the same tools does that; the question and the `Preview` then say what changes
+            and which call undoes it, and the write is sent with `If-Match` if there is an `ETag`.
         dry_run: Send nothing; the output is what would have been sent, without secrets.
         trace_context: Send the W3C trace context along, to where credentials go.
         cache: Keep what a load has found in the user's cache folder, so that the next load of the
@@ -237,6 +241,7 @@ class Settings(BaseModel):
     )
     approve: Callable[..., Any] | None = DefaultSettings.approve
     approve_for: str | Callable[..., Any] = DefaultSettings.approve_for
+    show_changes: bool = DefaultSettings.show_changes
     dry_run: bool = DefaultSettings.dry_run
     trace_context: bool = DefaultSettings.trace_context
     cache: bool = DefaultSettings.cache

@@ -17,7 +17,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from servers.recorder import Answer, Recorder, _read_request
 
-from openapi_tools import Settings, load_tools, require_approval
+from openapi_tools import load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
 
 MODES = ("legacy", "auto")
@@ -104,7 +104,7 @@ async def connected(transport, mode, api, folder, *, ask=False, serve="tools", *
     The tools are offered in the mode `serve` of `openapi-tools serve`.
     """
     if transport == "memory":
-        async with load_tools(DOCUMENT, settings=Settings(base_url=api.url)) as toolset:
+        async with load_tools(DOCUMENT, base_url=api.url, show_changes=False) as toolset:
             if ask:
                 toolset.add_input_guardrails([require_approval()])
             ways = {"search": toolset.meta_tools, "code": toolset.code_tools}

@@ -11,7 +11,7 @@ from documents import document, operation
 from packages import SPECS, imported
 from servers.recorder import Answer
 
-from openapi_tools import Settings, generate_package, load_tools
+from openapi_tools import generate_package, load_tools
 
 BIG = ("github/api", "stripe/", "kubernetes/", "openai/", "discord/openapi")
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
@@ -73,12 +73,12 @@ def toolsets(way, folder, url):
     """Yield the tools, `loaded` or `generated` into a folder, for a fixture."""
     if way == "loaded":
         yield load_tools(
-            DOCUMENT, settings=Settings(base_url=url), credentials={"key": "everybody"}
+            DOCUMENT, base_url=url, show_changes=False, credentials={"key": "everybody"}
         )
         return
     generate_package(DOCUMENT, folder / "shop", name="shop")
     with imported(folder / "shop", "shop_tools") as package:
-        yield package.load(base_url=url, credentials={"key": "everybody"})
+        yield package.load(base_url=url, credentials={"key": "everybody"}, show_changes=False)
 
 
 def published():

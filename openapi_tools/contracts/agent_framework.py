@@ -6,9 +6,11 @@ or raised here: the tool checks its input itself, and its answer says what went 
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
 from copy import deepcopy
 from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import RootModel
@@ -16,14 +18,15 @@ from pydantic import RootModel
 from openapi_tools.contracts import advise
 from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import shown
-from openapi_tools.result import context_for
-from openapi_tools.tools.guardrails import approved, asks, rule_of
+from openapi_tools.result import ToolCall, context_for
+from openapi_tools.tools.change_preview import changes_of
+from openapi_tools.tools.guardrails import approved, asks, question_of, rule_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from openapi_tools.options import Select
-    from openapi_tools.result import ToolResult
+    from openapi_tools.result import Changes, ToolResult
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("agent-framework"):
@@ -32,6 +35,7 @@ with requiring("agent-framework"):
 # Metadata that `invoke` passes on to the function that the framework calls.
 _CALL_ID = "openapi_tools.call_id"
 _APPROVED = "openapi_tools.approved"
+_SHOWN = 100  # questions that are remembered
 
 
 def to_function_tools(
@@ -95,10 +99,33 @@ class OperationFunctionTool(FunctionTool):
             result_parser=_contents,
         )
         self._schema = cache(partial(deepcopy, schema))
+        self._own, self._context = tool, context
+        self._shown: dict[str, Changes | None] = {}
 
     def parameters(self) -> dict[str, Any]:
         """Return a copy of the schema that the model sees: provider clients write into it."""
         return self._schema()
+
+    async def question(self, arguments: Mapping[str, Any]) -> str:
+        """Return the question to a person about a call that waits for approval.
+
+        It says what a write changes, where a read of the toolset tells; a later call that was
+        approved counts for that state only.
+
+        Raises:
+            InputError: The arguments do not fit.
+        """
+        invocation = FunctionInvocationContext(function=self, arguments=dict(arguments))
+        context = await context_for(self._context, invocation)
+        tool, given = self._own.reached(dict(arguments))
+        call = ToolCall(name=tool.name, arguments=tool.check(dict(given)))
+        seen = await changes_of(tool, call.arguments, context)
+        self._shown = {**dict(islice(self._shown.items(), _SHOWN)), _key(arguments): seen}
+        return question_of(tool, call.with_changes(seen))
+
+    def seen(self, arguments: Mapping[str, Any]) -> Changes | None:
+        """Return what the question about a call said, once; None without one."""
+        return self._shown.pop(_key(arguments), None)
 
     async def invoke(
         self, *, context: FunctionInvocationContext | None = None, **options: Any
@@ -125,12 +152,18 @@ async def _answer(
 ) -> ToolResult:
     context = await context_for(source, invocation)
     if invocation.metadata.get(_APPROVED) is True:
-        context = approved(context, *tool.reached(dict(invocation.arguments)))
+        function: Any = invocation.function
+        seen = function.seen(invocation.arguments)
+        context = approved(context, *tool.reached(dict(invocation.arguments)), seen)
     given = dict(invocation.arguments)
     if given.keys() == {"raw"} and "raw" not in tool.input_schema.get("properties", ()):
         given = given["raw"]  # what the framework could not read, as the model wrote it
     call_id = invocation.metadata.get(_CALL_ID, "")
     return await tool({"id": call_id, "name": tool.name, "arguments": given}, context)
+
+
+def _key(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(dict(arguments), sort_keys=True, default=repr)
 
 
 def _contents(result: ToolResult) -> list[Content]:

@@ -364,8 +364,9 @@ class _Desk:
                 session, asked_for = self._request.session, self._request.request_id
                 answer = await session.elicit_form(question, form, asked_for)
         else:
-            # The name of the question: an answer is good for equal calls only.
-            said = json.dumps([call.name, call.arguments], sort_keys=True)
+            # The name of the question: an answer is good for equal calls of the same state only.
+            state = [] if call.seen is None else [call.seen.etag]
+            said = json.dumps([call.name, call.arguments, *state], sort_keys=True)
             key = f"approve-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
             answer = self.answers.pop(key, None)
             if answer is None:

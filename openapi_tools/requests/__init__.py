@@ -274,6 +274,8 @@ class Preview:
         body: As text, cut after 20,000 characters; a size in words for binary data; None for none.
         note: A remark, for instance that a credential is missing; may be empty.
         call_id: Of the call; empty when it has none.
+        changes: What a PUT, PATCH or DELETE changes, one line each; empty if nothing reads that.
+        undo: Which call undoes it, in words; empty like `changes`.
     """
 
     tool: str
@@ -284,6 +286,8 @@ class Preview:
     body: str | None = None
     note: str = ""
     call_id: str = field(default="", kw_only=True)
+    changes: tuple[str, ...] = field(default=(), kw_only=True)
+    undo: str = field(default="", kw_only=True)
 
     def __str__(self) -> str:
         body = [] if self.body is None else ["", self.body]

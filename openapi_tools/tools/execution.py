@@ -22,7 +22,7 @@ from openapi_tools.redaction import Redactor, excerpt, hide
 from openapi_tools.requests import Preview, preview_of, with_own_path
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.responses.reader import read_answer
-from openapi_tools.result import PLAIN, Context, PerCall, ToolResult, context_for, user_of
+from openapi_tools.result import PLAIN, Changes, Context, PerCall, ToolResult, context_for, user_of
 from openapi_tools.tools.guardrails import asked
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import timed_out
@@ -43,6 +43,7 @@ _Found = TypeVar("_Found")
 
 _LARGE = 32 * 1024  # bytes that are read in a thread: a few milliseconds' work
 _GRACE = 0.25  # seconds beyond the time of a call to read an answer that it cut
+_SINCE = "after it was read for approval, so nothing was written now; read it again"
 _WORK = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
 
 
@@ -62,6 +63,7 @@ class PreparedCall:
     whole: bool = False  # the answer has all items, for a program or of a page
     user: str = ""
     after: Any = None
+    changes: Changes | None = None
 
 
 class Execution:
@@ -114,6 +116,7 @@ class Execution:
                 context = with_members(context, credentials=found)
             prepared = self._prepare(arguments, context, redactor)
             prepared.own, prepared.wait = own, self._waits(own, context)
+            prepared.changes = own.changes
             prepared.shaper = self._shaper
             if context is not None:
                 prepared.whole = member_of(context, "whole") is True
@@ -122,7 +125,10 @@ class Execution:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
             if settings.approve is not None and self._is_asked_for():
-                verdict = await asked(settings.approve, await self._seen(prepared, call_id))
+                if own.most_bytes:
+                    raise DeniedError("a read that needs approval is not made before a write.")
+                preview = await self._with_changes(prepared, context, call_id)
+                verdict = await asked(settings.approve, preview)
                 if verdict is not True:
                     raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
             result = await self._delivered(prepared)
@@ -230,6 +236,14 @@ class Execution:
             return await asyncio.to_thread(self._previewed, prepared, call_id)
         return self._previewed(prepared, call_id)
 
+    async def _with_changes(self, prepared: PreparedCall, context: Any, call_id: str) -> Preview:
+        """Return the preview of a call with what it changes, which is noted for the request."""
+        if prepared.changes is None:
+            reading = tools.change_preview.changes_of(self._tool, prepared.arguments, context)
+            prepared.changes = await reading
+        preview, seen = await self._seen(prepared, call_id), prepared.changes
+        return preview if seen is None else replace(preview, changes=seen.lines, undo=seen.undo)
+
     def _previewed(self, prepared: PreparedCall, call_id: str) -> Preview:
         request, note = self._masked(prepared)
         name, arguments = self._tool.name, prepared.arguments
@@ -288,13 +302,16 @@ class Execution:
         header = self._session.settings.idempotency_header
         if prepared.key and header and header not in request.headers:
             request.headers[header] = prepared.key
+        if prepared.changes and prepared.changes.etag and "if-match" not in request.headers:
+            request.headers["If-Match"] = prepared.changes.etag
         return request
 
     def _options_of(self, prepared: PreparedCall) -> SendOptions:
         """Return the options of a call; most calls share them."""
         auth = prepared.grant.auth
         others = auth.httpx_auth is not None or self._session.client_brings
-        own = prepared.user or (prepared.own.is_poll and self._options.caches)
+        most = prepared.own.most_bytes
+        own = prepared.user or most or (prepared.own.is_poll and self._options.caches)
         if not (others or auth.certificate or prepared.key or self._files or own):
             return self._options
         files = self._files
@@ -306,7 +323,8 @@ class Execution:
             learn=prepared.redactor.know if others else None,
             download=files and partial(files.begin, prepared.redactor),
             user=prepared.user,
-            caches=self._options.caches and not prepared.own.is_poll,
+            caches=self._options.caches and not (prepared.own.is_poll or most),
+            most=most,
         )
 
     async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
@@ -333,6 +351,9 @@ class Execution:
         if result.error is not None and result.error["type"] == "auth":
             lacks = "" if prepared.grant.auth else prepared.credentials.lacking(self._operation)
             result = _explained(result, note or lacks)
+        if answer.status == HTTPStatus.PRECONDITION_FAILED and prepared.changes is not None:
+            again = " or by an earlier attempt of this call" if answer.attempts > 1 else ""
+            result = _explained(result, f"it was changed by another{again} {_SINCE}")
         if answer.status != HTTPStatus.NOT_FOUND:
             session.is_placed = True
         elif not session.is_placed:

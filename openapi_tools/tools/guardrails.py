@@ -6,13 +6,14 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
 from openapi_tools.options import member_of, with_members
-from openapi_tools.result import ToolCall, ToolResult
+from openapi_tools.result import Changes, ToolCall, ToolResult
+from openapi_tools.tools.change_preview import changes_of
 
 if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
@@ -38,10 +39,12 @@ class Guards:
         self.inputs += (g for g in guards if not isinstance(g, Approval) or g.takes(tool))
 
     async def admit(
-        self, call: ToolCall, context: Any, check: Callable[[dict[str, Any]], dict[str, Any]]
+        self, call: ToolCall, context: Any, tool: OperationTool
     ) -> ToolCall | ToolResult:
         """Return the call to make, or an answer in place of it; approval comes last."""
         for guard in sorted(self.inputs, key=lambda guard: isinstance(guard, Approval)):
+            if isinstance(guard, Approval) and callable(member_of(context, "approve")):
+                call = call.with_changes(await changes_of(tool, call.arguments, context))
             shown = call.model_copy(deep=True)
             verdict = await asked(guard, shown, context)
             if isinstance(guard, Approval):
@@ -50,7 +53,7 @@ class Guards:
                 return usable(verdict, _name(guard))
             changed = _changed(shown, verdict, guard)
             if not _same(changed.arguments, call.arguments):
-                call = call.model_copy(update={"arguments": check(changed.arguments)})
+                call = call.model_copy(update={"arguments": tool.check(changed.arguments)})
         return call
 
     async def release(self, result: ToolResult, context: Any) -> ToolResult:
@@ -162,19 +165,25 @@ def usable(result: ToolResult, name: str) -> ToolResult:
     return result
 
 
-def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any:
-    """Return a context that approves the shown arguments; others are asked of the original."""
+def approved(
+    context: Any, tool: OperationTool, shown: Mapping[str, Any], changes: Changes | None = None
+) -> Any:
+    """Return a context that approves the shown arguments; others are asked of the original.
+
+    With the `changes` that were shown, the state must be the same still.
+    """
 
     def approve(call: ToolCall) -> Any:
         ask = member_of(context, "approve")
         is_shown = call.name == tool.name and _same(call.arguments, tool.check(dict(shown)))
+        is_shown = is_shown and changes in (None, call.seen)
         return is_shown or (callable(ask) and ask(call))
 
     return with_members(context, approve=approve)
 
 
 def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
-    """Return the question about a call: every argument, long ones cut, all of it in ASCII."""
+    """Return the question about a call, all of it in ASCII: arguments, what changes, the undo."""
     each = max(room // max(len(call.arguments), 1), 40)
     operation = json.dumps(f"{tool.method} {tool.path}")[1:-1]
     lines = [f"Call {tool.name} ({operation})?"]
@@ -182,7 +191,19 @@ def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
         text = json.dumps(value, default=str)
         cut = f"{text[:each]}... ({len(text)} characters)" if len(text) > each else text
         lines.append(f"  {json.dumps(name)}: {cut}")
+    if call.seen is not None:
+        lines += ["What changes:", *(f"  {line}" for line in _within(call.changes, room))]
+        lines.append(f"To undo it: {call.undo}.")
     return "\n".join(lines)
+
+
+def _within(lines: Iterable[str], room: int) -> Iterator[str]:
+    """Yield as many lines as there is room for, and say that there are more."""
+    for line in lines:
+        room -= len(line)
+        yield line if room > 0 else "... and more"
+        if room <= 0:
+            return
 
 
 def _same(arguments: Any, others: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import errors
@@ -146,7 +147,10 @@ class Caller:
             return admitted
         if admitted is not None and not isinstance(admitted, ToolCall):
             raise errors.DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
-        token = _passing.set((self, given.own))
+        own = given.own
+        if isinstance(admitted, ToolCall) and admitted.seen is not None:
+            own = replace(own, changes=admitted.seen)
+        token = _passing.set((self, own))
         try:
             result = self._checked(await tool.run(admitted or call, given.context))
         finally:

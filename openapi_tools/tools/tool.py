@@ -247,7 +247,7 @@ class OperationTool:
         Raises:
             CallError, InputError: A guardrail refuses, or gives arguments that do not fit.
         """
-        return call if self.guards is None else await self.guards.admit(call, context, self.check)
+        return call if self.guards is None else await self.guards.admit(call, context, self)
 
     async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
         """Make a call without guardrails, and return the API's answer or an error result.

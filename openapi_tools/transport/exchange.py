@@ -82,6 +82,7 @@ class SendOptions:
     download: Callable[[int, httpx.Headers], Download | None] | None = None  # for files
     user: str = ""  # for limits and kept answers
     caches: bool = False  # answers may be kept
+    most: int = 0  # bytes of the answer; 0 for what the settings say
 
 
 class Exchange:
@@ -194,6 +195,7 @@ class Exchange:
 
     async def _read_body(self, response: httpx.Response, file: Download | None) -> None:
         limit, setting = self._settings.max_response_bytes, "max_response_bytes"
+        limit = min(limit, self._options.most or limit)
         if file is not None:
             limit, setting = file.limit, "max_file_bytes"
         if response.is_stream_consumed:

@@ -1,0 +1,122 @@
+"""Each way to ask a person shows what a write changes, and the approval is for that state."""
+
+import pytest
+from mcp import Client, types
+from servers.tagged_pets import begin, tagged_pets
+
+from openapi_tools import load_tools, require_approval
+from openapi_tools.contracts.mcp import create_server
+
+CHANGES = """What changes:
+  /tag: was "dog", becomes "cat"
+To undo it: call patch_pet with the former values."""
+CALL = {"pet_id": 1, "body": {"tag": "cat"}}
+
+
+@pytest.fixture(scope="module")
+def running():
+    with tagged_pets() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running):
+    return begin(running)
+
+
+@pytest.fixture
+async def toolset(server):
+    async with load_tools(server.document, base_url=server.url) as found:
+        found.add_input_guardrails([require_approval()])
+        yield found
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_an_elicitation_over_mcp_shows_them(mode, server, toolset):
+    asked = []
+
+    async def answer(_, params):
+        asked.append(params.message)
+        return types.ElicitResult(action="accept")
+
+    options = {"mode": mode, "elicitation_callback": answer}
+    async with Client(create_server(toolset), **options) as client:
+        result = await client.call_tool("patch_pet", CALL)
+
+    assert not result.is_error
+    assert [question.partition("\n")[2].split("\n", 2)[2] for question in asked] == [CHANGES]
+    assert server.pets[1]["tag"] == "cat"
+    assert [request.headers.get("if-match") is not None for request in server.kept][-1]
+
+
+async def test_a_stateless_answer_is_good_for_the_state_that_was_shown(server, toolset):
+    asked = []
+
+    async def answer(_, params):
+        asked.append(params.message)
+        if len(asked) == 1:
+            server.pets[1]["tag"] = "bird"
+        return types.ElicitResult(action="accept")
+
+    async with Client(create_server(toolset), mode="auto", elicitation_callback=answer) as client:
+        await client.call_tool("patch_pet", CALL)
+
+    assert ['was "dog"' in asked[0], 'was "bird"' in asked[1], len(asked)] == [True, True, 2]
+    assert server.pets[1]["tag"] == "cat"
+
+
+async def test_a_lost_update_is_told_over_mcp(server, toolset):
+    async def answer(_, params):
+        server.pets[1]["tag"] = "bird"
+        return types.ElicitResult(action="accept")
+
+    options = {"mode": "legacy", "elicitation_callback": answer}
+    async with Client(create_server(toolset), **options) as client:
+        result = await client.call_tool("patch_pet", CALL)
+
+    assert result.is_error
+    assert "412" in result.content[0].text
+    assert "read it again" in result.content[0].text
+    assert server.pets[1]["tag"] == "bird"
+
+
+async def test_amplifiers_approval_shows_them(toolset):
+    amplifier = pytest.importorskip("openapi_tools.contracts.amplifier")
+    from amplifier_core.testing import MockCoordinator
+
+    asked = []
+
+    class Desk:
+        async def request_approval(self, prompt, *_):
+            asked.append(prompt)
+            return "Allow"
+
+    coordinator = MockCoordinator()
+    coordinator.approval_system = Desk()
+    with amplifier.present(coordinator, toolset) as presented:
+        patch = next(tool for tool in presented if tool.name == "patch_pet")
+        result = await patch.execute(CALL)
+
+    assert result.success
+    assert asked[0].endswith(CHANGES)
+
+
+async def test_the_question_of_a_function_tool_shows_them(server, toolset):
+    framework = pytest.importorskip("agent_framework")
+    from openapi_tools.contracts.agent_framework import to_function_tools
+
+    tool = next(tool for tool in to_function_tools(toolset) if tool.name == "patch_pet")
+
+    assert (await tool.question(CALL)).endswith(CHANGES)
+
+    def invoked():
+        context = framework.FunctionInvocationContext(function=tool, arguments=CALL, tools=[tool])
+        return tool.invoke(arguments=CALL, context=context)
+
+    server.pets[1]["tag"] = "bird"
+    refused = await invoked()
+    assert "needs approval" in refused[0].text or "not approved" in refused[0].text
+    assert server.pets[1]["tag"] == "bird"
+    assert (await tool.question(CALL)).count('was "bird"') == 1
+    await invoked()
+    assert server.pets[1]["tag"] == "cat"

@@ -1,0 +1,213 @@
+"""A person who approves a write sees what changes; a lost update is prevented, the undo named."""
+
+import json
+
+import pytest
+from servers.tagged_pets import begin, tagged_pets
+
+from openapi_tools import Context, Preview, Settings, load_tools, require_approval
+from openapi_tools.tools.guardrails import question_of
+
+MERGE, STEPS = "application/merge-patch+json", "application/json-patch+json"
+
+
+@pytest.fixture(scope="module")
+def running():
+    with tagged_pets() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running):
+    return begin(running)
+
+
+def loaded(server, **settings):
+    toolset = load_tools(server.document, settings=Settings(base_url=server.url, **settings))
+    toolset.add_input_guardrails([require_approval()])
+    return toolset
+
+
+async def asked_about(server, name, arguments, *, before=lambda: None, **settings):
+    """Return the question about a call, and the result after a yes."""
+    questions = []
+    async with loaded(server, **settings) as toolset:
+
+        def approve(call):
+            questions.append(question_of(toolset[name], call))
+            before()
+            return True
+
+        result = await toolset.call(name, arguments, context=Context(approve=approve))
+    return questions[0].splitlines(), result
+
+
+def sent(server):
+    return [f"{request.method} {request.url.path}" for request in server.kept]
+
+
+async def test_a_put_shows_each_member_that_changes_and_how_to_undo_it(server):
+    lines, result = await asked_about(server, "put_pet", {"pet_id": 1, "name": "Max"})
+
+    assert lines == [
+        "Call put_pet (PUT /pets/{pet_id})?",
+        '  "pet_id": 1',
+        '  "name": "Max"',
+        "What changes:",
+        '  /name: was "Rex", becomes "Max"',
+        '  /tag: was "dog", is removed',
+        '  /password: was "***", is removed',
+        "To undo it: call put_pet with the former state.",
+    ]
+    assert result.success
+    assert sent(server) == ["GET /pets/1", "PUT /pets/1"]
+    assert server.kept[1].headers["if-match"].startswith('"')
+
+
+async def test_a_lost_update_is_prevented_and_told(server):
+    def meanwhile():
+        server.pets[1]["name"] = "Bello"
+
+    _, result = await asked_about(server, "put_pet", {"pet_id": 1, "name": "Max"}, before=meanwhile)
+
+    assert result.error["status"] == 412
+    assert "changed by another after it was read for approval" in result.error["message"]
+    assert "read it again" in result.error["message"]
+    assert server.pets[1]["name"] == "Bello"
+    assert sent(server) == ["GET /pets/1", "PUT /pets/1"]
+
+
+CASES = [
+    ("patch_pet", {"pet_id": 1, "body": {"tag": "cat"}}, ['/tag: was "dog", becomes "cat"'],
+     "call patch_pet with the former values"),
+    ("patch_pet", {"pet_id": 1, "body": {"age": 3, "name": "Rex"}}, ["/age: is new, becomes 3"],
+     "call patch_pet with the former values"),
+    ("patch_pet", {"pet_id": 1, "body": {"name": "Rex"}}, ["no member changes"],
+     "call patch_pet with the former values"),
+    ("patch_pet", {"pet_id": 1, "body": {"password": "sesame-2"}},
+     ['/password: was "***", becomes "***"'], "call patch_pet with the former values"),
+    ("delete_pet", {"pet_id": 1},
+     ['deletes {"id": 1, "name": "Rex", "tag": "dog", "password": "***"}'],
+     "call put_pet with the former state"),
+    ("put_pet", {"pet_id": 2, "name": "Kim"},
+     ["nothing is there yet (404): the call creates it"], "call delete_pet"),
+    ("delete_pet", {"pet_id": 2},
+     ["nothing is there yet (404): the call finds nothing to change"], "no tool does"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments", "changes", "undo"), CASES)
+async def test_what_changes_and_the_undo_are_said(name, arguments, changes, undo, server):
+    seen = []
+
+    def approve(preview: Preview) -> bool:
+        seen.append(preview)
+        return True
+
+    settings = Settings(base_url=server.url, approve=approve)
+    async with load_tools(server.document, settings=settings) as toolset:
+        await toolset.call(name, arguments)
+
+    (preview,) = seen
+    assert list(preview.changes) == changes
+    assert preview.undo == undo
+
+
+async def test_a_delete_without_a_put_is_undone_by_the_post_of_its_collection(server):
+    document = {**server.document, "paths": {**server.document["paths"]}}
+    item = document["paths"]["/pets/{pet_id}"]
+    document["paths"]["/pets/{pet_id}"] = {"delete": item["delete"]}
+    server.document, whole = document, server.document
+    lines, _ = await asked_about(server, "delete_pet", {"pet_id": 1})
+    server.document = whole
+
+    assert lines[-1] == "To undo it: call add_pet with the former state (it may get another id)."
+
+
+UNREAD = {
+    "the read needs more arguments": ("cancel_order", {"number": 1}, {}),
+    "it is not wanted": ("delete_pet", {"pet_id": 1}, {"show_changes": False}),
+}
+
+
+@pytest.mark.parametrize("why", UNREAD)
+async def test_nothing_is_read_where_no_read_is_known(why, server):
+    name, arguments, settings = UNREAD[why]
+
+    lines, _ = await asked_about(server, name, arguments, **settings)
+
+    assert "What changes:" not in lines
+    assert [call for call in sent(server) if call.startswith("GET")] == []
+
+
+async def test_a_read_that_needs_approval_itself_is_not_made(server):
+    seen = []
+    rules = {"approve": lambda preview: seen.append(preview) or True, "approve_for": "all"}
+    settings = Settings(base_url=server.url, **rules)
+    async with load_tools(server.document, settings=settings) as toolset:
+        result = await toolset.call("delete_pet", {"pet_id": 1})
+
+    assert result.success
+    assert [(preview.tool, preview.changes) for preview in seen] == [("delete_pet", ())]
+    assert sent(server) == ["DELETE /pets/1"]
+
+
+async def test_a_state_that_is_too_large_is_not_compared(server):
+    server.pets[1]["tag"] = "x" * 300_000
+
+    lines, result = await asked_about(server, "delete_pet", {"pet_id": 1})
+
+    assert "What changes:" not in lines
+    assert result.success
+
+
+async def test_the_read_has_the_credentials_of_the_call_and_is_one(server):
+    document = {**server.document, "security": [{"key": []}]}
+    document["components"] = {
+        **document["components"],
+        "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+    }
+    async with load_tools(document, base_url=server.url) as toolset:
+        toolset.add_input_guardrails([require_approval()])
+        told = Context(credentials={"key": "mine-1234"}, approve=lambda call: True)
+        await toolset.call("delete_pet", {"pet_id": 1}, context=told)
+
+    assert [request.headers["x-key"] for request in server.kept] == ["mine-1234", "mine-1234"]
+
+
+async def test_without_an_approver_nothing_is_read(server):
+    async with loaded(server) as toolset:
+        result = await toolset.call("delete_pet", {"pet_id": 1})
+
+    assert result.error["type"] == "denied"
+    assert server.kept == []
+
+
+PATCHES = {
+    MERGE: ({"tag": None, "owner": {"city": "Bern"}},
+            ['/tag: was "dog", becomes null', '/owner: is new, becomes {"city": "Bern"}']),
+    STEPS: ([{"op": "replace", "path": "/name", "value": "Max"}, {"op": "remove", "path": "/tag"},
+             {"op": "test", "path": "/id", "value": 1}, {"op": "move", "from": "/a", "path": "/b"},
+             {"op": "replace", "path": "/password", "value": "n"}],
+            ['/name: was "Rex", becomes "Max"', '/tag: was "dog", is removed',
+             "move from /a to /b", '/password: was "***", becomes "***"']),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PATCHES)
+async def test_patches_are_read_by_their_kind(kind, server):
+    body, changes = PATCHES[kind]
+    root = json.loads(json.dumps(server.document))
+    operation = root["paths"]["/pets/{pet_id}"]["patch"]
+    operation["requestBody"] = {"content": {kind: {"schema": {}}}, "required": True}
+    seen = []
+
+    def refuse(preview):
+        seen.append(preview)
+        return False
+
+    async with load_tools(root, base_url=server.url, approve=refuse) as toolset:
+        await toolset.call("patch_pet", {"pet_id": 1, "body": body})
+
+    assert list(seen[0].changes) == changes
+    assert sent(server) == ["GET /pets/1"]
