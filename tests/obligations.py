@@ -24,10 +24,10 @@ NAMES = [
 def petstore(kind, url):
     """Give the petstore's tools of a kind."""
     if kind == "loaded":
-        yield load_tools(SPEC, settings=Settings(base_url=url, anonymous=True))
+        yield load_tools(SPEC, settings=Settings(base_url=url, anonymous=True, show_changes=False))
     else:
         with imported(GENERATED, "petstore_tools") as package:
-            yield package.load(base_url=url, anonymous=True)
+            yield package.load(base_url=url, anonymous=True, show_changes=False)
 
 
 @contextmanager

@@ -50,6 +50,7 @@ _COMMANDS = {
     "lint": ("Check a document, and mend it.", "checking_commands", "lint"),
     "prove": ("Call every tool through a mock, and judge it.", "checking_commands", "prove"),
     "diff": ("Show what changes for the tools.", "checking_commands", "diff"),
+    "lock": ("Accept tools, and see what has changed since.", "document_commands", "lock"),
     "init": ("Write a configuration file.", "document_commands", "init"),
     "generate": ("Write the tools as a Python package.", "generate_command", "generate"),
     "cache": ("List or remove cached documents.", "document_commands", "cache"),

@@ -222,7 +222,7 @@ def load(
     from openapi_tools.loading.load import load_tools
 
     more = [*given_overlays(), *members.pop("overlays", ())]
-    others: dict[str, Any] = {"overlays": more, "config": given_config()}
+    others: dict[str, Any] = {"overlays": more, "config": members.pop("config", given_config())}
     given = given_settings() | {n: value for n, value in members.items() if value is not None}
     if _given().get("no_cache", True):
         given["cache"] = False

@@ -1,4 +1,4 @@
-"""`openapi-tools init` and `cache`, `search` and `stubs`: files of documents, and tools to find."""
+"""`openapi-tools init`, `lock` and `cache`, `search` and `stubs`: files, and tools to find."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import re
 import time
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,6 +81,72 @@ def _line(source: str | None, size: int, age: int, tools: int) -> str:
 def _size(count: int) -> str:
     number = count / _KILO
     return f"{number:.1f} kB" if number < _KILO else f"{number / _KILO:.1f} MB"
+
+
+@command("lock")
+@click.argument("spec", required=False)
+@click.argument("tools", nargs=-1, metavar="[TOOL]...")
+@click.option(
+    *("--lock", "path"), type=click.Path(path_type=Path), metavar="FILE",
+    help="The lock; by default that of the configuration, or openapi-tools.lock.",
+)  # fmt: skip
+@click.option("--accept", is_flag=True, help="Write the tools as they are now: all, or each TOOL.")
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@shared.identifying
+@shared.configuring
+@shared.reading
+def lock(
+    spec: str | None, tools: tuple[str, ...], *, path: Path | None, accept: bool, wants_json: bool
+) -> int:
+    """Write what the tools of SPEC are into a lock, or say what has changed since.
+
+    Exit 1 for a change that is not accepted. FILE may be the manifest of a generated package, which
+    is compared and not written.
+    """
+    from openapi_tools.serving import tool_lock
+
+    toolset, own = _unlocked(spec)
+    now = tool_lock.lock_of(toolset, path or own or Path(tool_lock.NAME))
+    if tools and not accept:
+        raise click.UsageError("name tools together with --accept.")
+    if not now.path.exists():
+        tool_lock.write_lock(now)
+        remark(f"{now.path} written: {len(now.entries)} tools.")
+        return 0
+    known = tool_lock.read_lock(now.path)
+    found = tool_lock.changes_since(known, now)
+    if wants_json:
+        say(as_json({"changes": [change._asdict() for change in found]}))
+    else:
+        for change in found:
+            say(clean(f"{change.tool} {change.verdict}", lines=False))
+            for line in change.lines:
+                say(f"    {clean(line, lines=False)}")
+    if accept and known.is_package:
+        raise click.UsageError("a package is written by `openapi-tools generate`.")
+    if accept:
+        tool_lock.write_lock(tool_lock.accepted(known, now, tools))
+        remark(f"{now.path} written.")
+        return 0
+    breaking = sum(change.breaking for change in found)
+    remark(f"{len(found)} of {len(now.entries)} tools changed, {breaking} breaking.")
+    return int(bool(found))
+
+
+def _unlocked(spec: str | None) -> tuple[Toolset, Path | None]:
+    """Return the tools without the lock of their configuration, and the place of that lock."""
+    from openapi_tools.shaping.configuration import read_configuration
+
+    source: Any = shared.source_of(spec)
+    config: Any = shared.given_config()
+    if spec is not None and spec.endswith(".toml"):
+        source, config = None, source
+    if config is None:
+        return shared.load(source), None
+    file = read_configuration(config)
+    path = file.folder / file.data.lock if file.data.lock else None
+    plain = replace(file, data=file.data.model_copy(update={"lock": ""}))
+    return shared.load(source, config=plain), path
 
 
 _LISTED = 12

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -133,6 +134,11 @@ def _loaded(
             fetcher.loop = None
     if file is not None:
         toolset = with_config(toolset, file, credentials, selects=select is None)
+        if file.data.lock:
+            # The one import that goes up: `serving` judges what has changed since the lock.
+            room = import_module("openapi_tools.serving.tool_lock")
+            lock = room.read_lock(file.folder / file.data.lock)
+            toolset, _ = room.locked(toolset, lock, file.data.policy)
     return toolset if select is None else toolset.select(select)
 
 

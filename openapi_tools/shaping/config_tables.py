@@ -138,6 +138,8 @@ class Configuration(Table):
     settings: dict[str, Any] = Field(default_factory=dict)
     answers: Answers | None = None
     tools: dict[str, ToolTable] = Field(default_factory=dict)
+    lock: str = ""
+    policy: Literal["note", "quarantine", "refuse"] = "quarantine"
 
     @field_validator("credentials")
     @classmethod

@@ -135,10 +135,16 @@ class Toolset:
         made._whole = self  # noqa: SLF001 -- its own
         return made
 
-    def with_tools(self, tools: Iterable[OperationTool], remarks: Iterable[str] = ()) -> Toolset:
-        """Return a toolset of other tools and with more warnings; client and document stay."""
+    def with_tools(
+        self,
+        tools: Iterable[OperationTool],
+        remarks: Iterable[str] = (),
+        skipped: Iterable[Skipped] = (),
+    ) -> Toolset:
+        """Return a toolset of other tools, more warnings and skips; client and document stay."""
         more, old = tuple(remarks), self._about
-        about = replace(old, warnings=lambda: (*more, *old.warnings()))
+        left_out = (*old.skipped, *skipped)
+        about = replace(old, warnings=lambda: (*more, *old.warnings()), skipped=left_out)
         return Toolset(tools, self.session, about, parts=self._parts, reaches=self._reaches)
 
     def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:

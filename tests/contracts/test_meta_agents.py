@@ -48,7 +48,7 @@ def pets(sent):
         return httpx.Response(200, json=json.loads(REX) if request.method == "GET" else {})
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    toolset = load_tools(DOCUMENT, client=client)
+    toolset = load_tools(DOCUMENT, client=client, show_changes=False)
     toolset.add_input_guardrails([require_approval()])
     return toolset
 
@@ -134,7 +134,7 @@ def test_a_rule_about_a_tool_asks_about_each_program_that_may_call_it(names, ask
     from openapi_tools.contracts.pydantic_ai import to_tools
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200)))
-    code = load_tools(DOCUMENT, client=client).code_tools()
+    code = load_tools(DOCUMENT, client=client, show_changes=False).code_tools()
     rule = Select(names=[names])
 
     search, run = to_tools(code, approval=rule)

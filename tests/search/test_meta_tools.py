@@ -61,7 +61,11 @@ def pets(sent):
             return httpx.Response(200, json=found, headers=more)
         return httpx.Response(200, json=REX)
 
-    return load_tools(DOCUMENT, client=httpx.AsyncClient(transport=httpx.MockTransport(answer)))
+    return load_tools(
+        DOCUMENT,
+        client=httpx.AsyncClient(transport=httpx.MockTransport(answer)),
+        show_changes=False,
+    )
 
 
 @pytest.fixture
@@ -217,7 +221,9 @@ async def test_collected_pages_are_cut_as_other_answers_are(sent):
         return httpx.Response(200, json=[{"id": page, "text": "y" * 90}] * 10, headers=headers)
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    pets = load_tools(DOCUMENT, client=client, settings={"max_output_chars": 3000})
+    pets = load_tools(
+        DOCUMENT, client=client, settings={"show_changes": False, "max_output_chars": 3000}
+    )
 
     result = await pets.meta_tools().call(
         "call_tool", {"name": "list_pets", "pages": 9, "fields": "[].{i: id, t: text, p: `1`}"}

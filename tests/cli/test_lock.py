@@ -1,0 +1,89 @@
+"""`openapi-tools lock`: write a lock, see what has changed, accept it."""
+
+import json
+
+import pytest
+
+PATHS = {
+    "/pets": {"get": {"operationId": "list_pets"}, "post": {"operationId": "add_pet"}},
+}
+
+
+@pytest.fixture
+def spec(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write(PATHS)
+
+
+def with_argument(write):
+    parameter = {"name": "shop", "in": "query", "required": True, "schema": {"type": "string"}}
+    get = {"operationId": "list_pets", "parameters": [parameter]}
+    post = {"operationId": "add_pet", "summary": "Add a pet."}
+    return write({"/pets": {"get": get, "post": post}})
+
+
+def test_it_is_written_then_compared_then_accepted(run, spec, write, tmp_path):
+    first = run("lock", spec)
+    assert (first.exit_code, first.stdout) == (0, "")
+    assert first.stderr == "openapi-tools.lock written: 2 tools.\n"
+    same = run("lock", spec)
+    assert (same.exit_code, same.stdout) == (0, "")
+
+    other = with_argument(write)
+    differs = run("lock", other)
+    assert differs.exit_code == 1
+    assert differs.stdout.splitlines()[:2] == [
+        "list_pets changed; it may break callers",
+        "    /shop is required now",
+    ]
+    assert "add_pet changed; it breaks no caller" in differs.stdout
+    assert differs.stderr == "2 of 2 tools changed, 1 breaking.\n"
+
+    assert run("lock", other, "add_pet", "--accept").exit_code == 0
+    assert "add_pet" not in run("lock", other).stdout
+    assert run("lock", other, "--accept").exit_code == 0
+    assert run("lock", other).exit_code == 0
+    assert json.loads((tmp_path / "openapi-tools.lock").read_text())["lock"] == 1
+
+
+def test_a_configuration_names_its_lock_which_the_command_is_not_bound_by(
+    run, spec, write, tmp_path
+):
+    config = tmp_path / "conf" / "openapi-tools.toml"
+    config.parent.mkdir()
+    config.write_text(f'source = "{spec}"\nlock = "pets.lock"\npolicy = "refuse"\n')
+    missing = run("list", config)
+    assert missing.exit_code == 2
+    assert "the lock does not exist" in missing.stderr
+
+    assert run("lock", config).exit_code == 0
+    assert (config.parent / "pets.lock").exists()
+    assert run("list", config).exit_code == 0
+
+    spec.write_text(with_argument(write).read_text())
+    refused = run("list", config)
+    assert refused.exit_code == 2
+    assert "/shop is required now" in refused.stderr
+    assert run("lock", config).exit_code == 1
+    assert run("lock", config, "--accept").exit_code == 0
+    assert run("list", config).exit_code == 0
+
+
+def test_the_changes_as_json(run, spec, write):
+    run("lock", spec)
+
+    (first, _) = json.loads(run("lock", with_argument(write), "--json").stdout)["changes"]
+
+    assert first["tool"] == "list_pets"
+    assert first["breaking"] is True
+    assert first["lines"][0] == "/shop is required now"
+
+
+def test_mistakes_are_told(run, refused, spec, tmp_path):
+    run("lock", spec)
+    refused("lock", spec, "add_pet", said=["together with --accept"])
+    refused("lock", spec, "no_pet", "--accept", said=["neither a tool now nor in"])
+    run("generate", spec, "--output", tmp_path / "out", "--name", "pets")
+    manifest = tmp_path / "out" / "manifest.json"
+    assert run("lock", spec, "--lock", manifest).exit_code == 0
+    refused("lock", spec, "--lock", manifest, "--accept", said=["openapi-tools generate"])
