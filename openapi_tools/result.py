@@ -56,26 +56,16 @@ class ToolCall(BaseModel):
     id: str = ""
     name: str
     arguments: dict[str, Any] = Field(default_factory=dict)
-    _seen: Changes | None = PrivateAttr(default=None)
+    _changes: Changes | None = PrivateAttr(default=None)
 
     @property
-    def changes(self) -> tuple[str, ...]:
-        """What a write changes, one line each, for `approve`; empty where that is not known."""
-        return () if self._seen is None else self._seen.lines
-
-    @property
-    def undo(self) -> str:
-        """Which call undoes a write, in words, for `approve`; empty where that is not known."""
-        return "" if self._seen is None else self._seen.undo
-
-    @property
-    def seen(self) -> Changes | None:
-        """The changes with the validator of the state that they were found in."""
-        return self._seen
+    def changes(self) -> Changes | None:
+        """What a write changes, for `approve`: `lines` and `undo`; None where that is not known."""
+        return self._changes
 
     def with_changes(self, changes: Changes | None) -> Self:
         """Note what the call changes, and return the call itself."""
-        self._seen = changes
+        self._changes = changes
         return self
 
 
@@ -163,6 +153,7 @@ class Context:
         conversation: A text, or an object of the conversation, whose programs share variables.
         resume: The `metadata["run"]` of a program that waited for an approval and goes on now.
         user: Names the caller, for limits, cached answers and tokens; it is not sent.
+        idempotency_key: Names one write of a workflow: a second call with the key sends nothing.
     """
 
     credentials: Mapping[str, Any] | Callable[..., Any] | None = field(default=None, repr=False)
@@ -174,6 +165,7 @@ class Context:
     conversation: Any = None
     resume: str | None = None
     user: str = ""
+    idempotency_key: str | None = None
 
 
 def user_of(context: object) -> str:
@@ -184,23 +176,6 @@ def user_of(context: object) -> str:
     if user is not None and isinstance(context, Context | Mapping):  # others' may be objects
         raise InputError(f"'user' must be a text, not {type(user).__name__}.")
     return ""
-
-
-@dataclass(slots=True, eq=False)
-class PerCall:
-    """Options of one call beside its arguments and its context."""
-
-    wait: float | None = None
-    address: str = ""  # of a page or of long work, in place of the operation's own
-    is_page: bool = False
-    linked: bool = False  # the page before it named its address
-    is_poll: bool = False
-    after: Any = None  # set by the call
-    most_bytes: int = 0  # of the answer, for a read before a write; 0 for what the settings say
-    changes: Changes | None = None  # of a write that was looked at before
-
-
-PLAIN = PerCall()  # the options of a call with arguments and context only
 
 
 async def context_for(source: Any, *facts: Any) -> Any:

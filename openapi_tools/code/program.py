@@ -229,7 +229,10 @@ class Run:
         if kwargs.pop("__pages", False):
             return await self._pages(name, args, kwargs)
         arguments = self._bound(name, args, kwargs)
-        result = await self._toolset.call(name, arguments, context=self._context)
+        context = self._context
+        if key := member_of(context, "idempotency_key"):  # each call is a write of its own
+            context = with_members(context, idempotency_key=f"{key}/{self.count}")
+        result = await self._toolset.call(name, arguments, context=context)
         if not result.success:
             raise _CallFailedError(result.error["message"])
         if "truncated" in result.metadata:

@@ -16,7 +16,8 @@ from openapi_tools.http_rules import essence, is_json
 from openapi_tools.json_values import as_dict, find, follow, pointer_token
 from openapi_tools.options import with_members
 from openapi_tools.redaction import hidden
-from openapi_tools.result import Changes, PerCall
+from openapi_tools.result import Changes
+from openapi_tools.tools.session import PerCall
 from openapi_tools.tools.tool import OperationTool, called
 
 if TYPE_CHECKING:

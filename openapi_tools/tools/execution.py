@@ -22,8 +22,9 @@ from openapi_tools.redaction import Redactor, excerpt, hide
 from openapi_tools.requests import Preview, preview_of, with_own_path
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.responses.reader import read_answer
-from openapi_tools.result import PLAIN, Changes, Context, PerCall, ToolResult, context_for, user_of
+from openapi_tools.result import Changes, Context, ToolResult, context_for, user_of
 from openapi_tools.tools.guardrails import asked
+from openapi_tools.tools.session import PLAIN, PerCall
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import timed_out
 from openapi_tools.validation import is_large
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from openapi_tools.responses.answer_shape import Shaper, Shapes
     from openapi_tools.shaping.files import Files
     from openapi_tools.tools.following import Following
+    from openapi_tools.tools.sent_once import Once
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.transport import Answer, Attempts, Sender
@@ -121,9 +123,12 @@ class Execution:
             if context is not None:
                 prepared.whole = member_of(context, "whole") is True
                 prepared.shaper = await self._shaper_for(context, prepared.wait)
+            once = self._once(prepared, context)
             if settings.dry_run:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
+            if once is not None and (known := await once.known()) is not None:
+                return known
             if settings.approve is not None and self._is_asked_for():
                 if own.most_bytes:
                     raise DeniedError("a read that needs approval is not made before a write.")
@@ -131,11 +136,27 @@ class Execution:
                 verdict = await asked(settings.approve, preview)
                 if verdict is not True:
                     raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
-            result = await self._delivered(prepared)
-            return await self._ended(result, prepared) if prepared.after is not None else result
+            send = partial(self._sent, prepared)
+            return await (send() if once is None else once.send(send))
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
+
+    def _once(self, prepared: PreparedCall, context: Any) -> Once | None:
+        if context is None or member_of(context, "idempotency_key") is None:
+            return None
+        settings, own = self._session.settings, self._operation.timeout
+        wait = settings.wait if prepared.wait is None else prepared.wait
+        seconds, server = (own or settings.timeout) + wait, self._bounds.server
+        once_for: Callable[..., Once | None] = tools.sent_once.once_for
+        made = once_for(self._tool, server, prepared.arguments, context, seconds)
+        if made is None and prepared.key:
+            prepared.key = tools.sent_once.header_key(context, self._tool)
+        return made
+
+    async def _sent(self, prepared: PreparedCall) -> ToolResult:
+        result = await self._delivered(prepared)
+        return await self._ended(result, prepared) if prepared.after is not None else result
 
     async def _delivered(self, prepared: PreparedCall) -> ToolResult:
         address = prepared.own.address.removeprefix(self._bounds.server).partition("?")[0]

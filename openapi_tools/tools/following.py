@@ -20,8 +20,9 @@ from openapi_tools.observability import current
 from openapi_tools.options import kind_of
 from openapi_tools.requests import asker_of
 from openapi_tools.responses.server_json import words_of
-from openapi_tools.result import PerCall, ToolResult
+from openapi_tools.result import ToolResult
 from openapi_tools.tools.pipeline import answer_call, operation_of
+from openapi_tools.tools.session import PerCall
 from openapi_tools.tools.tool import OperationTool, called
 from openapi_tools.transport.failures import retry_after
 

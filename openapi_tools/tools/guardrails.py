@@ -176,7 +176,7 @@ def approved(
     def approve(call: ToolCall) -> Any:
         ask = member_of(context, "approve")
         is_shown = call.name == tool.name and _same(call.arguments, tool.check(dict(shown)))
-        is_shown = is_shown and changes in (None, call.seen)
+        is_shown = is_shown and changes in (None, call.changes)
         return is_shown or (callable(ask) and ask(call))
 
     return with_members(context, approve=approve)
@@ -191,9 +191,9 @@ def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
         text = json.dumps(value, default=str)
         cut = f"{text[:each]}... ({len(text)} characters)" if len(text) > each else text
         lines.append(f"  {json.dumps(name)}: {cut}")
-    if call.seen is not None:
-        lines += ["What changes:", *(f"  {line}" for line in _within(call.changes, room))]
-        lines.append(f"To undo it: {call.undo}.")
+    if call.changes is not None:
+        lines += ["What changes:", *(f"  {line}" for line in _within(call.changes.lines, room))]
+        lines.append(f"To undo it: {call.changes.undo}.")
     return "\n".join(lines)
 
 

@@ -14,8 +14,6 @@ from openapi_tools.observability import UNOBSERVED
 from openapi_tools.options import with_members
 from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import (
-    PLAIN,
-    PerCall,
     ToolCall,
     ToolResult,
     read_call,
@@ -24,7 +22,7 @@ from openapi_tools.result import (
 )
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
-from openapi_tools.tools.session import Session, open_session
+from openapi_tools.tools.session import PLAIN, PerCall, Session, open_session
 from openapi_tools.tools.tool import OperationTool, called
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
@@ -148,8 +146,8 @@ class Caller:
         if admitted is not None and not isinstance(admitted, ToolCall):
             raise errors.DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
         own = given.own
-        if isinstance(admitted, ToolCall) and admitted.seen is not None:
-            own = replace(own, changes=admitted.seen)
+        if isinstance(admitted, ToolCall) and admitted.changes is not None:
+            own = replace(own, changes=admitted.changes)
         token = _passing.set((self, own))
         try:
             result = self._checked(await tool.run(admitted or call, given.context))

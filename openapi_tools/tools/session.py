@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.options import Client
+    from openapi_tools.result import Changes
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -66,6 +67,23 @@ class About:
     index: Any = None  # the place where its search index is kept
     make: Any = None  # makes the functions of a toolset that reaches another
     closes: tuple[Callable[[], Awaitable[None]], ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class PerCall:
+    """Options of one call beside its arguments and its context."""
+
+    wait: float | None = None
+    address: str = ""  # of a page or of long work, in place of the operation's own
+    is_page: bool = False
+    linked: bool = False  # the page before it named its address
+    is_poll: bool = False
+    after: Any = None  # set by the call
+    most_bytes: int = 0  # of the answer, for a read before a write; 0 for what the settings say
+    changes: Changes | None = None  # of a write that was looked at before
+
+
+PLAIN = PerCall()  # the options of a call with arguments and context only
 
 
 @dataclass(slots=True, eq=False)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.model import Operation
-    from openapi_tools.result import PerCall, ToolCall, ToolResult
+    from openapi_tools.result import ToolCall, ToolResult
     from openapi_tools.settings import Settings
     from openapi_tools.tools.guardrails import Guards
     from openapi_tools.tools.pipeline import Caller
-    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.session import PerCall, Session
 
 _NEEDED = (
     "openapi_tools.tools.pipeline",
