@@ -365,8 +365,8 @@ class _Desk:
                 answer = await session.elicit_form(question, form, asked_for)
         else:
             # The name of the question: an answer is good for equal calls of the same state only.
-            state = [] if call.changes is None else [call.changes.etag]
-            said = json.dumps([call.name, call.arguments, *state], sort_keys=True)
+            state = call.changes and call.changes.etag
+            said = json.dumps([call.name, call.arguments, state], sort_keys=True)
             key = f"approve-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
             answer = self.answers.pop(key, None)
             if answer is None:

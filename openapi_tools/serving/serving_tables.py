@@ -87,8 +87,6 @@ class ApiTable(Configuration):
 
     source: str = Field(default="", validate_default=True)
     mode: Mode | None = None
-    lock: str = ""
-    policy: str = ""
     users: UsersTable | None = None
 
     @field_validator("source")

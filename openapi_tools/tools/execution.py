@@ -123,7 +123,9 @@ class Execution:
             if context is not None:
                 prepared.whole = member_of(context, "whole") is True
                 prepared.shaper = await self._shaper_for(context, prepared.wait)
-            once = self._once(prepared, context)
+            once: Once | None = None
+            if context is not None and member_of(context, "idempotency_key") is not None:
+                once = tools.sent_once.once_for(self._tool, self._bounds.server, prepared, context)
             if settings.dry_run:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
@@ -141,18 +143,6 @@ class Execution:
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
-
-    def _once(self, prepared: PreparedCall, context: Any) -> Once | None:
-        if context is None or member_of(context, "idempotency_key") is None:
-            return None
-        settings, own = self._session.settings, self._operation.timeout
-        wait = settings.wait if prepared.wait is None else prepared.wait
-        seconds, server = (own or settings.timeout) + wait, self._bounds.server
-        once_for: Callable[..., Once | None] = tools.sent_once.once_for
-        made = once_for(self._tool, server, prepared.arguments, context, seconds)
-        if made is None and prepared.key:
-            prepared.key = tools.sent_once.header_key(context, self._tool)
-        return made
 
     async def _sent(self, prepared: PreparedCall) -> ToolResult:
         result = await self._delivered(prepared)

@@ -18,10 +18,13 @@ from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
 from openapi_tools.json_values import compact
 from openapi_tools.options import member_of
 from openapi_tools.result import ToolResult
+from openapi_tools.shared_state import LEASE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from openapi_tools.shared_state import SharedState
+    from openapi_tools.tools.execution import PreparedCall
     from openapi_tools.tools.tool import OperationTool
 
 logger = logging.getLogger("openapi_tools")
@@ -29,32 +32,25 @@ logger = logging.getLogger("openapi_tools")
 KEPT = 86_400.0
 """Seconds for which a key is remembered."""
 _LONGEST = 1_000
-_GRACE = 10.0  # seconds beyond the time of a call
 _REFUSED, _FAULTS, _UNAVAILABLE = 400, 500, 503
 
 
 def key_of(context: Any) -> str:
-    """Return the idempotency key of a context, empty without one; InputError for other values."""
+    """Return the idempotency key of a context that has one; InputError for an unusable one."""
     key = member_of(context, "idempotency_key")
-    if key is not None and not (isinstance(key, str) and 0 < len(key) <= _LONGEST):
-        raise InputError(f"'idempotency_key' must be a text of 1 to {_LONGEST} characters.")
-    return key or ""
-
-
-def header_key(context: Any, tool: OperationTool) -> str:
-    """Return the key that an API sees: always the same for a key and a tool, and a UUID."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([key_of(context), tool.name])))
+    if isinstance(key, str) and 0 < len(key) <= _LONGEST:
+        return key
+    raise InputError(f"'idempotency_key' must be a text of 1 to {_LONGEST} characters.")
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
     """One write with a key: `place` is where the state keeps it."""
 
-    state: Any
+    state: SharedState
     place: str
     arguments: str
     repeatable: bool  # to send it twice does what once does
-    seconds: float
 
     async def known(self, *, alone: bool = False) -> ToolResult | None:
         """Return the result of an earlier call with the key; None for the first one.
@@ -86,7 +82,7 @@ class Once:
 
     async def send(self, send: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         """Return the result of an earlier call, or send this one and remember its result."""
-        async with self.state.alone(f"{self.place}:turn", self.seconds):
+        async with self.state.alone(f"{self.place}:turn", LEASE):
             if (known := await self.known(alone=True)) is not None:
                 return known
             await self._keep(None)
@@ -123,35 +119,27 @@ def _is_unsent(error: OpenAPIToolsError) -> bool:
     )
 
 
-def once_for(
-    tool: OperationTool, server: str, arguments: dict[str, Any], context: Any, seconds: float
-) -> Once | None:
-    """Return how a write with a key is sent once; None where nothing has to be remembered.
+def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: Any) -> Once | None:
+    """Return how a write with a key is sent once; None where the API or its method sees to that.
 
     Raises:
         InputError: The key is unusable, or nothing can keep the promise.
     """
-    settings = tool.settings
-    if not (key := key_of(context)) or tool.read_only or settings.dry_run:
+    settings, key = tool.settings, key_of(context)
+    if prepared.key:
+        prepared.key = str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([key, tool.name])))
+    if prepared.key or tool.read_only or settings.dry_run:
         return None
-    if settings.idempotency_header and not tool.idempotent:
+    if settings.state is None and tool.idempotent:
         return None
-    if (state := getattr(settings, "state", None)) is None:
-        if tool.idempotent:
-            return None
+    if settings.state is None:
         raise InputError(
             "'idempotency_key' needs the header in which the API takes a key, "
             "Settings(idempotency_header=…), or Settings(state=…). It was not sent."
         )
-    user = member_of(context, "user") or ""
-    names = [server, tool.name, tool.method, tool.path, str(user), key]
-    return Once(
-        state,
-        f"once:{_digest(names)}",
-        _digest(arguments),
-        tool.idempotent,
-        seconds + _GRACE,
-    )
+    names = [server, tool.name, tool.method, tool.path, prepared.user, key]
+    place, arguments = f"once:{_digest(names)}", _digest(prepared.arguments)
+    return Once(settings.state, place, arguments, repeatable=tool.idempotent)
 
 
 def _digest(value: Any) -> str:

@@ -108,10 +108,7 @@ class Toolset:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many operations, skipped ones, webhooks, callbacks and links the document has.
-
-        The last three are never tools. Counted at each access.
-        """
+        """How many operations there are, skipped ones, and webhooks, callbacks, links: no tools."""
         return self._about.counts()
 
     @property
@@ -139,12 +136,13 @@ class Toolset:
         self,
         tools: Iterable[OperationTool],
         remarks: Iterable[str] = (),
-        skipped: Iterable[Skipped] = (),
+        out: Iterable[Skipped] = (),
     ) -> Toolset:
         """Return a toolset of other tools, more warnings and skips; client and document stay."""
         more, old = tuple(remarks), self._about
-        left_out = (*old.skipped, *skipped)
-        about = replace(old, warnings=lambda: (*more, *old.warnings()), skipped=left_out)
+        about = replace(
+            old, warnings=lambda: (*more, *old.warnings()), skipped=(*old.skipped, *out)
+        )
         return Toolset(tools, self.session, about, parts=self._parts, reaches=self._reaches)
 
     def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:

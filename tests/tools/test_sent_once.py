@@ -1,15 +1,14 @@
 """`Context(idempotency_key=…)`: a step of a workflow that runs again sends a write once."""
 
 import asyncio
-import contextlib
 import uuid
 
 import pytest
 from documents import document, operation
 from servers.recorder import Answer
 
-from openapi_tools import Context, Settings, load_tools
-from openapi_tools.tools import sent_once
+from openapi_tools import Context, load_tools
+from openapi_tools.shared_state import MemoryState
 
 BODY = {
     "content": {
@@ -26,35 +25,10 @@ ITEM = {
 }
 
 
-class State:
-    """A shared state in memory, as `SharedState` describes it."""
-
-    def __init__(self):
-        self.kept = {}
-        self.seconds = {}
-        self.locks = {}
-
-    async def get(self, key):
-        return self.kept.get(key)
-
-    async def put(self, key, value, seconds=None):
-        self.kept[key], self.seconds[key] = value, seconds
-
-    async def remove(self, key):
-        self.kept.pop(key, None)
-
-    @contextlib.asynccontextmanager
-    async def alone(self, key, seconds):
-        async with self.locks.setdefault(key, asyncio.Lock()):
-            yield
-
-
 @pytest.fixture
-def state(monkeypatch):
-    """The state of every session; the setting comes with the shared state itself."""
-    found = State()
-    monkeypatch.setattr(Settings, "state", found, raising=False)
-    return found
+def state():
+    """A state of this process."""
+    return MemoryState()
 
 
 def loaded(url, **settings):
@@ -81,7 +55,7 @@ async def test_the_header_has_the_same_key_for_the_same_step(recorder):
 
 async def test_without_a_header_the_state_gives_the_first_result(recorder, state):
     recorder.answer = Answer(201, body=b'{"id": 7}')
-    async with loaded(recorder.url) as toolset:
+    async with loaded(recorder.url, state=state) as toolset:
         first = await toolset.call("add_pet", {"name": "Rex"}, context=keyed())
         again = await toolset.call("add_pet", {"name": "Rex"}, context=keyed())
         other = await toolset.call("add_pet", {"name": "Max"}, context=keyed())
@@ -94,11 +68,10 @@ async def test_without_a_header_the_state_gives_the_first_result(recorder, state
     assert "other arguments" in str(other)
     assert user.success
     assert [request.method for request in recorder.requests] == ["POST", "PATCH"]
-    assert set(state.seconds.values()) == {sent_once.KEPT}
 
 
 async def test_calls_at_once_with_one_key_send_one_write(recorder, state):
-    async with loaded(recorder.url) as toolset:
+    async with loaded(recorder.url, state=state) as toolset:
         results = await asyncio.gather(
             *(toolset.call("add_pet", {"name": "Rex"}, context=keyed()) for _ in range(5))
         )
@@ -108,7 +81,7 @@ async def test_calls_at_once_with_one_key_send_one_write(recorder, state):
 
 
 async def test_users_do_not_share_keys(recorder, state):
-    async with loaded(recorder.url) as toolset:
+    async with loaded(recorder.url, state=state) as toolset:
         for user in ("ada", "bob"):
             context = {"idempotency_key": "step-1", "user": user}
             await toolset.call("add_pet", {"name": user}, context=context)
@@ -118,7 +91,7 @@ async def test_users_do_not_share_keys(recorder, state):
 
 async def test_a_refused_write_may_be_sent_again(recorder, state):
     recorder.answers.extend([Answer(422), Answer(503), Answer(201)])
-    async with loaded(recorder.url) as toolset:
+    async with loaded(recorder.url, state=state) as toolset:
         results = [await toolset.call("add_pet", {}, context=keyed()) for _ in range(4)]
 
     assert [result.success for result in results] == [False, False, True, True]
@@ -127,7 +100,7 @@ async def test_a_refused_write_may_be_sent_again(recorder, state):
 
 async def test_a_write_that_may_have_run_is_not_sent_again(recorder, state):
     recorder.answers.extend([Answer(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")])
-    async with loaded(recorder.url) as toolset:
+    async with loaded(recorder.url, state=state) as toolset:
         broken = await toolset.call("add_pet", {}, context=keyed())
         again = await toolset.call("add_pet", {}, context=keyed())
 
@@ -138,15 +111,16 @@ async def test_a_write_that_may_have_run_is_not_sent_again(recorder, state):
 
 
 async def test_a_write_that_was_never_sent_may_be_sent(recorder, state, unused_tcp_port):
-    async with loaded(f"http://127.0.0.1:{unused_tcp_port}") as toolset:
+    async with loaded(f"http://127.0.0.1:{unused_tcp_port}", state=state) as toolset:
         failed = await toolset.call("add_pet", {}, context=keyed())
     assert "no connection" in str(failed)
-    assert state.kept == {}
+    async with loaded(f"http://127.0.0.1:{unused_tcp_port}", state=state) as toolset:
+        assert "no connection" in str(await toolset.call("add_pet", {}, context=keyed()))
 
 
 async def test_a_put_may_be_sent_again_after_an_unknown_end(recorder, state):
     recorder.answers.extend([Answer(500)])
-    async with loaded(recorder.url) as toolset:
+    async with loaded(recorder.url, state=state) as toolset:
         first = await toolset.call("put_pet", {}, context=keyed())
         again = await toolset.call("put_pet", {}, context=keyed())
         third = await toolset.call("put_pet", {}, context=keyed())
@@ -190,7 +164,7 @@ async def test_each_call_of_a_program_is_a_write_of_its_own(recorder):
 
 async def test_a_known_result_needs_no_approval(recorder, state):
     asked = []
-    settings = {"approve": lambda preview: asked.append(preview) or True}
+    settings = {"state": state, "approve": lambda preview: asked.append(preview) or True}
     async with loaded(recorder.url, **settings) as toolset:
         for _ in range(2):
             assert (await toolset.call("add_pet", {}, context=keyed())).success

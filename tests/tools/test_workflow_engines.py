@@ -32,7 +32,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 KEPT = """
 import asyncio, base64, json, os, pathlib, signal, sys
 from contextlib import asynccontextmanager
-from openapi_tools import Context, Settings, load_tools
+from openapi_tools import Context, load_tools
 
 class Folder:
     '''A state in files, as a shared state keeps it.'''
@@ -43,11 +43,12 @@ class Folder:
     async def remove(self, key): self.place(key).unlink(missing_ok=True)
     @asynccontextmanager
     async def alone(self, key, seconds): yield
-
-Settings.state = Folder()
+    @asynccontextmanager
+    async def turn(self, key, *, most, rate, seconds): yield
+    async def ping(self): pass
 
 async def main(url, order):
-    async with load_tools(f"{url}/openapi.json", timeout=20) as toolset:
+    async with load_tools(f"{url}/openapi.json", state=Folder()) as toolset:
         context = Context(idempotency_key=order)
         result = await toolset.call("add_order", {"pet": "Rex"}, context=context)
         print(json.dumps([result.success, result.output]))
