@@ -26,6 +26,8 @@ with requiring("mcp"):
 
 _LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LARGEST = 1024 * 1024
+JOB = "openapi-tools/job"
+"""The member of `_meta` with the handle of work that goes on."""
 _ANSWER = re.compile(
     rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
     rb'(\{"jsonrpc":"2\.0","id":(?:-?\d+|"[^"\\]*(?:\\.[^"\\]*)*"),"(?:result|error)":[^\r\n]*)'
@@ -60,6 +62,8 @@ def answer_of(result: ToolResult, links: list[dict[str, Any]]) -> types.CallTool
     # Versions before 2026-07-28 take nothing but an object here; an image would be sent twice.
     if result.success and isinstance(result.output, dict) and not has_images:
         answer["structuredContent"] = result.output
+    if job := result.metadata.get("job"):
+        answer["_meta"] = {JOB: job}
     return types.CallToolResult.model_validate(answer)
 
 

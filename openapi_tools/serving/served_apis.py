@@ -18,6 +18,7 @@ from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.loading.load import load_tools
 from openapi_tools.redaction import redacted
 from openapi_tools.search.modes import in_mode
+from openapi_tools.serving.mcp_tasks import add_tasks
 from openapi_tools.tools.guardrails import require_approval
 from openapi_tools.tools.toolset import Toolset
 
@@ -160,7 +161,9 @@ class ServedApis:
     def serve(self, *, paths: bool = False, **hooks: Any) -> ToolsServer:
         """Make the servers: one for all APIs, which is returned, and with `paths` one for each."""
         for key in ("", *(api.name for api in self.apis if paths)):
-            self.servers[key] = create_server(self._offer(key), name=key or None, **hooks)
+            server = create_server(self._offer(key), name=key or None, **hooks)
+            add_tasks(server, partial(self._offered.__getitem__, key), hooks.get("context"))
+            self.servers[key] = server
         for api in self.served:
             self._listen(api)
         return self.servers[""]
