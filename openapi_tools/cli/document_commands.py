@@ -8,6 +8,7 @@ import re
 import time
 from collections import Counter
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,8 +104,7 @@ def lock(
     Exit 1 for a change that is not accepted. FILE may be the manifest of a generated package, which
     is compared and not written.
     """
-    from openapi_tools.serving import tool_lock
-
+    tool_lock = import_module("openapi_tools.serving.tool_lock")  # slow to import, as the next one
     toolset, own = _unlocked(spec)
     now = tool_lock.lock_of(toolset, path or own or Path(tool_lock.NAME))
     if tools and not accept:
@@ -135,15 +135,13 @@ def lock(
 
 def _unlocked(spec: str | None) -> tuple[Toolset, Path | None]:
     """Return the tools without the lock of their configuration, and the place of that lock."""
-    from openapi_tools.shaping.configuration import read_configuration
-
     source: Any = shared.source_of(spec)
     config: Any = shared.given_config()
     if spec is not None and spec.endswith(".toml"):
         source, config = None, source
     if config is None:
         return shared.load(source), None
-    file = read_configuration(config)
+    file = import_module("openapi_tools.shaping.configuration").read_configuration(config)
     path = file.folder / file.data.lock if file.data.lock else None
     plain = replace(file, data=file.data.model_copy(update={"lock": ""}))
     return shared.load(source, config=plain), path
