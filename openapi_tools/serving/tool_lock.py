@@ -112,7 +112,7 @@ def _read(place: Path, name: str, data: Any) -> _Entry:
     except (KeyError, TypeError, ValidationError):
         is_whole = False
     if not is_whole:
-        hint = "`openapi-tools lock SPEC --accept` writes the file again"
+        hint = "restore it, or remove the file and lock again"
         raise SettingsError(f"{place}: the entry of {name!r:.80} was changed by hand; {hint}.")
     return entry
 

@@ -32,7 +32,12 @@ def test_a_command_is_the_one_that_the_list_names(run, name):
 def test_a_shell_completes_commands_and_their_options():
     complete = ShellComplete(commands, {}, "openapi-tools", "_OPENAPI_TOOLS_COMPLETE")
 
-    assert [item.value for item in complete.get_completions([], "l")] == ["lint", "list", "lock", "login"]
+    assert [item.value for item in complete.get_completions([], "l")] == [
+        "lint",
+        "list",
+        "lock",
+        "login",
+    ]
     assert [item.value for item in complete.get_completions(["list"], "--ta")] == ["--tag"]
 
 

@@ -1,0 +1,124 @@
+"""A user's `AsyncClient` of httpx or httpx2 is used alike: documents, addresses, bodies, faults."""
+
+import gzip
+import json
+
+import pytest
+from documents import document, operation
+from fastapi import FastAPI
+from servers.recorder import Answer
+
+from openapi_tools import Context, aload_tools, load_tools, require_approval
+
+PATHS = {
+    "/pets": {
+        "get": operation(operationId="list_pets"),
+        "put": operation(
+            operationId="put_pets",
+            requestBody={"content": {"application/json": {"schema": {"type": "object"}}}},
+        ),
+    }
+}
+
+
+@pytest.fixture
+async def client(library, recorder):
+    """A client of each package."""
+    async with library.AsyncClient(base_url=recorder.url, headers={"X-Own": "mine"}) as found:
+        yield found
+
+
+def loaded(client, **settings):
+    return load_tools(document(PATHS), client=client, retries=0, **settings)
+
+
+async def test_it_gives_a_document_without_servers_its_address(client, recorder):
+    async with loaded(client) as toolset:
+        assert (await toolset.call("list_pets", {})).success
+
+    assert recorder.last.header("x-own") == "mine"
+
+
+async def test_it_fetches_a_document_by_url(client, recorder):
+    recorder.answers.append(Answer(body=json.dumps(document(PATHS)).encode()))
+
+    async with await aload_tools(f"{recorder.url}/openapi.json", client=client) as toolset:
+        assert {tool.name for tool in toolset} == {"list_pets", "put_pets"}
+        assert (await toolset.call("list_pets", {})).success
+
+    assert recorder.requests[-1].header("x-own") == "mine"
+
+
+async def test_compressed_answers_and_errors_are_read(client, recorder):
+    body = gzip.compress(b'[{"name": "Rex"}]')
+    headers = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")]
+    recorder.answers.extend([Answer(200, headers, body), Answer(422, body=b'{"detail": "no"}')])
+    async with loaded(client) as toolset:
+        assert (await toolset.call("list_pets", {})).output == [{"name": "Rex"}]
+        refused = await toolset.call("list_pets", {})
+
+    assert refused.error["status"] == 422
+    assert refused.error["body"] == {"detail": "no"}
+
+
+async def test_a_body_is_sent_once_and_retried_whole(client, recorder):
+    recorder.answers.extend([Answer(503), Answer()])
+    async with load_tools(document(PATHS), client=client, retries=2) as toolset:
+        result = await toolset.call("put_pets", {"body": {"name": "Rex"}})
+
+    assert result.success
+    assert [request.body for request in recorder.requests] == [b'{"name":"Rex"}'] * 2
+
+
+FAULTS = {
+    "a cut answer": (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", "timeout"),
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "protocol"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_faults_are_told_alike(client, recorder, fault):
+    raw, kind = FAULTS[fault]
+    recorder.answers.append(Answer(raw=raw))
+    async with loaded(client, timeout=0.5) as toolset:
+        result = await toolset.call("list_pets", {})
+
+    assert result.error["type"] == kind
+
+
+async def test_no_connection_and_no_answer_in_time_are_told_alike(library, unused_tcp_port):
+    url = f"http://127.0.0.1:{unused_tcp_port}"
+    async with library.AsyncClient() as client, loaded(client, base_url=url) as toolset:
+        result = await toolset.call("list_pets", {})
+
+    assert result.error["type"] == "connection"
+    assert result.error["retryable"] is True
+
+
+async def test_a_transport_of_the_package_reaches_an_application(library):
+    app = FastAPI()
+
+    @app.get("/pets", operation_id="list_pets")
+    def list_pets():
+        return ["Rex"]
+
+    transport = library.ASGITransport(app=app)
+    async with (
+        library.AsyncClient(transport=transport, base_url="http://app.test") as client,
+        load_tools(app.openapi(), client=client) as toolset,
+    ):
+        assert (await toolset.call("list_pets", {})).output == ["Rex"]
+
+
+async def test_a_write_is_looked_at_and_guarded_through_it(client, recorder):
+    headers = [("Content-Type", "application/json"), ("ETag", '"v1"')]
+    recorder.answers.extend([Answer(200, headers, b'{"name": "Rex"}'), Answer(412)])
+    asked = []
+    async with loaded(client) as toolset:
+        toolset.add_input_guardrails([require_approval()])
+        context = Context(approve=lambda call: asked.append(call.changes) or True)
+        result = await toolset.call("put_pets", {"body": {"name": "Max"}}, context=context)
+
+    assert asked[0].lines == ('/name: was "Rex", becomes "Max"',)
+    assert recorder.last.header("if-match") == '"v1"'
+    assert "read it again" in str(result)
