@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import mimetypes
 import time
@@ -11,6 +10,7 @@ import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import advise, mcp_messages
@@ -364,10 +364,9 @@ class _Desk:
                 session, asked_for = self._request.session, self._request.request_id
                 answer = await session.elicit_form(question, form, asked_for)
         else:
-            # The name of the question: an answer is good for equal calls of the same state only.
-            state = call.changes and call.changes.etag
-            said = json.dumps([call.name, call.arguments, state], sort_keys=True)
-            key = f"approve-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
+            # An answer is good for equal calls of the same state only.
+            told = [call.name, call.arguments, call.changes and call.changes.etag]
+            key = f"approve-{sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]}"
             answer = self.answers.pop(key, None)
             if answer is None:
                 asked = {"mode": "form", "message": question, "requestedSchema": form}

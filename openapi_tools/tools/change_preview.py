@@ -225,7 +225,7 @@ def _at(value: Any, place: str) -> Any:
 def _line(place: str, old: Any, new: Any) -> str:
     """Return one difference in words, without a secret that its name tells of."""
     name = place.rpartition("/")[2]
-    old, new = (hidden({name: value})[name] for value in (old, new))
+    old, new = (v if v is _MISSING else hidden({name: v})[name] for v in (old, new))
     before = "is new" if old is _MISSING else f"was {_shown(old)}"
     after = "is removed" if new is _MISSING else f"becomes {_shown(new)}"
     return f"{_ascii(place) or 'the whole'}: {before}, {after}"
