@@ -183,14 +183,13 @@ class ToolsServer(Server[Any]):
     async def _context_of(
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams, desk: _Desk
     ) -> Any:
-        own: dict[str, Any] = {"state": request, "resume": params.request_state}
+        own = {"state": request, "offered": desk.called, "resume": params.request_state}
         if desk.is_open:
             own["approve"] = desk.approve
         if (owner := _owner(request, self)) is not None:
             own["conversation"] = owner
-        if self._context is None:
-            return Context(**own)
-        return with_members(await context_for(self._context, request), **own)
+        given = Context() if self._context is None else await context_for(self._context, request)
+        return with_members(given, **own)
 
     async def _announce(self, request: ServerRequestContext[Any], _: Any) -> None:
         """Tell a client with a handshake of other tools, until it leaves."""
@@ -343,7 +342,7 @@ class _Desk:
         self._request = request
         self.answers: dict[str, Any] = dict(answers or {})
         self.asked: dict[str, Any] = {}
-        self._tool, self._called = tool, called or {}
+        self._tool, self.called = tool, called or {}
         self._is_stateless = request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
@@ -357,7 +356,7 @@ class _Desk:
     async def approve(self, call: ToolCall) -> bool:
         """Tell whether the client's answer is a yes; a stateless client without one has to ask."""
         form = {"type": "object", "properties": {}}
-        question = question_of(self._called.get(call.name, self._tool), call, _LONGEST_QUESTION)
+        question = question_of(self.called.get(call.name, self._tool), call, _LONGEST_QUESTION)
         answer: Any = None
         if not self._is_stateless:
             with suppress(MCPError):

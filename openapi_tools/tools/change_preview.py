@@ -8,20 +8,21 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.http_rules import essence, is_json
 from openapi_tools.json_values import as_dict, find, follow, pointer_token
-from openapi_tools.options import with_members
+from openapi_tools.options import member_of, with_members
 from openapi_tools.redaction import hidden
 from openapi_tools.result import Changes
 from openapi_tools.tools.session import PerCall
 from openapi_tools.tools.tool import OperationTool, called
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from openapi_tools.model import Operation
     from openapi_tools.result import ToolResult
@@ -47,7 +48,7 @@ async def changes_of(
     is_wanted = tool.method in _METHODS and tool.settings.show_changes
     if not is_wanted or tool.session is None:
         return None
-    beside = list(_beside(tool))
+    beside = list(_beside(tool, member_of(context, "offered")))
     with suppress(OpenAPIToolsError, TimeoutError):
         for reader in (other for other in beside if _is_reader(other, tool)):
             given = _given(tool, reader, arguments)
@@ -56,13 +57,15 @@ async def changes_of(
     return None
 
 
-def _beside(tool: OperationTool) -> Iterator[OperationTool]:
-    """Yield the tools of the same session whose operations have the same server."""
+def _beside(tool: OperationTool, offered: Any) -> Iterator[OperationTool]:
+    """Yield the tools of the same server and session, of those that the caller sees."""
     session: Any = tool.session
     server = session.bounds(tool.operation).server
-    for other in session.offered(tool) or ():
+    seen = offered.values() if isinstance(offered, Mapping) else session.offered(tool) or ()
+    for other in seen:
         with suppress(CallError):
-            if other.method and session.bounds(other.operation).server == server:
+            is_near = other.session is session and other.method
+            if is_near and session.bounds(other.operation).server == server:
                 yield other
 
 

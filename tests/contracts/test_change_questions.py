@@ -120,3 +120,21 @@ async def test_the_question_of_a_function_tool_shows_them(server, toolset):
     assert (await tool.question(CALL)).count('was "bird"') == 1
     await invoked()
     assert server.pets[1]["tag"] == "cat"
+
+
+async def test_a_client_that_does_not_see_the_read_is_not_shown_the_state(server, toolset):
+    asked = []
+
+    async def answer(_, params):
+        asked.append(params.message)
+        return types.ElicitResult(action="accept")
+
+    hidden = create_server(toolset, visible=lambda tool, _: tool.name != "get_pet")
+    async with Client(hidden, mode="legacy", elicitation_callback=answer) as client:
+        await client.call_tool("patch_pet", CALL)
+    whole = create_server(toolset)
+    async with Client(whole, mode="legacy", elicitation_callback=answer) as client:
+        await client.call_tool("patch_pet", {**CALL, "body": {"tag": "bird"}})
+
+    assert ["What changes:" in question for question in asked] == [False, True]
+    assert [request.method for request in server.kept] == ["PATCH", "GET", "PATCH"]
