@@ -244,7 +244,8 @@ class Presented:
         context = Context(state=self._coordinator) if given is None else given
         asks = _told(self._coordinator, "approval_system") is not None
         known = member_of(context, "approve") is not None
-        return with_members(context, approve=self._approve) if asks and not known else context
+        own = {"approve": self._approve, "offered": self._called or None}
+        return with_members(context, **own) if asks and not known else context
 
     def _call_id(self, given: object) -> str:
         # loop-streaming stores it by the calling task; loop-basic does not expose it.

@@ -2,9 +2,10 @@
 
 import pytest
 from mcp import Client, types
+from packages import imported
 from servers.tagged_pets import begin, tagged_pets
 
-from openapi_tools import load_tools, require_approval
+from openapi_tools import generate_package, load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
 
 CHANGES = """What changes:
@@ -80,8 +81,9 @@ async def test_a_lost_update_is_told_over_mcp(server, toolset):
     assert server.pets[1]["tag"] == "bird"
 
 
-async def test_amplifiers_approval_shows_them(toolset):
-    amplifier = pytest.importorskip("openapi_tools.contracts.amplifier")
+@pytest.mark.parametrize("kind", ["loaded", "generated"])
+async def test_amplifiers_approval_shows_them(kind, server, toolset, tmp_path):
+    pytest.importorskip("amplifier_core")
     from amplifier_core.testing import MockCoordinator
 
     asked = []
@@ -93,9 +95,16 @@ async def test_amplifiers_approval_shows_them(toolset):
 
     coordinator = MockCoordinator()
     coordinator.approval_system = Desk()
-    with amplifier.present(coordinator, toolset) as presented:
-        patch = next(tool for tool in presented if tool.name == "patch_pet")
-        result = await patch.execute(CALL)
+    if kind == "loaded":
+        end = await toolset.mount(coordinator)
+    else:
+        generate_package(server.document, tmp_path / "pets", name="pets")
+        with imported(tmp_path / "pets", "pets_tools") as package:
+            end = await package.mount(coordinator, {"base_url": server.url})
+            for tool in coordinator.get("tools").values():
+                tool.add_input_guardrails([require_approval()])
+    result = await coordinator.get("tools", "patch_pet").execute(CALL)
+    await end()
 
     assert result.success
     assert asked[0].endswith(CHANGES)

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import time
 from typing import Annotated
 
 from fastapi import Body, FastAPI, Header, HTTPException, Request, Response
@@ -43,6 +44,7 @@ def create_app():  # noqa: C901 -- one function for each route
     @app.get("/pets/{petId}", operation_id="get_pet")
     def get_pet(petId: int, response: Response):  # noqa: N803
         check(petId, None)
+        time.sleep(pets[petId].get("delay", 0))
         response.headers["ETag"] = etag(petId)
         return pets[petId]
 
