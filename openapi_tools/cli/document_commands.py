@@ -91,13 +91,20 @@ def _size(count: int) -> str:
     *("--lock", "path"), type=click.Path(path_type=Path), metavar="FILE",
     help="The lock; by default that of the configuration, or openapi-tools.lock.",
 )  # fmt: skip
+@click.option("--api", metavar="NAME", help="Of a server's configuration, the API.")
 @click.option("--accept", is_flag=True, help="Write the tools as they are now: all, or each TOOL.")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 @shared.identifying
 @shared.configuring
 @shared.reading
 def lock(
-    spec: str | None, tools: tuple[str, ...], *, path: Path | None, accept: bool, wants_json: bool
+    spec: str | None,
+    tools: tuple[str, ...],
+    *,
+    path: Path | None,
+    api: str | None,
+    accept: bool,
+    wants_json: bool,
 ) -> int:
     """Write what the tools of SPEC are into a lock, or say what has changed since.
 
@@ -105,7 +112,7 @@ def lock(
     is compared and not written.
     """
     tool_lock = import_module("openapi_tools.serving.tool_lock")  # slow to import, as the next one
-    toolset, own = _unlocked(spec)
+    toolset, own = _unlocked(spec, api)
     now = tool_lock.lock_of(toolset, path or own or Path(tool_lock.NAME))
     if tools and not accept:
         raise click.UsageError("name tools together with --accept.")
@@ -133,7 +140,7 @@ def lock(
     return int(bool(found))
 
 
-def _unlocked(spec: str | None) -> tuple[Toolset, Path | None]:
+def _unlocked(spec: str | None, api: str | None) -> tuple[Toolset, Path | None]:
     """Return the tools without the lock of their configuration, and the place of that lock."""
     source: Any = shared.source_of(spec)
     config: Any = shared.given_config()
@@ -141,10 +148,23 @@ def _unlocked(spec: str | None) -> tuple[Toolset, Path | None]:
         source, config = None, source
     if config is None:
         return shared.load(source), None
-    file = import_module("openapi_tools.shaping.configuration").read_configuration(config)
+    tables = import_module("openapi_tools.serving.serving_tables")
+    if tables.has_apis(config):
+        file = _api_of(tables.read_serving(config), api)
+    else:
+        file = import_module("openapi_tools.shaping.configuration").read_configuration(config)
     path = file.folder / file.data.lock if file.data.lock else None
     plain = replace(file, data=file.data.model_copy(update={"lock": ""}))
     return shared.load(source, config=plain), path
+
+
+def _api_of(serving: Any, name: str | None) -> Any:
+    """Return the configuration of one API of a server's."""
+    names = [name] if name else [n for n, file in serving.files.items() if file.data.lock]
+    if len(names) == 1 and names[0] in serving.files:
+        return serving.files[names[0]]
+    known = ", ".join(serving.files) or "none that can be read"
+    raise click.UsageError(f"name one API with --api; there are {known}.")
 
 
 _LISTED = 12

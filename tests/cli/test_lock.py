@@ -87,3 +87,23 @@ def test_mistakes_are_told(run, refused, spec, tmp_path):
     manifest = tmp_path / "out" / "manifest.json"
     assert run("lock", spec, "--lock", manifest).exit_code == 0
     refused("lock", spec, "--lock", manifest, "--accept", said=["openapi-tools generate"])
+
+
+def test_an_api_of_a_server_is_locked_by_its_name(run, refused, spec, write, tmp_path):
+    other = tmp_path / "shop.yaml"
+    other.write_text(spec.read_text())
+    config = tmp_path / "serve.toml"
+    table = '[apis.{0}]\nsource = "{1}"\nlock = "{0}.lock"\nprefix = "{0}_"\n'
+    config.write_text(table.format("pets", spec.name) + table.format("shop", other.name))
+
+    refused("lock", config, said=["name one API with --api; there are pets, shop."])
+    refused("lock", config, "--api", "pet", said=["there are pets, shop."])
+    assert run("lock", config, "--api", "pets").exit_code == 0
+    assert set(json.loads((tmp_path / "pets.lock").read_text())["tools"]) == {
+        "pets_list_pets",
+        "pets_add_pet",
+    }
+    spec.write_text(with_argument(write).read_text())
+    assert run("lock", config, "--api", "pets").exit_code == 1
+    assert run("lock", config, "--api", "pets", "--accept").exit_code == 0
+    assert run("lock", config, "--api", "pets").exit_code == 0
