@@ -72,6 +72,7 @@ class Shop:
 
     def toolset(self, **options: Any) -> Toolset:
         client = httpx.AsyncClient(transport=httpx.MockTransport(self))
+        options = {"show_changes": False, **options}  # requests are counted
         return load_tools(DOCUMENT, client=client, config=NAMES, **options)
 
 
