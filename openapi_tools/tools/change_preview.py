@@ -102,11 +102,9 @@ def _given(
 
 def _keys(operation: Operation) -> dict[str, tuple[str, Any]]:
     """Return what each argument feeds: the number of a path's variable, or a parameter's name."""
-    places = _VARIABLE.findall(operation.path)
-    return {
-        p.argument: (p.location, places.index(p.name) if p.name in places else p.name)
-        for p in operation.parameters
-    }
+    places = {name: number for number, name in enumerate(_VARIABLE.findall(operation.path))}
+    known = ((p, places if p.location == "path" else {}) for p in operation.parameters)
+    return {p.argument: (p.location, numbers.get(p.name, p.name)) for p, numbers in known}
 
 
 async def _read(
@@ -138,8 +136,8 @@ def _told(
     if len(lines) > _LINES:
         lines[_LINES:] = [f"and {len(lines) - _LINES} more"]
     etag = state.metadata.get("headers", {}).get("etag", "")
-    # A weak one never matches in `If-Match`.
-    return Changes(tuple(lines), undo, etag if etag.startswith('"') else "")
+    is_strong = etag.startswith('"') and etag.isascii()  # a weak one never matches in `If-Match`
+    return Changes(tuple(lines), undo, etag if is_strong else "")
 
 
 def _undo(

@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from mcp import Client, MCPError, types
 from mcp.client.extension import ClientExtension, ResultClaim
+from mcp_api import hosted
 from pydantic import Field
 from shaping.paged_server import serving
 
@@ -234,3 +235,16 @@ async def test_an_impatient_client_does_not_make_the_api_answer_more(served, run
 
     assert {state["status"] for state in states} == {"working"}
     assert [request.method for request in running.kept] == ["POST"]
+
+
+async def test_tasks_over_http(served):
+    polling = Polling()
+    async with (
+        hosted(served) as url,
+        Client(url, mode="auto", extensions=[polling]) as client,
+    ):
+        assert EXTENSION in client.server_capabilities.extensions
+        result = await client.call_tool("make_report", {})
+
+    assert result.structured_content == {"id": 42, "total": 7}
+    assert len(polling.seen) > 2
