@@ -33,7 +33,6 @@ from openapi_tools.visible_text import cut, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from openapi_tools.model import Skipped
     from openapi_tools.search.finder import Hit
@@ -84,27 +83,9 @@ def _size(count: int) -> str:
     return f"{number:.1f} kB" if number < _KILO else f"{number / _KILO:.1f} MB"
 
 
-@command("lock")
-@click.argument("spec", required=False)
-@click.argument("tools", nargs=-1, metavar="[TOOL]...")
-@click.option(
-    *("--lock", "path"), type=click.Path(path_type=Path), metavar="FILE",
-    help="The lock; by default that of the configuration, or openapi-tools.lock.",
-)  # fmt: skip
-@click.option("--api", metavar="NAME", help="Of a server's configuration, the API.")
-@click.option("--accept", is_flag=True, help="Write the tools as they are now: all, or each TOOL.")
-@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("lock")
 def lock(
-    spec: str | None,
-    tools: tuple[str, ...],
-    *,
-    path: Path | None,
-    api: str | None,
-    accept: bool,
-    wants_json: bool,
+    spec: str | None, tools: tuple[str, ...], *, path: Path | None, api: str | None, **wishes: bool
 ) -> int:
     """Write what the tools of SPEC are into a lock, or say what has changed since.
 
@@ -114,24 +95,24 @@ def lock(
     tool_lock = import_module("openapi_tools.serving.tool_lock")  # slow to import, as the next one
     toolset, own = _unlocked(spec, api)
     now = tool_lock.lock_of(toolset, path or own or Path(tool_lock.NAME))
-    if tools and not accept:
+    if tools and not wishes["accept"]:
         raise click.UsageError("name tools together with --accept.")
     if not now.path.exists():
         tool_lock.write_lock(now)
-        remark(f"{now.path} written: {len(now.entries)} tools.")
+        remark(f"{now.path} written: {counted(len(now.entries), 'tool')}.")
         return 0
     known = tool_lock.read_lock(now.path)
     found = tool_lock.changes_since(known, now)
-    if wants_json:
+    if wishes["wants_json"]:
         say(as_json({"changes": [change._asdict() for change in found]}))
     else:
         for change in found:
             say(clean(f"{change.tool} {change.verdict}", lines=False))
             for line in change.lines:
                 say(f"    {clean(line, lines=False)}")
-    if accept and known.is_package:
+    if wishes["accept"] and known.is_package:
         raise click.UsageError("a package is written by `openapi-tools generate`.")
-    if accept:
+    if wishes["accept"]:
         tool_lock.write_lock(tool_lock.accepted(known, now, tools))
         remark(f"{now.path} written.")
         return 0

@@ -12,11 +12,10 @@ from mcp_api import hosted
 from pydantic import Field
 from shaping.paged_server import serving
 
-from openapi_tools import load_tools
+from openapi_tools import MemoryState, load_tools
 from openapi_tools.contracts.mcp import create_server
 from openapi_tools.serving import mcp_tasks
 from openapi_tools.serving.mcp_tasks import EXTENSION, add_tasks
-from openapi_tools.shared_state import MemoryState
 
 
 class Task(types.Result):

@@ -7,8 +7,7 @@ import pytest
 from documents import document, operation
 from servers.recorder import Answer
 
-from openapi_tools import Context, load_tools
-from openapi_tools.shared_state import MemoryState
+from openapi_tools import Context, MemoryState, load_tools
 
 BODY = {
     "content": {
