@@ -47,6 +47,7 @@ _COMMANDS = {
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
     "browse": ("Show the tools as a page in the browser.", "serve_command", "browse"),
     "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
+    "install": ("Have an MCP client start the server.", "install_command", "install"),
     "lint": ("Check a document, and mend it.", "checking_commands", "lint"),
     "prove": ("Call every tool through a mock, and judge it.", "checking_commands", "prove"),
     "diff": ("Show what changes for the tools.", "checking_commands", "diff"),
@@ -116,9 +117,9 @@ class _Command(click.Command):
         import_module("openapi_tools.cli.manual").write_end(self.name, formatter)
 
 
-def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+def command(name: str, **facts: Any) -> Callable[[Callable[..., Any]], click.Command]:
     """Return the decorator for a command, whose shared options have headings."""
-    return click.command(name, cls=_Command)
+    return click.command(name, cls=_Command, **facts)
 
 
 class Commands(click.Group):
