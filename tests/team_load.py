@@ -1,0 +1,308 @@
+"""A team's server under load: two servers of tools and Redis behind nginx, and an API that counts.
+
+`python tests/team_load.py CALLS` runs it and prints the figures of docs/operations.md.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+
+ROOT = Path(__file__).parents[1]
+TOKEN = "alice-has-a-long-token-of-her-own"
+KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+IN_FLIGHT = 200
+RATE = 150  # requests a second that both servers together may send to the API
+SLICE = 2.0  # seconds over which the rate is judged
+
+
+class Api:
+    """The API and its authorization server: they note each request; runs in this process."""
+
+    def __init__(self):
+        self.seen, self.times, self.tokens = Counter(), [], 0
+
+    async def start(self):
+        self._server = await asyncio.start_server(self._peer, "127.0.0.1", 0, backlog=1024)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def _peer(self, reader, writer):
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                length = head.lower().partition("content-length:")[2].partition("\r\n")[0]
+                body = await reader.readexactly(int(length or 0))
+                status, found = self._answer(head, body)
+                data = json.dumps(found).encode()
+                words = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n"
+                writer.write(f"{words}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+                await writer.drain()
+        writer.close()
+
+    def _answer(self, head, body):
+        if head.startswith("POST /token "):
+            self.tokens += 1
+            token = {"access_token": f"t{self.tokens}", "token_type": "Bearer"}
+            return "200 OK", {**token, "expires_in": 3600}
+        if "\r\nauthorization: bearer t1\r\n" not in head.lower():
+            return "401 Unauthorized", {}
+        number = json.loads(body)["number"]
+        self.seen[number] += 1
+        self.times.append(time.monotonic())
+        return "201 Created", {"number": number}
+
+    @property
+    def document(self):
+        flow = {"tokenUrl": f"{self.url}/token", "scopes": {}}
+        schemes = {"login": {"type": "oauth2", "flows": {"clientCredentials": flow}}}
+        schema = {"type": "object", "required": ["number"]}
+        schema["properties"] = {"number": {"type": "integer"}}
+        body = {"required": True, "content": {"application/json": {"schema": schema}}}
+        post = {
+            "operationId": "add",
+            "requestBody": body,
+            "responses": {"201": {"description": ""}},
+        }
+        return {
+            "openapi": "3.1.1",
+            "info": {"title": "Work", "version": "1"},
+            "servers": [{"url": self.url}],
+            "security": [{"login": []}],
+            "components": {"securitySchemes": schemes},
+            "paths": {"/work": {"post": post}},
+        }
+
+
+CONFIG = """
+[serve]
+port = {port}
+allow_hosts = ["127.0.0.1"]
+redis = "{redis}"
+audit = "off"
+
+[serve.auth.tokens]
+alice = "${{ALICE_TOKEN}}"
+
+[apis.work]
+source = "work.json"
+
+[apis.work.credentials.login]
+client_id = "tools"
+client_secret = "${{WORK_SECRET}}"
+
+[apis.work.settings]
+rate = {rate}
+timeout = 60
+"""
+NGINX = """
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log;
+events {{ worker_connections 2048; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
+    uwsgi_temp_path {folder}; scgi_temp_path {folder};
+    upstream tools {{ least_conn; {servers} keepalive 256; }}
+    server {{
+        listen 127.0.0.1:{port} backlog=1024;
+        location / {{
+            proxy_pass http://tools;
+            proxy_http_version 1.1;
+            proxy_set_header Host $http_host;
+            proxy_set_header Connection "";
+            proxy_buffering off;
+            proxy_read_timeout 90s;
+            proxy_next_upstream error;
+        }}
+    }}
+}}
+"""
+
+
+class Team:
+    """The processes of a team's server, in a folder; `redis` is a server of the tests."""
+
+    def __init__(self, folder, api, redis, ports):
+        self.folder, self.redis = folder, redis
+        self.ports, self.port = ports[:2], ports[2]
+        (folder / "work.json").write_text(json.dumps(api.document))
+        for port in self.ports:
+            text = CONFIG.format(port=port, redis=redis.url, rate=RATE)
+            (folder / f"{port}.toml").write_text(text)
+        servers = " ".join(
+            f"server 127.0.0.1:{port} max_fails=1 fail_timeout=2s;" for port in self.ports
+        )
+        text = NGINX.format(folder=folder, port=self.port, servers=servers)
+        (folder / "nginx.conf").write_text(text)
+        self.processes = {}
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+    def serve(self, port):
+        """Start a server of tools."""
+        own = {"OPENAPI_TOOLS_STATE_KEY": KEY, "ALICE_TOKEN": TOKEN, "WORK_SECRET": "s3cret"}
+        command = [sys.executable, "-m", "openapi_tools", "serve", f"{port}.toml"]
+        with (self.folder / f"{port}.log").open("a") as log:
+            self.processes[port] = subprocess.Popen(
+                command, cwd=self.folder, env=os.environ | own, stderr=log
+            )
+
+    async def start(self):
+        for port in self.ports:
+            self.serve(port)
+        self.processes["nginx"] = subprocess.Popen(
+            ["nginx", "-c", self.folder / "nginx.conf", "-p", self.folder],
+            stderr=subprocess.DEVNULL,
+        )
+        await asyncio.gather(*(_ready(port) for port in (*self.ports, self.port)))
+
+    def kill(self, port):
+        """End a server of tools at once, as a crash does."""
+        self.processes[port].send_signal(signal.SIGKILL)
+        self.processes[port].wait()
+
+    def close(self):
+        for process in self.processes.values():
+            process.terminate()
+        for process in self.processes.values():
+            process.wait(30)
+
+
+def free_ports(count):
+    """Return ports that are free now."""
+    places = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [place.getsockname()[1] for place in places]
+    for place in places:
+        place.close()
+    return ports
+
+
+async def _ready(port):
+    async with httpx.AsyncClient(timeout=5) as http, asyncio.timeout(60):
+        while True:
+            with suppress(httpx.HTTPError):
+                answer = await http.get(f"http://127.0.0.1:{port}/readyz")
+                if answer.status_code == 200:
+                    return
+            await asyncio.sleep(0.1)
+
+
+class Load:
+    """Calls under way at once through nginx; `outcomes` has each call's, by number."""
+
+    def __init__(self, team, calls):
+        self.team, self.calls = team, calls
+        self.outcomes, self.seconds = {}, []
+
+    async def run(self, *events):
+        """Make all calls; `events` are pairs of a share of the calls and what happens then."""
+        self._left = iter(range(self.calls))
+        limits = httpx.Limits(max_connections=IN_FLIGHT, max_keepalive_connections=IN_FLIGHT)
+        waiting = sorted(events, key=lambda pair: pair[0])
+        headers = {
+            "Authorization": f"Bearer {TOKEN}",
+            "Accept": "application/json, text/event-stream",
+        }
+        async with httpx.AsyncClient(timeout=120, limits=limits, headers=headers) as http:
+            callers = [asyncio.create_task(self._caller(http)) for _ in range(IN_FLIGHT)]
+            for share, happen in waiting:
+                while len(self.outcomes) < share * self.calls:
+                    await asyncio.sleep(0.02)
+                await happen()
+            await asyncio.gather(*callers)
+
+    async def _caller(self, http):
+        for number in self._left:
+            begun = time.monotonic()
+            self.outcomes[number] = await self._outcome(http, number)
+            self.seconds.append(time.monotonic() - begun)
+
+    async def _outcome(self, http, number):
+        params = {"name": "add", "arguments": {"number": number}}
+        message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        try:
+            answer = await http.post(self.team.url, json=message)
+        except httpx.HTTPError as error:
+            return "broken", type(error).__name__
+        if answer.status_code != 200:
+            return "broken", f"status {answer.status_code}"
+        found = answer.json()
+        if "error" in found:
+            return "refused", found["error"]["message"]
+        result = found["result"]
+        return ("failed" if result["isError"] else "ok"), result["content"][0]["text"]
+
+
+def rates(times, slice_seconds=SLICE):
+    """Return the requests a second in each slice between the first and the last request."""
+    counts = Counter(int((moment - times[0]) / slice_seconds) for moment in times)
+    return [
+        counts[number] / slice_seconds
+        for number in range(int((times[-1] - times[0]) / slice_seconds))
+    ]
+
+
+async def measured(calls, redis, ports):
+    """Return the API and the load after all calls, with a killed server and a Redis restart."""
+    api = Api()
+    await api.start()
+    with tempfile.TemporaryDirectory(prefix="openapi-tools-load-") as folder:
+        team = Team(Path(folder), api, redis, ports)
+        try:
+            await team.start()
+            load = Load(team, calls)
+
+            async def crash():
+                team.kill(team.ports[0])
+                await asyncio.sleep(1)
+                team.serve(team.ports[0])
+
+            async def restart():
+                redis.stop()
+                await asyncio.sleep(0.5)
+                redis.start()
+
+            await load.run((0.3, crash), (0.6, restart))
+        finally:
+            team.close()
+    return api, load
+
+
+def told(api, load):
+    """Return the figures as lines."""
+    kinds = Counter(kind for kind, _ in load.outcomes.values())
+    found, times = sorted(rates(api.times)), sorted(load.seconds)
+    duration = api.times[-1] - api.times[0]
+    over_all, slow = len(api.times) / duration, times[len(times) * 99 // 100]
+    median, most = found[len(found) // 2], found[-1]
+    twice = sum(count > 1 for count in api.seen.values())
+    return [
+        f"calls: {dict(kinds)}; sent twice: {twice}; token requests: {api.tokens}",
+        f"requests a second: limit {RATE}, {over_all:.1f} in {duration:.0f} s; "
+        + f"in slices of {SLICE:g} s at most {most:.1f}, median {median:.1f}",
+        f"seconds of a call: median {times[len(times) // 2]:.2f}, 99 % below {slow:.2f}",
+    ]
+
+
+if __name__ == "__main__":
+    from servers.redis_server import RedisServer
+
+    own = RedisServer()
+    own.start()
+    try:
+        print("\n".join(told(*asyncio.run(measured(int(sys.argv[1]), own, free_ports(3))))))
+    finally:
+        own.close()
