@@ -16,6 +16,7 @@ import click
 from openapi_tools.cli import PROGRAM, clean, command, imported, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import OutputError, SourceError
+from openapi_tools.serving.serving_tables import has_apis, read_serving
 
 _CLIENTS: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("clients.toml").read_text(encoding="utf-8")
@@ -67,16 +68,20 @@ def install(
 def _started(
     facts: dict[str, str], name: str | None, arguments: tuple[str, ...]
 ) -> tuple[str, dict[str, Any]]:
-    """Return a server's name and entry; the document is loaded, so that mistakes show now."""
+    """Return a server's name and entry; a document is loaded, so that mistakes show now."""
     with imported("serve").make_context(f"{PROGRAM} serve", list(arguments)) as context:
-        if context.params["transport"] != "stdio":
+        if context.params["transport"] == "http":
             raise click.UsageError("a client starts a server over stdio; for http give --url.")
-        spec = context.params["spec"]
-        source = shared.source_of(spec)
-        if source == b"" or spec == "-":
+        spec, title = context.params["spec"], PROGRAM
+        if spec == "-":
             raise click.UsageError("SPEC cannot come from standard input: the client speaks there.")
-        document = shared.load(source).document
-    words = re.findall(r"[a-z0-9]+", str(document["info"].get("title", "")).lower())
+        if spec and spec.endswith(".toml") and has_apis(spec):
+            read_serving(spec)
+            arguments = (*arguments, "--transport", "stdio")
+        else:
+            document = shared.load(shared.source_of(spec)).document
+            title = str(document["info"].get("title", ""))
+    words = re.findall(r"[a-z0-9]+", title.lower())
     variables = dict.fromkeys(_VARIABLE.findall(" ".join(arguments)))
     form = facts.get("env")
     if variables and form is None:

@@ -57,6 +57,16 @@ def test_a_client_starts_what_is_written(run, museum, tmp_path):
     assert "buy_museum_tickets" in asyncio.run(listed())
 
 
+def test_a_server_of_several_apis_is_started_over_stdio(run, museum, tmp_path):
+    config, file = tmp_path / "apis.toml", tmp_path / "mcp.json"
+    config.write_text(f'[serve]\n[apis.museum]\nsource = "{museum}"\n')
+
+    assert run("install", "cursor", config, "--file", file, "--yes").exit_code == 0
+
+    entry = servers(file, "cursor")["openapi-tools"]
+    assert entry["args"][-4:] == ["serve", str(config), "--transport", "stdio"]
+
+
 def test_other_servers_and_the_indentation_stay(run, museum, tmp_path):
     file = tmp_path / "mcp.json"
     file.write_text('{\n    "theme": "ä",\n    "servers": {\n        "a": {"x": 1}\n    }\n}')
