@@ -59,6 +59,7 @@ class ServedApi:
     ) -> None:
         self.name, self.mode, self.fault = name, mode, fault
         self.toolset: Toolset | None = None
+        self.watched: Toolset | None = None
         self.stale, self.loaded, self._print = "", 0.0, ""
         self._read, self.is_readable = read, read is not None
 
@@ -77,17 +78,23 @@ class ServedApi:
             found = self._read()
             is_same = self.toolset is not None and self._printed() == _print_of(found)
         except OpenAPIToolsError as error:
-            reason = redacted(str(error))
-            if self.toolset is None:
-                self.fault = reason
-            else:
-                self.stale = reason
-            logger.warning("%s: %s", self.name, reason)
+            self._fail(redacted(str(error)))
+            return
+        except Exception as error:
+            logger.exception("%s could not be read", self.name)
+            self._fail(f"{type(error).__name__}; the log says where.")
             return
         self.fault = self.stale = ""
         self.loaded = time.time()
         if not is_same:
             self.toolset, self._print = found, ""
+
+    def _fail(self, reason: str) -> None:
+        if self.toolset is None:
+            self.fault = reason
+        else:
+            self.stale = reason
+        logger.warning("%s: %s", self.name, reason)
 
     def _printed(self) -> str:
         """Return the hash of the tools, made when it is first compared."""
@@ -122,6 +129,7 @@ class ServedApis:
         self._mode, self.mode, self.why = mode, mode, ""
         self.servers: dict[str, ToolsServer] = {}  # by the name of their API; empty for all
         self._offered: dict[str, Iterable[OperationTool]] = {}
+        self._shown: dict[str, Toolset | None] = {}  # the toolsets that clients have
         self._refresh, self._lock = refresh, asyncio.Lock()
         self._hurry = asyncio.Event()
         self.told: Callable[[], object] = lambda: None  # called after documents were read
@@ -166,6 +174,7 @@ class ServedApis:
             self.servers[key] = server
         for api in self.served:
             self._listen(api)
+        self._shown = {api.name: api.toolset for api in self.apis}
         return self.servers[""]
 
     def _offer(self, key: str) -> Iterable[OperationTool]:
@@ -174,9 +183,9 @@ class ServedApis:
         parts = {api.name: api.toolset for api in own if api.toolset is not None}
         found: Iterable[OperationTool] = ()
         if parts:
-            whole = len(own) == 1
-            (first, *_), names = parts.values(), list(parts)
-            joined = first if whole else Toolset.union(*parts.values(), names=names)
+            (joined, *others) = parts.values()
+            if len(own) > 1:
+                joined = Toolset.union(joined, *others, names=list(parts))
             mode = (own[0].mode or "auto") if key else self._mode
             found, mode, why = in_mode(joined, mode)
             if not key:
@@ -185,31 +194,32 @@ class ServedApis:
         return found
 
     def _listen(self, api: ServedApi) -> None:
-        if self.watch is not None and api.toolset is not None:
-            api.toolset.subscribe(partial(self.watch, api.name))
-            if self.guards:
-                api.toolset.add_input_guardrails(self.guards)
+        """Watch the calls of an API's tools, from the first on and once."""
+        toolset = api.toolset
+        if self.watch is None or toolset is None or toolset is api.watched:
+            return
+        api.watched = toolset
+        toolset.subscribe(partial(self.watch, api.name))
+        if self.guards:
+            toolset.add_input_guardrails(self.guards)
 
     async def refresh(self) -> None:
         """Read all documents again, and offer other tools where they changed."""
         async with self._lock:
-            before = [api.toolset for api in self.apis]
             await asyncio.gather(*(asyncio.to_thread(api.load) for api in self.apis))
-            changed = [
-                (api, old)
-                for api, old in zip(self.apis, before, strict=True)
-                if api.toolset is not old
-            ]
+            changed = [api for api in self.apis if api.toolset is not self._shown.get(api.name)]
             if changed:
-                await self._replace([api for api, _ in changed], [old for _, old in changed if old])
+                await self._replace(changed)
 
-    async def _replace(self, changed: list[ServedApi], old: list[Toolset]) -> None:
-        names = ", ".join(api.name for api in changed)
-        logger.info("the tools of %s changed", names)
+    async def _replace(self, changed: list[ServedApi]) -> None:
+        logger.info("the tools of %s changed", ", ".join(api.name for api in changed))
+        keys = [key for key in ("", *(api.name for api in changed)) if key in self.servers]
+        offers = {key: self._offer(key) for key in keys}
         for api in changed:
             self._listen(api)
-        keys = [key for key in ("", *(api.name for api in changed)) if key in self.servers]
-        ended = [await self.servers[key].replace(self._offer(key)) for key in keys]
+        ended = [await self.servers[key].replace(offer) for key, offer in offers.items()]
+        old = [shown for api in changed if (shown := self._shown.get(api.name)) is not None]
+        self._shown |= {api.name: api.toolset for api in changed}
         task = asyncio.create_task(_retire(ended, old))
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)
@@ -250,7 +260,10 @@ class ServedApis:
                 or any(api.fault and api.is_readable for api in self.apis)
             ):
                 self._hurry.clear()
-                await self.refresh()
+                try:
+                    await self.refresh()
+                except Exception:
+                    logger.exception("other tools could not be offered")
                 self.told()
 
 

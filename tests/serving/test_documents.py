@@ -150,3 +150,52 @@ async def test_a_signal_has_documents_read_at_once_and_a_running_call_ends_on_th
     closed = await old["list_pets"].execute({})
     assert closed.error["type"] == "connection"
     assert "closed" in closed.error["message"]
+
+
+async def test_a_fault_of_ours_in_one_document_is_logged_and_the_others_are_served(
+    source, tmp_path, monkeypatch, caplog
+):
+    loaded = served_apis.load_tools
+
+    def load(config, **members):
+        if config.data.source == "shop.json":
+            raise RecursionError
+        return loaded(config=config, **members)
+
+    monkeypatch.setattr(served_apis, "load_tools", load)
+    async with hosted(config_of(tmp_path, source)) as server:
+        ready = await server.get("/readyz")
+        monkeypatch.setattr(served_apis, "load_tools", loaded)
+        await server.apis.refresh()
+        again = await server.get("/readyz")
+
+    reason = {"ready": False, "reason": "RecursionError; the log says where."}
+    assert ready.json()["apis"]["shop"] == reason
+    assert "Traceback" in caplog.text
+    assert again.status_code == 200
+
+
+async def test_a_fault_while_tools_are_offered_does_not_end_the_schedule(
+    source, tmp_path, monkeypatch, caplog
+):
+    original, failed = served_apis.in_mode, asyncio.Event()
+
+    def fail_once(*given):
+        if not failed.is_set():
+            failed.set()
+            raise RuntimeError("once")
+        return original(*given)
+
+    async with (
+        hosted(config_of(tmp_path, source, "refresh = 0.05")) as server,
+        client_of(server.url) as client,
+        client.listen(tools_list_changed=True) as changes,
+    ):
+        monkeypatch.setattr(served_apis, "in_mode", fail_once)
+        source.answer = served(MORE, '"2"')
+        await asyncio.wait_for(anext(changes), 20)
+        names = await names_of(client)
+
+    assert failed.is_set()
+    assert names == ["list_pets", "list_cats", "list_orders"]
+    assert "other tools could not be offered" in caplog.text
