@@ -195,7 +195,7 @@ def locked(
 
 def _skipped(tool: Any, change: Change, lock: Lock) -> Skipped:
     place = pointer(("paths", tool.path, tool.method.lower()))
-    # A model reads this: not the new words that nobody has accepted yet.
+    # A model reads this: it holds no words that were not accepted.
     safe = change._replace(lines=tuple(_PROSE.sub(r"\1\2 changed", line) for line in change.lines))
     reason = f"it is quarantined, as it differs from {lock.path.name}: {in_words(safe)}. "
     told = (tool.method, tool.path, tool.name, tool.operation_id)
