@@ -1,0 +1,74 @@
+"""Keys of writes and tasks of long work in Redis: another process knows them."""
+
+import asyncio
+import json
+
+from documents import document, operation
+from mcp import Client
+from serving.test_mcp_tasks import Polling, create_app, tasks
+from shaping.paged_server import serving
+
+from openapi_tools import Context, load_tools
+from openapi_tools.contracts.mcp import create_server
+from openapi_tools.serving import mcp_tasks
+from openapi_tools.serving.mcp_tasks import add_tasks
+from openapi_tools.serving.redis_state import RedisState
+
+PATHS = {"/pets": {"post": operation(operationId="add_pet")}}
+
+
+def loaded(recorder, redis_server):
+    """Return the tools as another process loads them: with a state of its own."""
+    state = RedisState(redis_server.url)
+    return load_tools(document(PATHS), base_url=recorder.url, state=state)
+
+
+async def test_another_process_gets_the_first_result(recorder, redis_server):
+    context = Context(idempotency_key="step-1")
+    results = []
+    for _ in range(3):
+        async with loaded(recorder, redis_server) as toolset:
+            results.append(await toolset.call("add_pet", {}, context=context))
+
+    assert [result.success for result in results] == [True] * 3
+    assert len(recorder.requests) == 1
+
+
+async def test_processes_at_once_send_one_write(recorder, redis_server):
+    context = Context(idempotency_key="step-1")
+    toolsets = [loaded(recorder, redis_server) for _ in range(4)]
+    results = await asyncio.gather(
+        *(toolset.call("add_pet", {}, context=context) for toolset in toolsets)
+    )
+    for toolset in toolsets:
+        await toolset.aclose()
+
+    assert all(result.success for result in results), results
+    assert len(recorder.requests) == 1
+
+
+async def test_nothing_is_sent_while_redis_is_away(recorder, redis_server):
+    async with loaded(recorder, redis_server) as toolset:
+        redis_server.stop()
+        result = await toolset.call("add_pet", {}, context=Context(idempotency_key="step-1"))
+
+    assert result.error["type"] == "connection"
+    assert recorder.requests == []
+
+
+async def test_a_task_is_known_to_every_worker(redis_server, monkeypatch):
+    monkeypatch.setattr(mcp_tasks, "_PAUSE", 0.0)
+    with serving(create_app) as api:
+        for number in range(2):
+            state = RedisState(redis_server.url)
+            async with load_tools(api.document, base_url=api.url, state=state) as toolset:
+                server = create_server(toolset)
+                add_tasks(server, lambda toolset=toolset: toolset)
+                async with Client(server, mode="auto", extensions=[Polling()]) as client:
+                    if number == 0:
+                        made = await client.session.call_tool("fail", {}, allow_claimed=True)
+                    else:
+                        found = await tasks(client.session, "get", made.task_id)
+
+    assert found["status"] == "completed"
+    assert "The disk is full." in json.dumps(found["result"])
