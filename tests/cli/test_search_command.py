@@ -274,8 +274,9 @@ def test_on_a_terminal_such_calls_are_asked_about(museum, program, answer, code,
 
 def test_an_interrupted_question_ends_the_command(museum, program):
     text = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
+    options = ["--base-url", "http://127.0.0.1:1", "--anonymous"]
 
-    ended, shown = on_terminal(["run", museum, program(text)], None)
+    ended, shown = on_terminal(["run", museum, program(text), *options], None)
 
     assert (ended, "Traceback" in shown) == (130, False)
 

@@ -1,6 +1,9 @@
 """Each way to ask a person shows what a write changes, and the approval is for that state."""
 
+import json
+
 import pytest
+from cli.test_search_command import on_terminal
 from mcp import Client, types
 from packages import imported
 from servers.tagged_pets import begin, tagged_pets
@@ -79,6 +82,19 @@ async def test_a_lost_update_is_told_over_mcp(server, toolset):
     assert "412" in result.content[0].text
     assert "read it again" in result.content[0].text
     assert server.pets[1]["tag"] == "bird"
+
+
+def test_a_terminal_shows_them(server, tmp_path):
+    pytest.importorskip("pydantic_monty")
+    spec, program = tmp_path / "pets.json", tmp_path / "program.py"
+    spec.write_text(json.dumps(server.document))
+    program.write_text("await patch_pet(pet_id=1, body={'tag': 'cat'})")
+
+    told = ["run", spec, program, "--base-url", server.url, "--no-cache"]
+    ended, shown = on_terminal(told, "y")
+
+    assert CHANGES in shown.replace("\r\n", "\n")
+    assert (ended, server.pets[1]["tag"]) == (0, "cat")
 
 
 @pytest.mark.parametrize("kind", ["loaded", "generated"])
