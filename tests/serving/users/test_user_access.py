@@ -8,11 +8,12 @@ from doc_pages import DOCS, blocks
 from documents import document, operation
 from mcp_api import texts
 from servers.issuer import API, read
-from servers.recorder import Recorder
-from servers.team import ALICE, Site, sent, shop
+from servers.recorder import Answer, Recorder
+from servers.team import ALICE, Site, post, sent, shop
 from team_servers import hosted
 
 from openapi_tools import SettingsError
+from openapi_tools.serving.mcp_tasks import EXTENSION
 from openapi_tools.serving.serving_tables import read_serving
 from openapi_tools.serving.team_server import started
 
@@ -164,3 +165,35 @@ def test_the_tables_in_the_docs_are_right(tmp_path):
 
         assert read_serving(file).faults == {}
     assert len(tables) == 3
+
+
+async def test_a_task_is_of_the_user_who_began_it(site, issuer, api):
+    ada, eve = (issuer.token(user, team="sales") for user in ("ada", "eve"))
+    headers = [("Content-Type", "application/json"), ("Location", "/orders")]
+    api.answers.extend([Answer(202, headers), Answer(202, headers)])
+    begun = await asked(site, ada, "tools/call", name="shop_add_order", arguments={})
+    task = begun["result"]["taskId"]
+    stolen = [
+        await asked(site, eve, f"tasks/{method}", taskId=task)
+        for method in ("get", "update", "cancel")
+    ]
+    before = len(api.requests)
+    own = await asked(site, ada, "tasks/get", taskId=task)
+
+    assert [answer["error"]["code"] for answer in stolen] == [-32602] * 3
+    assert before == 1
+    assert own["result"]["status"] in ("working", "completed")
+
+
+async def asked(site, token, method, **params):
+    """Return the answer to a request of version 2026-07-28 of a client that knows tasks."""
+    prefix = "io.modelcontextprotocol"
+    meta = {
+        f"{prefix}/protocolVersion": "2026-07-28",
+        f"{prefix}/clientInfo": {"name": "test", "version": "1"},
+        f"{prefix}/clientCapabilities": {"extensions": {EXTENSION: {}}},
+    }
+    version = ("Mcp-Protocol-Version", "2026-07-28")
+    named = [version, ("Mcp-Method", method), ("Mcp-Name", params.get("name") or params["taskId"])]
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    return (await post(site, token, message, headers=named)).json()
