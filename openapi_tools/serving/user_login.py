@@ -217,7 +217,7 @@ class Logins:
         await self._state.put(_key(kind, name), json.dumps(record).encode(), _SECONDS)
 
     async def _get(self, kind: str, name: str) -> Record | None:
-        """Return what is kept under a name, for an API that this server still has."""
+        """Return the record of a name, for an API that this server still has."""
         raw = await self._state.get(_key(kind, name))
         record: Record | None = None if raw is None else json.loads(raw)
         return record if record is not None and record["identity"] in self._known else None
