@@ -44,7 +44,7 @@ GOOD = {
     "a slash at the end": ({}, {"aud": AUDIENCE + "/"}),
     "scp as text": ({}, {"scope": None, "scp": "other tools"}),
     "scp as a list": ({}, {"scope": None, "scp": ["tools"]}),
-    "a clock that is ahead": ({}, {"iat": int(time.time()) + 20, "exp": int(time.time()) + 20}),
+    "a clock that is ahead": ({}, {"iat": lambda: int(time.time()) + 20}),
     "members of its own": ({"x": 1}, {"azp": "agent", "client_id": None, "x": {"y": [1]}}),
 }
 
@@ -52,8 +52,9 @@ GOOD = {
 @pytest.mark.parametrize(("header", "claims"), GOOD.values(), ids=GOOD)
 async def test_tokens_of_different_issuers_are_taken(issuer, header, claims):
     inbound = inbound_of(table(issuer))
+    now = {name: value() if callable(value) else value for name, value in claims.items()}
 
-    access = await inbound.verify(issuer.token(header=header, **claims))
+    access = await inbound.verify(issuer.token(header=header, **now))
 
     assert access.user.name == f"{issuer.url}|ada"
     assert "tools" in access.user.scopes
