@@ -5,6 +5,7 @@
 
 import asyncio
 import json
+import math
 import os
 import signal
 import socket
@@ -37,7 +38,7 @@ class Api:
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def _peer(self, reader, writer):
-        with suppress(asyncio.IncompleteReadError, ConnectionError):
+        with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 length = head.lower().partition("content-length:")[2].partition("\r\n")[0]
@@ -160,13 +161,16 @@ class Team:
                 command, cwd=self.folder, env=os.environ | own, stderr=log
             )
 
+    def proxy(self):
+        """Start nginx."""
+        command = ["nginx", "-c", self.folder / "nginx.conf", "-p", self.folder]
+        self.processes["nginx"] = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+
     async def start(self):
+        """Start all processes, and wait until they answer."""
         for port in self.ports:
             self.serve(port)
-        self.processes["nginx"] = subprocess.Popen(
-            ["nginx", "-c", self.folder / "nginx.conf", "-p", self.folder],
-            stderr=subprocess.DEVNULL,
-        )
+        self.proxy()
         await asyncio.gather(*(_ready(port) for port in (*self.ports, self.port)))
 
     def kill(self, port):
@@ -209,7 +213,11 @@ class Load:
 
     async def run(self, *events):
         """Make all calls; `events` are pairs of a share of the calls and what happens then."""
-        self._left = iter(range(self.calls))
+        self._left, self._reached, self._awaited = (
+            iter(range(self.calls)),
+            asyncio.Event(),
+            math.inf,
+        )
         limits = httpx.Limits(max_connections=IN_FLIGHT, max_keepalive_connections=IN_FLIGHT)
         waiting = sorted(events, key=lambda pair: pair[0])
         headers = {
@@ -219,8 +227,10 @@ class Load:
         async with httpx.AsyncClient(timeout=120, limits=limits, headers=headers) as http:
             callers = [asyncio.create_task(self._caller(http)) for _ in range(IN_FLIGHT)]
             for share, happen in waiting:
-                while len(self.outcomes) < share * self.calls:
-                    await asyncio.sleep(0.02)
+                self._awaited = share * self.calls
+                await self._reached.wait()
+                self._awaited = math.inf
+                self._reached.clear()
                 await happen()
             await asyncio.gather(*callers)
 
@@ -229,6 +239,8 @@ class Load:
             begun = time.monotonic()
             self.outcomes[number] = await self._outcome(http, number)
             self.seconds.append(time.monotonic() - begun)
+            if len(self.outcomes) >= self._awaited:
+                self._reached.set()
 
     async def _outcome(self, http, number):
         params = {"name": "add", "arguments": {"number": number}}
@@ -289,10 +301,10 @@ def told(api, load):
     over_all, slow = len(api.times) / duration, times[len(times) * 99 // 100]
     median, most = found[len(found) // 2], found[-1]
     twice = sum(count > 1 for count in api.seen.values())
+    slices = f"in slices of {SLICE:g} s at most {most:.1f}, median {median:.1f}"
     return [
         f"calls: {dict(kinds)}; sent twice: {twice}; token requests: {api.tokens}",
-        f"requests a second: limit {RATE}, {over_all:.1f} in {duration:.0f} s; "
-        + f"in slices of {SLICE:g} s at most {most:.1f}, median {median:.1f}",
+        f"requests a second: limit {RATE}, {over_all:.1f} in {duration:.0f} s; {slices}",
         f"seconds of a call: median {times[len(times) // 2]:.2f}, 99 % below {slow:.2f}",
     ]
 
