@@ -25,7 +25,10 @@ class Issuer(State):
     key_status: int = 200
     exchanges: list = field(default_factory=list)  # forms of token exchanges
     clients: dict = field(
-        default_factory=lambda: {"app": Client("app", SECRET, ("read", "write", "tools"))}
+        default_factory=lambda: {
+            "app": Client("app", SECRET, ("read", "write", "tools")),
+            "agent": Client("agent", scopes=("tools",)),
+        }
     )
 
     def claims(self, user="ada", **members):

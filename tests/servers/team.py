@@ -124,10 +124,11 @@ class Site:
 @contextlib.asynccontextmanager
 async def serving(toolset, auth, *, roles=None, users=None, mode="tools", state=None, public=""):
     """Serve tools to the users that a table `[serve.auth]` lets in."""
-    site = Site(inbound_of(auth, roles), state=state or MemoryState())
     with socket.create_server(("127.0.0.1", 0)) as place:
         port = place.getsockname()[1]
-        site.url = f"http://127.0.0.1:{port}/mcp"
+        url = f"http://127.0.0.1:{port}/mcp"
+        known = inbound_of(auth(url) if callable(auth) else auth, roles)
+        site = Site(known, url, state=state or MemoryState())
         site.logins = Logins(site.inbound, site.state, public or site.origin)
         if users is not None:
             site.credentials = users_of(users, toolset, site.state)

@@ -3,13 +3,18 @@
 import asyncio
 import logging
 import time
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
+import httpx2
 import pytest
-from mcp import MCPError
+from mcp import Client, MCPError
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 from mcp_api import MODES, texts
-from servers.issuer import AUDIENCE, CURVE, KEY, OTHER
-from servers.team import ALICE, BOB, inbound_of, post, sent, shop_served, table
+from servers.issuer import AUDIENCE, CURVE, KEY, OTHER, read
+from servers.team import ALICE, BOB, Browser, inbound_of, post, sent, shop_served, table
 
 from openapi_tools import Settings, SettingsError
 from openapi_tools.errors import CallError
@@ -305,3 +310,54 @@ async def test_nothing_of_a_token_is_logged_or_shown(issuer, api, caplog):
             "eyJhbGciOiJSUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6ImsxIn0", ""
         )
     assert api.requests[0].raw.count(b"eyJ") == 0
+
+
+class Memory:
+    """The tokens of a client of the package `mcp`, registered as `agent`."""
+
+    def __init__(self, *back):
+        self.tokens = None
+        told = {"client_id": "agent", "redirect_uris": back, "token_endpoint_auth_method": "none"}
+        self.client = OAuthClientInformationFull.model_validate(told)
+
+    async def get_tokens(self):
+        return self.tokens
+
+    async def set_tokens(self, tokens):
+        self.tokens = tokens
+
+    async def get_client_info(self):
+        return self.client
+
+    async def set_client_info(self, client):
+        self.client = client
+
+
+async def test_a_client_finds_the_issuer_and_logs_in_by_itself(issuer, api):
+    """As the MCP standard has it, from the first refusal on."""
+    back, answers = "http://127.0.0.1:1/back", []
+
+    async def open_page(url):
+        async with Browser("bob") as browser:
+            query = parse_qs(urlsplit((await browser.get(url)).headers["location"]).query)
+            answers.append(AuthorizationCodeResult(**{k: query[k][0] for k in ("code", "state")}))
+
+    async def wait():
+        return answers[-1]
+
+    def auth(url):
+        return table(issuer, audience=url)
+
+    async with shop_served(api, auth, credentials={"shop": "key"}) as site:
+        told = OAuthClientMetadata.model_validate({"redirect_uris": [back], "scope": "tools"})
+        provider = OAuthClientProvider(site.url, told, Memory(back), open_page, wait)
+        async with httpx2.AsyncClient(timeout=60, auth=provider) as web:
+            place = streamable_http_client(site.url, http_client=web)
+            async with Client(place) as client:
+                result = await client.call_tool("list_orders", {})
+        token = provider.context.current_tokens.access_token
+
+    assert not result.is_error
+    assert (read(token)["sub"], read(token)["aud"]) == ("bob", site.url)
+    assert issuer.grants("authorization_code") == 1
+    assert sent(api) == [("GET", "/orders", "Bearer key")]
