@@ -261,16 +261,17 @@ class WebServer:
         return PlainTextResponse("ok")
 
     async def _ready(self, _: Request) -> Response:
-        """Answer with the state of each API and of the shared state; 503 if one is not ready."""
+        """Answer with the state of each API and of the shared state; 503 if no call can be served.
+
+        One API without tools takes no server out of rotation: all servers would go at once.
+        """
         told: dict[str, Any] = {"apis": {api.name: api.facts() for api in self._apis.apis}}
-        parts = list(told["apis"].values())
+        ready = bool(self._apis.served)
         if self._state is not None:
             told["state"] = await self._state_facts()
-            parts.append(told["state"])
+            ready = ready and told["state"]["ready"]
         if self._is_ending:
-            parts.append({"ready": False})
-            told["reason"] = "the server is ending"
-        ready = all(part["ready"] for part in parts)
+            ready, told["reason"] = False, "the server is ending"
         text = json.dumps({"ready": ready, **told}, ensure_ascii=False)
         return Response(f"{text}\n", 200 if ready else 503, media_type="application/json")
 
