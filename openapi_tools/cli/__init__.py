@@ -11,9 +11,11 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sys
 import threading
 import time
+import unicodedata
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -47,7 +49,7 @@ _COMMANDS = {
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
     "browse": ("Show the tools as a page in the browser.", "serve_command", "browse"),
     "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
-    "install": ("Have an MCP client start the server.", "install_command", "install"),
+    "install": ("Have an MCP client start the server.", "serve_command", "install"),
     "lint": ("Check a document, and mend it.", "checking_commands", "lint"),
     "prove": ("Call every tool through a mock, and judge it.", "checking_commands", "prove"),
     "diff": ("Show what changes for the tools.", "checking_commands", "diff"),
@@ -279,6 +281,53 @@ def summary_of(tool: OperationTool) -> str:
 def has_colours() -> bool:
     """Tell whether a terminal may get colours, as NO_COLOR and TERM say (no-color.org)."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int | None:
+    """Return the width of the terminal that standard output is; None for a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def width_of(text: str) -> int:
+    """Return the columns that a text takes: none for marks, two for wide characters.
+
+    Spec: Unicode Standard Annex 11, East Asian Width.
+    """
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def head_of(text: str, width: int) -> str:
+    """Return the beginning of a text that takes at most a width."""
+    room = width
+    for place, character in enumerate(text):
+        room -= _width(character)
+        if room < 0:
+            return text[:place]
+    return text
+
+
+def pad(text: str, width: int) -> str:
+    """Return a text with blanks up to a width."""
+    return text + " " * (width - width_of(text))
+
+
+def page(text: str) -> None:
+    """Write a text, on a terminal through the user's pager if it is longer than the screen.
+
+    An empty PAGER, and a terminal that cannot move its cursor, get the text without a pager.
+    """
+    lines = text.count("\n") + 1
+    wants = os.environ.get("PAGER") != "" and os.environ.get("TERM") != "dumb"
+    if columns() and wants and lines >= shutil.get_terminal_size().lines:
+        click.echo_via_pager(text + "\n", color=None if has_colours() else False)
+    else:
+        say(text)
 
 
 @contextlib.contextmanager

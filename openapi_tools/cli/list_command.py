@@ -11,14 +11,18 @@ from openapi_tools.cli import (
     as_json,
     busy,
     clean,
+    columns,
+    head_of,
+    pad,
+    page,
     remark,
     say,
     skipped_data,
     summary_of,
     tell_skipped,
+    width_of,
 )
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.terminal import clip, columns, pad, page, width_of
 from openapi_tools.errors import counted
 from openapi_tools.json_values import follow, members, resolve
 from openapi_tools.providers import CannotExpress, Memory
@@ -305,3 +309,8 @@ def _with_definitions(document: Any, root: dict[str, Any]) -> dict[str, Any]:
 
     whole: dict[str, Any] = moved(root)
     return {**whole, "$defs": definitions} if definitions else whole
+
+
+def clip(text: str, width: int) -> str:
+    """Return a text cut to a width, with `…` at the end where something is missing."""
+    return text if width_of(text) <= width else head_of(text, width - 1) + "…" * (width > 0)

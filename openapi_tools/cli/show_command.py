@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import shlex
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from openapi_tools.browse.tool_facts import facts_of
-from openapi_tools.cli import as_json, clean, say
+from openapi_tools.cli import as_json, clean, columns, head_of, pad, page, say, width_of
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.argument_values import resolved, values_of
-from openapi_tools.cli.terminal import columns, grid, page, width_of, wrapped
 from openapi_tools.json_values import text_of
 from openapi_tools.model import DEFAULT_STYLES
 from openapi_tools.validation.samples import example
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from openapi_tools.tools.tool import OperationTool
 
@@ -205,3 +205,29 @@ def _where(place: dict[str, Any]) -> str:
     way = style + (", explode" if place["explode"] else "")
     how = place["media_type"] or ("" if is_usual else way)
     return f"{kind}{own}" + (f" ({how})" if how else "")
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return a text as lines of at most a width, broken at blanks where there are some."""
+    lines, width = list[str](), max(width, 2)
+    for paragraph in text.split("\n"):
+        line = ""
+        for word in paragraph.split():
+            if line and width_of(line) + 1 + width_of(word) > width:
+                lines.append(line)
+                line = ""
+            line += f" {word}" if line else word
+            while width_of(line) > width:
+                head = head_of(line, width)
+                lines.append(head)
+                line = line[len(head) :]
+        lines.append(line)
+    return lines
+
+
+def grid(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[list[str]]:
+    """Yield for each row its lines: cells wrapped to the widths of their columns, side by side."""
+    for row in rows:
+        cells = [wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+        lines = zip_longest(*cells, fillvalue="")
+        yield ["  ".join(map(pad, line, widths)).rstrip() for line in lines]

@@ -19,8 +19,8 @@ from openapi_tools.contracts import advise
 from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import ToolCall, context_for
-from openapi_tools.tools.change_preview import changes_of
 from openapi_tools.tools.guardrails import approved, asks, question_of, rule_of
+from openapi_tools.tools.writes import changes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

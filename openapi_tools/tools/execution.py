@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from openapi_tools.responses.answer_shape import Shaper, Shapes
     from openapi_tools.shaping.files import Files
     from openapi_tools.tools.following import Following
-    from openapi_tools.tools.sent_once import Once
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.writes import Once
     from openapi_tools.transport import Answer, Attempts, Sender
 
 _Found = TypeVar("_Found")
@@ -125,7 +125,7 @@ class Execution:
                 prepared.shaper = await self._shaper_for(context, prepared.wait)
             once: Once | None = None
             if context is not None and member_of(context, "idempotency_key") is not None:
-                once = tools.sent_once.once_for(self._tool, self._bounds.server, prepared, context)
+                once = tools.writes.once_for(self._tool, self._bounds.server, prepared, context)
             if settings.dry_run:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
@@ -250,7 +250,7 @@ class Execution:
     async def _with_changes(self, prepared: PreparedCall, context: Any, call_id: str) -> Preview:
         """Return the preview of a call with what it changes, which is noted for the request."""
         if prepared.changes is None:
-            reading = tools.change_preview.changes_of(self._tool, prepared.arguments, context)
+            reading = tools.writes.changes_of(self._tool, prepared.arguments, context)
             prepared.changes = await reading
         preview, seen = await self._seen(prepared, call_id), prepared.changes
         return preview if seen is None else replace(preview, changes=seen.lines, undo=seen.undo)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import Changes, ToolCall, ToolResult
-from openapi_tools.tools.change_preview import changes_of
+from openapi_tools.tools.writes import changes_of
 
 if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool

@@ -5,7 +5,7 @@ import shutil
 import captures
 import pytest
 
-from openapi_tools.cli.terminal import width_of
+from openapi_tools.cli import width_of
 
 USUAL = [("list", 80, True), ("show", 80, False)]
 

@@ -5,8 +5,8 @@ import json
 import pytest
 import terminals
 
+from openapi_tools.cli import width_of
 from openapi_tools.cli.list_command import listing
-from openapi_tools.cli.terminal import width_of
 
 
 def rows(result):

@@ -7,8 +7,9 @@ import time
 import pytest
 import terminals
 
-from openapi_tools.cli import busy
-from openapi_tools.cli.terminal import clip, width_of, wrapped
+from openapi_tools.cli import busy, width_of
+from openapi_tools.cli.list_command import clip
+from openapi_tools.cli.show_command import wrapped
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
