@@ -74,7 +74,7 @@ def serve(spec: str | None, *, transport: str | None, **options: Any) -> None:
         started.apis.serve()
         tell(f"{started.summary} over stdio.")
         _say_why(started.apis.why, tell)
-        import_module("openapi_tools.serving.mcp_transports").run_stdio(started.apis)
+        import_module("openapi_tools.serving.served_apis").run_stdio(started.apis)
         return
     _serve_http(team_server, started, tell)
 
@@ -94,8 +94,7 @@ def _serve_http(team_server: Any, started: Any, tell: Callable[[str], object]) -
         if started.serve.insecure and not team_server.is_loopback(host):
             tell(_OPEN)
         if started.serve.workers > 1:
-            processes = import_module("openapi_tools.serving.worker_processes")
-            processes.run_workers(started, place)
+            team_server.run_workers(started, place)
         else:
             server.run(place)
 

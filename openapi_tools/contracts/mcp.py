@@ -17,7 +17,7 @@ from openapi_tools.contracts import advise, mcp_messages
 from openapi_tools.contracts.mcp_messages import PlainAnswers, answer_of, clean, described, info_of
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
 from openapi_tools.options import member_of, with_members
-from openapi_tools.result import Context, ToolCall, ToolResult, context_for
+from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.session import unknown_tool
@@ -188,8 +188,7 @@ class ToolsServer(Server[Any]):
             own["approve"] = desk.approve
         if (owner := _owner(request, self)) is not None:
             own["conversation"] = owner
-        given = Context() if self._context is None else await context_for(self._context, request)
-        return with_members(given, **own)
+        return with_members(await context_for(self._context, request), **own)
 
     async def _announce(self, request: ServerRequestContext[Any], _: Any) -> None:
         """Tell a client with a handshake of other tools, until it leaves."""

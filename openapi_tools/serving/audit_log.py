@@ -6,8 +6,8 @@ import json
 import logging
 import os
 import sys
-import time
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
@@ -26,11 +26,9 @@ _MOST = 10_000  # characters of arguments in a line
 logger = logging.getLogger("openapi_tools.serving")
 
 
-def stamp() -> str:
+def stamp(parts: str = "milliseconds") -> str:
     """Return the time in UTC (RFC 3339)."""
-    return (
-        f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime())}.{time.time_ns() // 10**6 % 1000:03}Z"
-    )
+    return datetime.now(UTC).isoformat(timespec=parts).replace("+00:00", "Z")
 
 
 class SafeFormatter(logging.Formatter):
@@ -58,12 +56,13 @@ def write_logs(kind: str) -> None:
 
 
 class AuditLog:
-    """A JSON line for each call of an API, on standard error or at the end of a file."""
+    """A JSON line for each call of an API, on `stderr` or at the end of a file; `off`: none."""
 
     def __init__(self, place: str) -> None:
         try:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            self._file = 2 if place == "stderr" else os.open(place, flags, 0o600)
+            known = {"stderr": 2, "off": None}
+            self._file = known[place] if place in known else os.open(place, flags, 0o600)
         except OSError as error:
             raise SettingsError(f"audit: {place} cannot be written ({error.strerror}).") from None
         self._has_failed = False
@@ -86,17 +85,20 @@ class AuditLog:
             shown = hidden(given)
             text = json.dumps(shown, ensure_ascii=False, default=str)
             line["arguments"] = shown if len(text) <= _MOST else f"{text[:_MOST]}…"
-        self._write(json.dumps(line, ensure_ascii=False, default=str))
+        self._write(line)
 
     def refuse(self, user: str, tool: str, call_id: Any) -> None:
         """Write the line of a call that no tool of an API got."""
         line = _begun(user, "", tool[:_LONGEST_NAME], "error")
-        self._write(json.dumps({**line, "error": "refused", "call_id": str(call_id or "")}))
+        self._write({**line, "error": "refused", "call_id": str(call_id or "")})
 
-    def _write(self, line: str) -> None:
+    def _write(self, told: dict[str, Any]) -> None:
         """Write a line at once, so that the lines of several workers do not mix."""
+        if self._file is None:
+            return
+        line = redacted(json.dumps(told, ensure_ascii=False, default=str))
         try:
-            os.write(self._file, redacted(line).encode(errors="replace") + b"\n")
+            os.write(self._file, line.encode(errors="replace") + b"\n")
         except OSError as error:
             if not self._has_failed:
                 self._has_failed = True

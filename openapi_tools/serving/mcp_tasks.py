@@ -13,14 +13,14 @@ import json
 import secrets
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts.mcp_messages import JOB, answer_of, clean
 from openapi_tools.errors import requiring
 from openapi_tools.http_rules import folded
 from openapi_tools.options import member_of, with_members
-from openapi_tools.result import Context, context_for
+from openapi_tools.result import context_for
+from openapi_tools.serving.audit_log import stamp
 from openapi_tools.shared_state import MemoryState
 from openapi_tools.tools.session import PerCall
 from openapi_tools.tools.tool import called
@@ -88,14 +88,10 @@ class _Tasks:
         job = (getattr(result, "meta", None) or {}).get(JOB)
         if job is None or not _declares(request):
             return result
-        now, context = _now(), await self._context_of(request)
-        task: dict[str, Any] = {
-            "taskId": secrets.token_urlsafe(24),
-            "status": "working",
-            "createdAt": now,
-        }
-        task |= {"lastUpdatedAt": now, "ttlMs": int(_SECONDS * 1000), "job": job}
-        task |= {"user": member_of(context, "user") or "", "asked": time.time()}
+        now, user = stamp("seconds"), member_of(await self._context_of(request), "user") or ""
+        task: dict[str, Any] = {"taskId": secrets.token_urlsafe(24), "status": "working"}
+        task |= {"createdAt": now, "lastUpdatedAt": now, "ttlMs": int(_SECONDS * 1000)}
+        task |= {"job": job, "user": user, "asked": time.time()}
         await self._keep(task)
         return {"resultType": "task", **_shown(task)}
 
@@ -122,7 +118,11 @@ class _Tasks:
         task, _ = await self._found(request, params)
         if task["status"] == "working":
             told = "not watched any more; the work of the API may go on"
-            task |= {"status": "cancelled", "statusMessage": told, "lastUpdatedAt": _now()}
+            task |= {
+                "status": "cancelled",
+                "statusMessage": told,
+                "lastUpdatedAt": stamp("seconds"),
+            }
             await self._keep(task)
         return {}
 
@@ -134,7 +134,7 @@ class _Tasks:
             return
         own = PerCall(0, address=task["job"]["url"], is_poll=True)
         result = await called(tool, {}, own, context)
-        task |= {"asked": time.time(), "lastUpdatedAt": _now()}
+        task |= {"asked": time.time(), "lastUpdatedAt": stamp("seconds")}
         job = result.metadata.get("job")
         if job is None and (result.error or {}).get("retryable"):
             task["statusMessage"] = clean(str(result))[:500]
@@ -159,8 +159,6 @@ class _Tasks:
         return task, context
 
     async def _context_of(self, request: ServerRequestContext[Any]) -> Any:
-        if self._context is None:
-            return Context(state=request)
         return with_members(await context_for(self._context, request), state=request)
 
     async def _keep(self, task: dict[str, Any]) -> None:
@@ -188,7 +186,3 @@ def _progress(result: ToolResult) -> str:
     found = (value for name, value in output.items() if folded(str(name)) in _PROGRESS)
     share = next((value for value in found if isinstance(value, int | float)), None)
     return "the work goes on" if share is None else f"the work goes on: {share:g}"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
+import os
 import signal
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -14,11 +15,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts.mcp import ToolsServer, create_server
-from openapi_tools.errors import OpenAPIToolsError
+from openapi_tools.errors import OpenAPIToolsError, requiring
 from openapi_tools.loading.load import load_tools
 from openapi_tools.redaction import redacted
 from openapi_tools.search.modes import in_mode
 from openapi_tools.serving.mcp_tasks import add_tasks
+from openapi_tools.serving.web_server import on_signal
 from openapi_tools.tools.guardrails import require_approval
 from openapi_tools.tools.toolset import Toolset
 
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
     Watch = Callable[[str, Event], object]
     Admit = Callable[[str, Toolset], Toolset]
+
+with requiring("mcp"):
+    from mcp.server.stdio import stdio_server
 
 _LOADERS = 8  # threads
 _AGAIN = 60.0  # seconds until an API is tried again that could not be loaded
@@ -60,8 +65,7 @@ class ServedApi:
         self.name, self.mode, self.fault = name, mode, fault
         self.toolset: Toolset | None = None
         self.watched: Toolset | None = None
-        self.stale, self.loaded, self._print = "", 0.0, ""
-        self._read, self.is_readable = read, read is not None
+        self.stale, self.loaded, self.read = "", 0.0, read
 
     @classmethod
     def of(cls, toolset: Toolset) -> ServedApi:
@@ -72,11 +76,11 @@ class ServedApi:
 
     def load(self) -> None:
         """Read the document, in a thread; tools that did not change stay the same objects."""
-        if self._read is None:  # its table is wrong, or it was given a toolset
+        if self.read is None:  # its table is wrong, or it was given a toolset
             return
         try:
-            found = self._read()
-            is_same = self.toolset is not None and self._printed() == _print_of(found)
+            found = self.read()
+            is_same = self.toolset is not None and _facts_of(self.toolset) == _facts_of(found)
         except OpenAPIToolsError as error:
             self._fail(redacted(str(error)))
             return
@@ -87,7 +91,7 @@ class ServedApi:
         self.fault = self.stale = ""
         self.loaded = time.time()
         if not is_same:
-            self.toolset, self._print = found, ""
+            self.toolset = found
 
     def _fail(self, reason: str) -> None:
         if self.toolset is None:
@@ -95,11 +99,6 @@ class ServedApi:
         else:
             self.stale = reason
         logger.warning("%s: %s", self.name, reason)
-
-    def _printed(self) -> str:
-        """Return the hash of the tools, made when it is first compared."""
-        self._print = self._print or _print_of(self.toolset or ())
-        return self._print
 
     def facts(self) -> dict[str, Any]:
         """Return the state as JSON data for `/readyz`."""
@@ -110,10 +109,10 @@ class ServedApi:
         return known | ({"stale": self.stale} if self.stale else {})
 
 
-def _print_of(toolset: Iterable[OperationTool]) -> str:
-    """Return a hash of all that a model sees of the tools, and of how they call."""
+def _facts_of(toolset: Toolset) -> str:
+    """Return all that a model sees of the tools, and how they call."""
     told = [[t.name, t.description, t.input_schema, repr(t.operation)] for t in toolset]
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+    return json.dumps(told, sort_keys=True, default=str)
 
 
 class ServedApis:
@@ -142,17 +141,17 @@ class ServedApis:
         cls, serving: Serving, settings: dict[str, Any], admit: Admit | None = None
     ) -> ServedApis:
         """Return the APIs of a configuration, not loaded; `settings` go under those of each."""
+
+        def read(name: str) -> Toolset:
+            config: Any = serving.files[name]
+            found = load_tools(config=config, **settings)
+            if serving.serve.ask:
+                found.add_input_guardrails([require_approval()])
+            return found if admit is None else admit(name, found)
+
         apis = [ServedApi(name, fault=fault) for name, fault in serving.faults.items()]
-        for name, table in serving.apis.items():
-
-            def read(name: str = name) -> Toolset:
-                config: Any = serving.files[name]
-                found = load_tools(config=config, **settings)
-                if serving.serve.ask:
-                    found.add_input_guardrails([require_approval()])
-                return found if admit is None else admit(name, found)
-
-            apis.append(ServedApi(name, read, mode=table.mode))
+        tables = serving.apis.items()
+        apis += [ServedApi(name, partial(read, name), mode=table.mode) for name, table in tables]
         apis.sort(key=lambda api: api.name)
         return cls(apis, serving.serve.mode, refresh=serving.serve.refresh)
 
@@ -231,7 +230,7 @@ class ServedApis:
         SIGHUP has the documents read at once.
         """
         loop, keeping = asyncio.get_running_loop(), asyncio.create_task(self._keep())
-        if any(api.is_readable for api in self.apis):
+        if any(api.read for api in self.apis):
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(signal.SIGHUP, self._hurry.set)
         try:
@@ -257,7 +256,7 @@ class ServedApis:
             if (
                 self._refresh
                 or self._hurry.is_set()
-                or any(api.fault and api.is_readable for api in self.apis)
+                or any(api.fault and api.read for api in self.apis)
             ):
                 self._hurry.clear()
                 try:
@@ -276,3 +275,31 @@ async def _retire(ended: list[Any], old: list[Toolset]) -> None:
         for toolset in old:
             with suppress(OpenAPIToolsError):
                 await toolset.aclose()
+
+
+def run_stdio(apis: ServedApis) -> None:
+    """Serve one client on standard input and output."""
+    server = apis.servers[""]
+
+    async def run() -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        with on_signal(lambda: loop.call_soon_threadsafe(stop.set)):
+            async with apis.running(), stdio_server() as (read, write):
+                options = server.create_initialization_options()
+                serving = asyncio.create_task(server.run(read, write, options))
+                stopping = asyncio.create_task(stop.wait())
+                await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                if stop.is_set():
+                    serving.cancel()
+                    await asyncio.wait({serving})
+                    await apis.aclose()
+                    sys.stderr.flush()
+                    # A thread still waits for a line of standard input; nothing can wake it.
+                    os._exit(0)
+                stopping.cancel()
+                await serving
+
+    try:
+        asyncio.run(run())
+    except* BrokenPipeError:
+        pass  # the client is gone

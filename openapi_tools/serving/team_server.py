@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
+import tempfile
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from ipaddress import ip_address
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from openapi_tools.errors import CallError, SettingsError, counted, requiring
+from openapi_tools.errors import (
+    CallError,
+    OpenAPIToolsError,
+    SettingsError,
+    counted,
+    requiring,
+)
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import redacted
-from openapi_tools.serving.audit_log import AuditLog, caller, write_logs
+from openapi_tools.serving.audit_log import AuditLog, caller, logger, write_logs
 from openapi_tools.serving.client_limits import ClientLimits, ClientProtocol
-from openapi_tools.serving.mcp_transports import security
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
 from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving
-from openapi_tools.serving.web_server import run_app
+from openapi_tools.serving.web_server import LOOPBACK, config_of, run_app
 from openapi_tools.shaping.configuration import checked_table
 
 if TYPE_CHECKING:
@@ -34,15 +40,21 @@ if TYPE_CHECKING:
 
     from openapi_tools.observability import Event
     from openapi_tools.serving.call_metrics import CallMetrics
-    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 with requiring("mcp"):
     from mcp import MCPError
+    from mcp.server.transport_security import TransportSecuritySettings
     from starlette.applications import Starlette
     from starlette.responses import PlainTextResponse, Response
     from starlette.routing import Route
+    from uvicorn.config import STARTUP_FAILURE
+    from uvicorn.supervisors import Multiprocess
 
+OPTIONS = "OPENAPI_TOOLS_SERVE"
+"""The variable that tells workers the file and the options of the command; it holds no secret."""
+_FACTORY = "openapi_tools.serving.team_server:worker_app"
+_ANY = ("0.0.0.0", "::")  # noqa: S104 -- told apart, not bound to
 _GRACE = 3  # seconds for calls to end, for one person's server
 _CHECKED = 3.0  # seconds for an answer of the shared state
 
@@ -55,6 +67,7 @@ class Access:
 
     settings: Any = None
     is_closed = False
+    sees: Any = None  # a function of a tool and a request: whether its user may use the tool
     routes: Sequence[Route] = ()
 
     def admit(self, name: str, toolset: Toolset) -> Toolset:
@@ -78,11 +91,6 @@ class Access:
         """Return more members of the call's `Context`: credentials, say."""
         del request
         return {}
-
-    def sees(self, tool: OperationTool, request: ServerRequestContext[Any]) -> bool:
-        """Tell whether the user of a request may use a tool."""
-        del tool, request
-        return True
 
 
 def access_of(serve: ServeTable, state: Any, tables: Mapping[str, ApiTable]) -> Access:
@@ -138,7 +146,7 @@ class Started(NamedTuple):
     access: Access
     state: Any = None
     config: str = ""
-    given: Mapping[str, Any] = MappingProxyType({})
+    given: Any = None
     over_http: bool = False
 
     @property
@@ -157,16 +165,15 @@ class WebServer:
     """The pages and the MCP servers of a group of APIs, as an ASGI app with `app`."""
 
     def __init__(self, started: Started, port: int) -> None:
-        self._apis, self._serve, self._port = started.apis, started.serve, port
+        self._apis, self._serve, self._port = apis, serve, _ = started.apis, started.serve, port
         self._access, self._state = started.access, started.state
-        apis, serve = self._apis, self._serve
         self._is_ending = False
         self._metrics = _metrics()
-        self._audit = None if serve.audit == "off" else AuditLog(serve.audit)
-        if self._audit is not None and serve.audit_arguments:
+        self._audit = AuditLog(serve.audit)
+        if serve.audit_arguments:
             apis.guards = [self._audit.remember]
         apis.watch, apis.told = self._watch, self._show
-        apis.serve(paths=serve.paths, context=self._context_of, visible=self._visible())
+        apis.serve(paths=serve.paths, context=self._context_of, visible=self._access.sees)
         for server in apis.servers.values():
             server.middleware.append(self._note)
 
@@ -199,9 +206,6 @@ class WebServer:
             **sessions,
         }
 
-    def _visible(self) -> Any:
-        return None if type(self._access).sees is Access.sees else self._access.sees
-
     async def _context_of(self, request: ServerRequestContext[Any]) -> dict[str, Any]:
         name = self._access.name_of(request)
         caller.set(name)
@@ -210,15 +214,14 @@ class WebServer:
     def _watch(self, api: str, event: Event) -> None:
         if self._metrics is not None:
             self._metrics.tell(api, event)
-        if self._audit is not None:
-            self._audit.tell(api, event)
+        self._audit.tell(api, event)
 
     async def _note(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
         """Leave a line of a call that is refused before it reaches an API."""
         try:
             return await call_next(ctx)
         except MCPError:
-            if self._audit is not None and ctx.method == "tools/call":
+            if ctx.method == "tools/call":
                 name = str((ctx.params or {}).get("name", ""))
                 self._audit.refuse(self._access.name_of(ctx), name, ctx.request_id)
             raise
@@ -346,3 +349,50 @@ def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
         "timeout_graceful_shutdown": serve.grace,
         "lifespan": "on",
     }
+
+
+def security(shown: str, names: tuple[str, ...], port: int) -> TransportSecuritySettings:
+    """Return the names that clients may use; pages of other servers cannot reach this one."""
+    is_local = shown in LOOPBACK or shown.strip("[]") in _ANY
+    own = [*dict.fromkeys((shown, *(LOOPBACK if is_local else ())))]
+    others = [host for name in names for host in (name, f"{name}:*")]
+    origins = [*others, *(f"{name}:{port}" for name in own)]
+    return TransportSecuritySettings(
+        allowed_hosts=[*others, *(host for name in own for host in (name, f"{name}:*"))],
+        allowed_origins=[f"{scheme}://{host}" for scheme in ("http", "https") for host in origins],
+    )
+
+
+class _Workers(Multiprocess):
+    def handle_hup(self) -> None:
+        """Have each worker read its documents again."""
+        for process in self.processes:
+            if process.pid is not None:
+                os.kill(process.pid, signal.SIGHUP)
+
+
+def worker_app() -> Any:
+    """Return the app of a worker, as the variable `OPTIONS` says."""
+    told = json.loads(os.environ[OPTIONS])
+    try:
+        found = started(told["config"], told["given"], logs=True, again=True)
+    except OpenAPIToolsError as error:  # the file was changed; the supervisor tries again
+        logger.error("%s", error)
+        raise SystemExit(1) from None
+    return WebServer(found, told["port"]).app
+
+
+def run_workers(server: Started, place: socket.socket) -> None:
+    """Serve a configuration with several processes, on a socket that listens.
+
+    Raises:
+        ClickException: They cannot start.
+    """
+    options = {"config": server.config, "given": server.given, "port": place.getsockname()[1]}
+    with tempfile.TemporaryDirectory(prefix="openapi-tools-") as folder:
+        os.environ |= {OPTIONS: json.dumps(options), "PROMETHEUS_MULTIPROC_DIR": folder}
+        told = {"factory": True, "workers": server.serve.workers, **uvicorn_limits(server.serve)}
+        workers = _Workers(config_of(_FACTORY, **told), [place])
+        workers.run()
+    if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
+        raise click.ClickException("the workers cannot start; the log has the reason.")

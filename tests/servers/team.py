@@ -25,7 +25,7 @@ from openapi_tools import Settings, load_tools
 from openapi_tools.contracts.mcp import create_server
 from openapi_tools.serving.auth_tables import AuthTable, RoleTable, UsersTable
 from openapi_tools.serving.inbound_auth import Inbound
-from openapi_tools.serving.mcp_transports import security
+from openapi_tools.serving.team_server import security
 from openapi_tools.serving.user_credentials import UserCredentials
 from openapi_tools.serving.user_login import BACK, START, Logins
 from openapi_tools.shaping.configuration import checked_table
