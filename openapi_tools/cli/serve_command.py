@@ -19,7 +19,7 @@ from click.core import ParameterSource
 from openapi_tools.cli import PROGRAM, clean, command, for_shell, imported, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.generate_command import write_page
-from openapi_tools.errors import OutputError, SourceError, counted
+from openapi_tools.errors import OutputError, SourceError, counted, requiring
 from openapi_tools.serving.serving_tables import has_apis, read_serving
 from openapi_tools.tools.guardrails import require_approval
 
@@ -57,7 +57,8 @@ def serve(spec: str | None, *, transport: str | None, **options: Any) -> None:
     config = str(shared.given_config() if spec is None else spec)
     if config.endswith(".toml") and has_apis(config):
         _check_for_apis()
-        # Here, as --help needs no extra.
+        with requiring("serve"):  # here, as --help needs no extra
+            import_module("mcp")
         team_server = import_module("openapi_tools.serving.team_server")
         started = team_server.started(config, given, logs=True)
     else:

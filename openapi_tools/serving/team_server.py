@@ -289,7 +289,9 @@ class WebServer:
 
     async def _figures(self, _: Request) -> Response:
         if self._metrics is None:
-            return PlainTextResponse("prometheus-client is not installed.", 501)
+            return PlainTextResponse(
+                "prometheus-client is missing; install the extra serve.\n", 501
+            )
         text = await asyncio.to_thread(self._metrics.text)
         return Response(text, media_type=self._metrics.content_type)
 

@@ -317,7 +317,11 @@ def test_a_wrong_python_is_told(code):
     assert ("Traceback" in told.stderr) == bool(code)
 
 
-def test_a_missing_extra_says_how_this_installation_gets_it(museum):
+@pytest.mark.parametrize("extra", ["mcp", "serve"])
+def test_a_missing_extra_says_how_this_installation_gets_it(museum, tmp_path, extra):
+    if extra == "serve":
+        source, museum = museum, tmp_path / "openapi-tools.toml"
+        museum.write_text(f'[apis.museum]\nsource = "{source}"\n')
     code = "import sys; sys.modules['mcp'] = None; from openapi_tools.cli import main; main()"
     how = [sys.executable, "-c", code, "serve", str(museum)]
     told = subprocess.run(
@@ -326,5 +330,5 @@ def test_a_missing_extra_says_how_this_installation_gets_it(museum):
 
     assert (told.returncode, told.stdout) == (2, "")
     assert "pip install" in told.stderr
-    assert "[mcp]" in told.stderr
+    assert f"[{extra}]" in told.stderr
     assert told.stderr.count("\n") == 1

@@ -127,7 +127,10 @@ async def test_without_the_package_for_figures_their_page_says_so(monkeypatch, t
     async with hosted(configured(tmp_path, pets=PETS)) as server:
         answer = await server.get("/metrics")
 
-    assert (answer.status_code, answer.text) == (501, "prometheus-client is not installed.")
+    assert (answer.status_code, answer.text) == (
+        501,
+        "prometheus-client is missing; install the extra serve.\n",
+    )
 
 
 def test_the_log_goes_to_standard_error(monkeypatch, capsys):
