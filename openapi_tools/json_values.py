@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from operator import is_
@@ -206,6 +207,12 @@ def members(item: object, names: Iterable[str]) -> dict[str, Any]:
 def text_of(value: Any) -> str:
     """Return a JSON value as a model reads it: without blanks, letters as they are."""
     return _ENCODER.encode(value)
+
+
+def digest_of(value: Any) -> str:
+    """Return the SHA-256 hash of a value as JSON; the order of members does not count."""
+    text = json.dumps(value, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def compact(value: Any) -> bytes:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import base64
-import json
 import mimetypes
 import time
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import advise, mcp_messages
 from openapi_tools.contracts.mcp_messages import PlainAnswers, answer_of, clean, described, info_of
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
+from openapi_tools.json_values import digest_of
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.shaping.files import file_of, store_of
@@ -364,7 +363,7 @@ class _Desk:
         else:
             # An answer is good for equal calls of the same state only.
             told = [call.name, call.arguments, call.changes and call.changes.etag]
-            key = f"approve-{sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]}"
+            key = f"approve-{digest_of(told)[:32]}"
             answer = self.answers.pop(key, None)
             if answer is None:
                 asked = {"mode": "form", "message": question, "requestedSchema": form}

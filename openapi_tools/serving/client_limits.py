@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import requiring
@@ -84,16 +85,12 @@ class ClientLimits:
             self._count("out", len(message.get("body", b"")))
             await send(message)
 
-        try:
+        body: Any = PlainTextResponse("The request took too long.", 408, _CLOSING)
+        with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.body_seconds):
                 body = await self._body(scope, receive)
-        except TimeoutError:
-            late = PlainTextResponse("The request took too long.", 408, _CLOSING)
-            await late(scope, receive, counted)
-            return
-        if body is None:
-            large = PlainTextResponse("The body of the request is too large.", 413, _CLOSING)
-            await large(scope, receive, counted)
+        if isinstance(body, PlainTextResponse):
+            await body(scope, receive, counted)
             return
         messages = [body]
 
@@ -102,12 +99,13 @@ class ClientLimits:
 
         await self._app(scope, replayed, counted)
 
-    async def _body(self, scope: Scope, receive: Receive) -> Message | None:
-        """Return the whole body as one message; None if it is too large."""
+    async def _body(self, scope: Scope, receive: Receive) -> Message | PlainTextResponse:
+        """Return the whole body as one message; a refusal if it is too large."""
+        large = PlainTextResponse("The body of the request is too large.", 413, _CLOSING)
         most, body = self._limits.body_bytes, bytearray()
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         if declared.isdigit() and int(declared[:20]) > most:
-            return None
+            return large
         while True:
             message = await receive()
             if message["type"] != "http.request":  # the client is gone
@@ -115,6 +113,6 @@ class ClientLimits:
             self._count("in", len(message.get("body", b"")))
             body += message.get("body", b"")
             if len(body) > most:
-                return None
+                return large
             if not message.get("more_body", False):
                 return {"type": "http.request", "body": bytes(body), "more_body": False}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import signal
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts.mcp import ToolsServer, create_server
 from openapi_tools.errors import OpenAPIToolsError, requiring
+from openapi_tools.json_values import digest_of
 from openapi_tools.loading.load import load_tools
 from openapi_tools.redaction import redacted
 from openapi_tools.search.modes import in_mode
@@ -112,7 +112,7 @@ class ServedApi:
 def _facts_of(toolset: Toolset) -> str:
     """Return all that a model sees of the tools, and how they call."""
     told = [[t.name, t.description, t.input_schema, repr(t.operation)] for t in toolset]
-    return json.dumps(told, sort_keys=True, default=str)
+    return digest_of(told)
 
 
 class ServedApis:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,7 +13,7 @@ from openapi_tools.shaping.files import new_handle
 from openapi_tools.shared_state import SharedState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Coroutine
 
 _LARGEST = 16 * 1024 * 1024
 _HOUR = 3600.0
@@ -54,7 +54,7 @@ class StateFiles:
             reason = f"files in a shared state have at most {self._most} bytes"
             raise OSError(errno.EFBIG, reason)
         handle = new_handle(filename, media_type)
-        _done(lambda: self._state.put(f"file:{handle}", data, self._seconds))
+        _done(self._state.put(f"file:{handle}", data, self._seconds))
         return handle
 
     def open(self, handle: str) -> BinaryIO:
@@ -63,25 +63,16 @@ class StateFiles:
         Raises:
             OSError: It does not exist or exists no more, or the state cannot be reached.
         """
-        data = _done(lambda: self._state.get(f"file:{handle}"))
+        data = _done(self._state.get(f"file:{handle}"))
         if data is None:
             raise FileNotFoundError(handle)
         return BytesIO(data)
 
 
-def _done(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+def _done(work: Coroutine[Any, Any, Any]) -> Any:
     """Return the result of work in an event loop of its own; this thread may run one already."""
-    found: list[Any] = []
-
-    def run() -> None:
-        try:
-            found.append(asyncio.run(work()))
-        except CallError as error:
-            found.append(OSError(errno.EIO, error.reason.partition(";")[0]))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if isinstance(found[0], OSError):
-        raise found[0]
-    return found[0]
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, work).result()
+    except CallError as error:
+        raise OSError(errno.EIO, error.reason.partition(";")[0]) from None

@@ -7,7 +7,6 @@ and `diff` do.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -23,7 +22,7 @@ from openapi_tools.codegen.changes import changes, scheme_changes
 from openapi_tools.codegen.output_state import read_output
 from openapi_tools.codegen.package_data import Record, read_records, read_schemes
 from openapi_tools.errors import OutputError, SettingsError
-from openapi_tools.json_values import pointer
+from openapi_tools.json_values import digest_of, pointer
 from openapi_tools.model import Operation, SecurityScheme, Skipped
 
 if TYPE_CHECKING:
@@ -59,8 +58,7 @@ class _Entry(NamedTuple):
     @property
     def sha256(self) -> str:
         """The hash of name, description, schema and wire plan; order of members apart."""
-        text = json.dumps([self.record.name, self.data], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest_of([self.record.name, self.data])
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +127,8 @@ def _entries(tools: Iterable[Any], schemes: Mapping[str, SecurityScheme]) -> dic
             "description": tool.description,
             # Sorted as in the file, so that an order does not count as a change.
             "input_schema": json.loads(json.dumps(tool.input_schema, sort_keys=True)),
-            "operation": _OPERATIONS.dump_python(
-                tool.operation, mode="json", exclude_defaults=True
-            ),
-            "schemes": _SCHEMES.dump_python(own, mode="json", exclude_defaults=True),
+            "operation": _OPERATIONS.dump_python(tool.operation, **_SHORT),
+            "schemes": _SCHEMES.dump_python(own, **_SHORT),
         }
         record = Record(tool.name, tool.description, data["input_schema"], tool.operation)
         found[tool.name] = _Entry(record, own, data)

@@ -11,7 +11,6 @@ Spec: RFC 9110, sections 8.8.3 (`ETag`), 13.1.1 (`If-Match`) and 15.5.13 (412); 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
 import re
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import essence, is_json
-from openapi_tools.json_values import as_dict, compact, find, follow, pointer_token
+from openapi_tools.json_values import as_dict, compact, digest_of, find, follow, pointer_token
 from openapi_tools.options import member_of, with_members
 from openapi_tools.redaction import hidden
 from openapi_tools.result import Changes, ToolResult
@@ -360,10 +359,5 @@ def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: 
             "Settings(idempotency_header=…), or Settings(state=…). It was not sent."
         )
     names = [server, tool.name, tool.method, tool.path, prepared.user, key]
-    place, arguments = f"once:{_digest(names)}", _digest(prepared.arguments)
+    place, arguments = f"once:{digest_of(names)}", digest_of(prepared.arguments)
     return Once(settings.state, place, arguments, repeatable=tool.idempotent)
-
-
-def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, default=repr)
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -7,7 +7,6 @@ key. So one answer at most fits a request, and `Vary` is met.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
 import re
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import CallError, requiring
 from openapi_tools.http_rules import is_safe
+from openapi_tools.json_values import digest_of
 
 with requiring("http-cache"):
     import hishel
@@ -83,12 +83,15 @@ class Kept(NamedTuple):
         return json.dumps(head).encode() + b"\n" + self.content
 
     @classmethod
-    def of(cls, stored: bytes) -> Kept:
-        """Return a stored answer; ValueError for anything else."""
-        head, _, content = stored.partition(b"\n")
-        status, headers, received, elapsed, mark = json.loads(head)
-        pairs = [(name, value) for name, value in headers]
-        return cls(status, pairs, content, received, elapsed, mark)
+    def of(cls, stored: bytes | None, mark: str) -> Kept | None:
+        """Return a stored answer; None without one, or when its address was written to."""
+        head, _, content = (stored or b"").partition(b"\n")
+        try:
+            status, headers, received, elapsed, told = json.loads(head)
+            pairs = [(name, value) for name, value in headers]
+        except (ValueError, TypeError):
+            return None
+        return cls(status, pairs, content, received, elapsed, mark) if told == mark else None
 
     def freshened(self, answer: Any, mark: str) -> Kept:
         """Return it with the headers of a 304 (RFC 9111, section 3.2)."""
@@ -115,7 +118,7 @@ class HttpCache:
         Raises:
             CallError: As `send`; and where a write could not be noted, so that it was not sent.
         """
-        place = f"http:changed:{_digest(asked.url.partition('?')[0])}"
+        place = f"http:changed:{digest_of(asked.url.partition('?')[0])}"
         if not is_safe(asked.method):
             await self._written(place, send)
         elif not asked.is_plain:
@@ -143,14 +146,14 @@ class HttpCache:
     async def _read(
         self, asked: Asked, place: str, send: Callable[[dict[str, str]], Awaitable[Any]]
     ) -> Kept | None:
-        key = f"http:{_digest(self._client, *asked[:2], asked.user, sorted(asked.headers))}"
+        key = f"http:{digest_of([self._client, *asked[:2], asked.user, sorted(asked.headers)])}"
         try:
             stored, found = await asyncio.gather(self._state.get(key), self._state.get(place))
         except CallError:  # the answer can be had without it
             await send({})
             return None
         mark = "" if found is None else found.decode()
-        kept = _usable(stored, mark)
+        kept = Kept.of(stored, mark)
         rules = _Rules(asked)
         state = rules.begun(kept)
         if kept is not None and isinstance(state, hishel.FromCache):
@@ -232,17 +235,6 @@ class _Rules:
         return hishel.Response(kept.status, hishel.Headers(known))
 
 
-def _usable(stored: bytes | None, mark: str) -> Kept | None:
-    """Return a stored answer; None without one, or when its address was written to."""
-    if stored is None:
-        return None
-    try:
-        kept = Kept.of(stored)
-    except (ValueError, TypeError):
-        return None
-    return kept if kept.mark == mark else None
-
-
 def _kept(answer: Any, mark: str) -> Kept | None:
     """Return an answer as it is kept; None where it cannot be, or where that is of no use."""
     headers = answer.headers
@@ -287,7 +279,3 @@ def _seconds(date: str) -> float | None:
         return parsedate_to_datetime(date[:60]).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-
-
-def _digest(*parts: Any) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
