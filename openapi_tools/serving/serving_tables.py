@@ -29,14 +29,7 @@ _TAKEN = ("healthz", "metrics", "readyz")
 
 
 class LimitsTable(Table):
-    """Limits on clients.
-
-    Attributes:
-        body_bytes: A larger body of a request is refused (413).
-        body_seconds: A body that takes longer is refused (408).
-        idle_seconds: A connection without a request is closed, and one whose client does not read.
-        connections: At once, in each worker; of more, requests are refused (503).
-    """
+    """Limits on clients; docs/serve.md describes each key."""
 
     body_bytes: int = Field(default=4 * 1024 * 1024, ge=1024)
     body_seconds: float = Field(default=30.0, gt=0, le=3600)

@@ -10,11 +10,11 @@ import tempfile
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from openapi_tools.auth.authorization_server import is_loopback
 from openapi_tools.errors import (
     CallError,
     OpenAPIToolsError,
@@ -129,13 +129,6 @@ def check_place(host: str, access: Access, *, insecure: bool) -> None:
         return
     way = "listen on 127.0.0.1, configure [serve.auth], or add --insecure to let everyone call"
     raise click.UsageError(f"{host} can be reached by others, and calls need no login; {way}.")
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address."""
-    with suppress(ValueError):
-        return ip_address(host.strip("[]")).is_loopback
-    return host == "localhost"
 
 
 class Started(NamedTuple):

@@ -310,7 +310,9 @@ class Once:
             try:
                 result = await send()
             except OpenAPIToolsError as error:
-                if _is_unsent(error):
+                # A call that must not be repeated was never sent.
+                facts = error.facts if isinstance(error, CallError) and error.attempts else None
+                if facts is None or facts.get("retryable"):
                     await self.state.remove(self.place)
                 raise
             await self._ended(result)
@@ -331,13 +333,6 @@ class Once:
         known = None if result is None else {name: getattr(result, name) for name in names}
         mark = {"arguments": self.arguments, "result": known}
         await self.state.put(self.place, compact(mark), _REMEMBERED)
-
-
-def _is_unsent(error: OpenAPIToolsError) -> bool:
-    """Tell whether a call that must not be repeated was never sent."""
-    return (
-        not isinstance(error, CallError) or not error.attempts or bool(error.facts.get("retryable"))
-    )
 
 
 def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: Any) -> Once | None:

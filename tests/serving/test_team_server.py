@@ -126,7 +126,7 @@ async def test_searches_and_programs_reach_all_apis(way, servers, tmp_path):
     assert [request.header("X-Key") for request in shop.requests] == ["s3cr3t-of-shop"]
 
 
-async def test_one_wrong_api_is_named_and_the_others_serve(servers, tmp_path):
+async def test_one_faulty_api_is_named_and_the_others_serve(servers, tmp_path):
     _, _, tables = servers
     tables |= {"gone": 'source = "nowhere.json"', "odd": 'sorce = "x"'}
     config = configured(tmp_path, **tables)
