@@ -188,11 +188,12 @@ def _scheme(table: IdentityTable, schemes: Mapping[str, SecurityScheme], place: 
         for name, scheme in schemes.items()
         if scheme.type in ("oauth2", "openIdConnect") or scheme.scheme == "bearer"
     ]
+    known = list(schemes) if table.mode == "static" else fitting
     if table.scheme:
-        known = schemes if table.mode == "static" else fitting
         if table.scheme not in known:
-            raise SettingsError(f"{place}: scheme {table.scheme!r:.60} is not one of {[*known]}.")
+            raise SettingsError(f"{place}: scheme {table.scheme!r:.60} is not one of {known}.")
         return table.scheme
-    if len(fitting) > 1 or (schemes and not fitting):
-        raise SettingsError(f"{place}: say which scheme is meant: {[*(fitting or schemes)]}.")
-    return fitting[0] if fitting else "users"
+    found = fitting or known
+    if len(found) > 1 or (schemes and not found):
+        raise SettingsError(f"{place}: say which scheme is meant: {found or [*schemes]}.")
+    return found[0] if found else "users"

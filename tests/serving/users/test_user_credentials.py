@@ -148,7 +148,7 @@ async def test_users_have_credentials_of_their_own_for_reads_and_writes(api):
 
 async def test_a_key_in_a_header_can_be_a_users_own(api):
     key = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
-    users = {"mode": "static", "scheme": "key", "tokens": {"alice": "${SECRET}"}}
+    users = {"mode": "static", "tokens": {"alice": "${SECRET}"}}
     auth = {"tokens": {"alice": "${ALICE}"}}
     async with shop_served(api, auth, users=users, schemes=key) as site:
         await called(site, ALICE)
