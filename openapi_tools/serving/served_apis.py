@@ -118,7 +118,7 @@ def _facts_of(toolset: Toolset) -> str:
 class ServedApis:
     """All APIs of a server, and the MCP servers that offer them.
 
-    `watch` gets each event of a call with the name of its API; `guards` are input guardrails.
+    `watchers` get each event of a call with the name of its API; `guards` are input guardrails.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class ServedApis:
         self._hurry = asyncio.Event()
         self.told: Callable[[], object] = lambda: None  # called after documents were read
         self._retiring: set[asyncio.Task[None]] = set()
-        self.watch: Watch | None = None
+        self.watchers: list[Watch] = []
         self.guards: list[Any] = []
 
     @classmethod
@@ -195,10 +195,11 @@ class ServedApis:
     def _listen(self, api: ServedApi) -> None:
         """Watch the calls of an API's tools, from the first on and once."""
         toolset = api.toolset
-        if self.watch is None or toolset is None or toolset is api.watched:
+        if toolset is None or toolset is api.watched:
             return
         api.watched = toolset
-        toolset.subscribe(partial(self.watch, api.name))
+        for watch in self.watchers:
+            toolset.subscribe(partial(watch, api.name))
         if self.guards:
             toolset.add_input_guardrails(self.guards)
 

@@ -8,6 +8,7 @@ import os
 import signal
 import tempfile
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.requests import Request
 
-    from openapi_tools.observability import Event
     from openapi_tools.serving.call_metrics import CallMetrics
     from openapi_tools.tools.toolset import Toolset
 
@@ -165,7 +165,10 @@ class WebServer:
         self._audit = AuditLog(serve.audit)
         if serve.audit_arguments:
             apis.guards = [self._audit.remember]
-        apis.watch, apis.told = self._watch, self._show
+        apis.watchers = [self._audit.tell]
+        if self._metrics is not None:
+            apis.watchers.append(self._metrics.tell)
+            apis.told = partial(self._metrics.show, apis.apis)
         apis.serve(paths=serve.paths, context=self._context_of, visible=self._access.sees)
         for server in apis.servers.values():
             server.middleware.append(self._note)
@@ -204,11 +207,6 @@ class WebServer:
         caller.set(name)
         return {"user": name, **await self._access.members_of(request)}
 
-    def _watch(self, api: str, event: Event) -> None:
-        if self._metrics is not None:
-            self._metrics.tell(api, event)
-        self._audit.tell(api, event)
-
     async def _note(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
         """Leave a line of a call that is refused before it reaches an API."""
         try:
@@ -219,10 +217,6 @@ class WebServer:
                 self._audit.refuse(self._access.name_of(ctx), name, ctx.request_id)
             raise
 
-    def _show(self) -> None:
-        if self._metrics is not None:
-            self._metrics.show(self._apis.apis)
-
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
@@ -230,7 +224,7 @@ class WebServer:
             await stack.enter_async_context(self._apis.running())
             for server in self._apis.servers.values():
                 await stack.enter_async_context(server.session_manager.run())
-            self._show()
+            self._apis.told()
             self._end_on_signals()
             yield
 
