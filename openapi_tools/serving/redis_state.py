@@ -34,6 +34,7 @@ _MARK = b"\x01"  # how encrypted values begin
 _CONNECTIONS = 50  # of one event loop
 _PATIENCE = 3.0  # seconds for one command, with its retries
 _QUIET = 0.1  # seconds after a failure without another try
+_ANY = 10**9  # more places than holders
 _RETRIES = 4  # with pauses of 0.75 s in all: a restart takes so long
 _OPEN: set[object] = set()  # keeps what closes connections at the end of a loop
 _LEFT_BEHIND: list[object] = []  # the parent's clients in a forked process
@@ -59,12 +60,6 @@ end
 return 0
 """
 """Takes or renews a place and a turn of a rate; times are of Redis, in microseconds."""
-
-_RENEW = """
-local clock = redis.call('TIME')
-redis.call('ZADD', KEYS[1], clock[1] * 1000000 + clock[2] + ARGV[2], ARGV[1])
-redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000))
-"""
 
 
 class RedisState(LeasedState):
@@ -143,9 +138,7 @@ class RedisState(LeasedState):
 
     async def renew(self, place: Place) -> None:
         """Keep a place for further seconds, also where Redis has forgotten it."""
-        async with self._asked() as client:
-            script = client.register_script(_RENEW)
-            await script(keys=self._places(place)[:1], args=(place.holder, place.seconds * 1e6))
+        await self.take(place._replace(most=_ANY, rate=None))
 
     async def give(self, place: Place) -> None:
         """Give a place back."""
