@@ -30,6 +30,8 @@ import openapi_tools
 from openapi_tools import OperationTool, Settings, ToolResult, Toolset, testing
 from openapi_tools.cli import commands, imported
 from openapi_tools.errors import ERROR_TYPES
+from openapi_tools.serving.auth_tables import AuthTable, RoleTable
+from openapi_tools.serving.serving_tables import LimitsTable, ServeTable
 from openapi_tools.shaping.config_tables import TABLES, Configuration, ToolTable
 
 REFERENCE = DOCS / "python.md"
@@ -337,6 +339,15 @@ def test_every_option_of_shaping_is_in_its_table(column, name):
     assert name in whole_tables or any(
         wanted & set(re.findall(r"`([^`]+)`", row[column])) for row in rows
     )
+
+
+@pytest.mark.parametrize("table", [ServeTable, LimitsTable, AuthTable, RoleTable])
+def test_every_key_of_a_server_has_a_row(table):
+    text = "".join((DOCS / f"{page}.md").read_text() for page in ("serve", "users"))
+    first = " ".join(re.findall(r"^\|([^|]+)\|", text, re.MULTILINE))
+    headed = set(re.findall(r"\[serve\.(\w+)", text))  # tables of their own
+
+    assert [k for k in table.model_fields if f"`{k}" not in first and k not in headed] == []
 
 
 def members():
