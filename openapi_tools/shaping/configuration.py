@@ -271,6 +271,8 @@ def checked_table(
 
 def _reason(fault: Any, place: tuple[str, ...], kind: type[BaseModel]) -> str:
     if fault["type"] == "extra_forbidden":
+        if place in (("apis",), ("serve",)):
+            return "a server's file is for `serve`, `install` and `lock`; give one API's document."
         known = config_tables.TABLES
         table = next((known[key] for key in reversed(place[:-1]) if key in known), kind)
         close, names = close_names(place[-1], table.model_fields), ", ".join(table.model_fields)

@@ -38,6 +38,7 @@ FILES = {
     "nothing.yaml": "openapi: 3.1.0\ninfo: {title: x, version: '1'}\n",
     "bad.toml": "source = 'museum.yaml'\ntimeout = \n",
     "key.toml": "source = 'museum.yaml'\ntimeout = 3\n",
+    "team.toml": "[apis.museum]\nsource = 'museum.yaml'\n",
     "program.py": "1 +",
 }
 GET = {"operationId": "get_it", "responses": {"200": {"description": "ok"}}}
@@ -136,6 +137,7 @@ ROWS = [
     ),
     ("TOML typo", 2, "list bad.toml", ["bad.toml:2: this is not TOML"]),
     ("wrong key", 2, "list key.toml", ["key.toml:2: timeout: unknown key; there are source"]),
+    ("server's file", 2, "list team.toml", ["team.toml:1: apis: a server's file is for `serve`"]),
     ("wrong tag", 0, "list museum.yaml --tag Event", ["no tool is selected", "Events, Operations"]),
     # calls
     (
