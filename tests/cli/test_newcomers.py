@@ -137,7 +137,7 @@ ROWS = [
     ),
     ("TOML typo", 2, "list bad.toml", ["bad.toml:2: this is not TOML"]),
     ("wrong key", 2, "list key.toml", ["key.toml:2: timeout: unknown key; there are source"]),
-    ("server's file", 2, "list team.toml", ["team.toml:1: apis: a server's file is for `serve`"]),
+    ("server's file", 2, "list team.toml", ["team.toml: apis: a server's file is for `serve`"]),
     ("wrong tag", 0, "list museum.yaml --tag Event", ["no tool is selected", "Events, Operations"]),
     # calls
     (
