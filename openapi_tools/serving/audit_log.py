@@ -79,7 +79,7 @@ class AuditLog:
         line = _begun(caller.get(), api, event.tool, "error" if is_error else "ok")
         line |= {"error": event.error_type} if is_error else {}
         line |= {} if event.status is None else {"status": event.status}
-        line |= {"ms": round(event.elapsed * 1000), "call_id": event.call_id}
+        line |= {"ms": round(event.elapsed * 1000), "call_id": event.call_id[:_LONGEST_NAME]}
         if (given := _arguments.get()) is not None:
             _arguments.set(None)
             shown = hidden(given)
@@ -90,7 +90,7 @@ class AuditLog:
     def refuse(self, user: str, tool: str, call_id: Any) -> None:
         """Write the line of a call that no tool of an API got."""
         line = _begun(user, "", tool[:_LONGEST_NAME], "error")
-        self._write({**line, "error": "refused", "call_id": str(call_id or "")})
+        self._write({**line, "error": "refused", "call_id": str(call_id or "")[:_LONGEST_NAME]})
 
     def _write(self, told: dict[str, Any]) -> None:
         """Write a line at once, so that the lines of several workers do not mix."""

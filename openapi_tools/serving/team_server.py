@@ -307,6 +307,8 @@ def started(
     serve = checked_table(ServeTable, told, "serve", {})
     if logs:
         write_logs(serve.log)
+        with suppress(AttributeError, ValueError):  # no such signal, or not the main thread
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it ends no server that is starting
     state = state_of(serve)
     access = access_of(serve, state, serving.apis)
     settings = settings_with_state(state)
@@ -357,7 +359,8 @@ class _Workers(Multiprocess):
         """Have each worker read its documents again."""
         for process in self.processes:
             if process.pid is not None:
-                os.kill(process.pid, signal.SIGHUP)
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(process.pid, signal.SIGHUP)
 
 
 def worker_app() -> Any:

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,6 +74,16 @@ def test_only_the_end_of_a_call_leaves_a_line(tmp_path):
         audit.tell("pets", Event(kind, "list_pets", "GET", "http://a"))
 
     assert len((tmp_path / "audit.jsonl").read_text().splitlines()) == 1
+
+
+def test_long_ids_of_calls_are_cut(tmp_path):
+    audit = AuditLog(str(tmp_path / "audit.jsonl"))
+
+    audit.tell("pets", replace(DONE, call_id="7" * 1000))
+    audit.refuse("ada", "no_tool", "8" * 1000)
+
+    lines = (tmp_path / "audit.jsonl").read_text().splitlines()
+    assert [json.loads(line)["call_id"] for line in lines] == ["7" * 64, "8" * 64]
 
 
 def test_long_arguments_are_cut(tmp_path):

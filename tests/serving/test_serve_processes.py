@@ -18,7 +18,7 @@ from corpus import ABSENT, FOLDER
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_api import DOCUMENT, Api, texts
-from servers.recorder import Recorder
+from servers.recorder import Answer, Recorder
 from team_servers import COMMAND, client_of, configured, document, process_of
 
 PETS = document("Pets", "list_pets", "list_users")
@@ -138,6 +138,28 @@ async def test_thousands_of_idle_connections_are_closed_and_take_no_memory(tmp_p
     assert max(opened) > 1000
     assert left < 50
     assert sizes[2] - sizes[1] < 8 * 2**20
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP here")
+async def test_a_signal_to_read_documents_does_not_end_a_server_that_is_starting(tmp_path):
+    release = asyncio.Event()
+
+    class Slow(Recorder):
+        async def _answer_all(self, peer):
+            await peer._reader.readuntil(b"\r\n\r\n")
+            self.changed.set()
+            await release.wait()
+            await peer.write(Answer(body=json.dumps(PETS).encode()).to_bytes())
+
+    async with Slow() as source:
+        config = configured(tmp_path, "port = 0", pets=f'source = "{source.url}/openapi.json"')
+        async with process_of("--config", config) as server:
+            await asyncio.wait_for(source.changed.wait(), 60)
+            server.process.send_signal(signal.SIGHUP)
+            release.set()
+            url = (await server.line(r"serving 2 tools of 1 API .* at (http://\S+)"))[1]
+            async with client_of(url) as client:
+                assert await names_of(client) == ["list_pets", "list_users"]
 
 
 async def figures_of(url):

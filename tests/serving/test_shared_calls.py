@@ -206,7 +206,9 @@ async def test_no_user_and_no_other_credential_gets_a_token(redis_server, server
         assert (await tokens_of(redis_server, server, APP, user=user)).success
     assert len(server.forms) == 3
 
-    wrong = await tokens_of(redis_server, server, APP | {"client_secret": "wrong"}, user="ada")
+    wrong = await tokens_of(
+        redis_server, server, APP | {"client_secret": "secret-of-another"}, user="ada"
+    )
     assert wrong.is_error
     assert (await tokens_of(redis_server, server, APP, "other" * 8, user="ada")).success
     assert len(server.forms) == 5
