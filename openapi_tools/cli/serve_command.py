@@ -95,7 +95,8 @@ def _serve_http(team_server: Any, started: Any, tell: Callable[[str], object]) -
         if started.serve.insecure and not team_server.is_loopback(host):
             tell(_OPEN)
         if started.serve.workers > 1:
-            team_server.run_workers(started, place)
+            processes = import_module("openapi_tools.serving.worker_processes")
+            processes.run_workers(started, place)
         else:
             server.run(place)
 

@@ -101,12 +101,14 @@ def test_long_arguments_are_cut(tmp_path):
 def worker(monkeypatch, tmp_path):
     """Make the app of a worker of a configuration."""
     pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
+    from openapi_tools.serving import worker_processes
+
     monkeypatch.setattr(team_server, "write_logs", lambda _: None)
 
     def make(**apis):
         options = {"config": str(configured(tmp_path, **apis)), "given": {}, "port": 1}
-        monkeypatch.setenv(team_server.OPTIONS, json.dumps(options))
-        return team_server.worker_app()
+        monkeypatch.setenv(worker_processes.OPTIONS, json.dumps(options))
+        return worker_processes.worker_app()
 
     return make
 
