@@ -223,7 +223,7 @@ class Guard:
         if word.lower() != "bearer":
             return self._refusal(401)  # RFC 6750, section 3.1: without an error
         try:
-            access = await self._inbound.verify(token)
+            access = await self._inbound.verify(token.strip(" "))  # RFC 9110, section 11.4
         except BadTokenError as error:
             logger.info("a request is refused: %s", error)
             return self._refusal(401, "invalid_token", str(error))
