@@ -218,6 +218,7 @@ class Toolset:
     def only(self, takes: Callable[[OperationTool], bool]) -> Toolset:
         """Return the toolset for a caller who may use some tools only, also behind functions."""
         whole, make = self.called.select(Select(where=takes)), self._about.make
+        whole._about = replace(whole._about, skipped=())  # noqa: SLF001 -- hidden ones, too
         return whole if make is None else whole._functions(make)  # noqa: SLF001 -- its own
 
     def _functions(self, make: Callable[[Toolset], Iterable[MetaTool]]) -> Toolset:

@@ -339,3 +339,15 @@ async def test_large_documents_are_reached_at_once(name):
     found = await meta.call("search_tools", {"query": "list the secrets"})
 
     assert "list" in found.output
+
+
+async def test_a_caller_of_some_tools_hears_nothing_of_operations_that_were_skipped():
+    wrong = operation(operationId="hide_pet", parameters=[{"$ref": "#/components/parameters/no"}])
+    tools = load_tools({**DOCUMENT, "paths": {**DOCUMENT["paths"], "/hide": {"get": wrong}}})
+    told = []
+    for offered in (tools.meta_tools(), tools.meta_tools().only(lambda tool: tool.read_only)):
+        given = {"name": "hide_pet", "arguments": {}}
+        told.append(str(await offered.call("call_tool", given)))
+
+    assert "GET /hide was skipped" in told[0]
+    assert told[1] == "no tool is called 'hide_pet'; did you mean get_pet or list_pets?"
