@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LEASE = 10.0  # seconds until the place of a process that died is free again
 SECRET = "secret:"  # noqa: S105 -- how keys begin whose values leave a process encrypted only
 BURST = 0.04  # seconds' worth of calls that may come early
-FULL = -1.0
+AHEAD = 0.25  # seconds before its turn in which a call takes it
 _LONGEST_PAUSE = 1.0
 _LARGEST = 64 * 1024 * 1024
 _MOST_RATES = 10_000
@@ -82,6 +82,16 @@ class Place(NamedTuple):
     seconds: float
 
 
+class Turn(NamedTuple):
+    """A turn: taken, and due in `wait` seconds; or not, and asked for again after so many."""
+
+    is_taken: bool
+    wait: float
+
+
+FULL = Turn(is_taken=False, wait=0.0)
+
+
 class LeasedState(ABC):
     """Waits for places that are leased: a holder renews its place while it lives."""
 
@@ -91,8 +101,11 @@ class LeasedState(ABC):
         self._queues: WeakKeyDictionary[Any, dict[str, list[Any]]] = WeakKeyDictionary()
 
     @abstractmethod
-    async def take(self, place: Place) -> float:
-        """Take or renew a place, then a turn of its rate; return 0, the seconds to it, or FULL."""
+    async def take(self, place: Place) -> Turn:
+        """Take a place and a turn of its rate that is due within AHEAD seconds; FULL for no place.
+
+        So a call takes one round trip, and no caller waits for another to come back.
+        """
 
     @abstractmethod
     async def renew(self, place: Place) -> None:
@@ -118,11 +131,13 @@ class LeasedState(ABC):
         keeper: asyncio.Task[None] | None = None
         try:
             async with self._queue(key):
-                while (wait := await self.take(place)) != 0:
+                while not (turn := await self.take(place)).is_taken:
                     pause = self.pause * random.uniform(0.5, 1.5)  # noqa: S311 -- no secret
-                    await asyncio.sleep(pause if wait == FULL else min(wait, _LONGEST_PAUSE))
+                    await asyncio.sleep(min(turn.wait, _LONGEST_PAUSE) or pause)
             if most is not None:
                 keeper = asyncio.create_task(self._kept(place))
+            if turn.wait:
+                await asyncio.sleep(turn.wait)
             yield
         finally:
             if keeper is not None:
@@ -200,32 +215,36 @@ class MemoryState(LeasedState):
         if (kept := self._values.pop(key, None)) is not None:
             self._size -= len(kept[0])
 
-    async def take(self, place: Place) -> float:
-        """Take or renew a place, then a turn of its rate; return 0, the seconds to it, or FULL."""
+    async def take(self, place: Place) -> Turn:
+        """Take a place and a turn of its rate, as `LeasedState.take`."""
         now = time.monotonic()
         with self._lock:
-            if place.most is not None and not self._has_place(place, now):
+            held = self._held(place, now)
+            if place.most is not None and place.holder not in held and len(held) >= place.most:
                 return FULL
-            if place.rate is None:
-                return 0.0
-            due = self._due.get(place.key, now)
-            if due - BURST > now:
-                return due - BURST - now
-            if len(self._due) > _MOST_RATES:
-                self._due = {key: later for key, later in self._due.items() if later > now}
-            self._due[place.key] = max(due, now) + 1 / place.rate
-            return 0.0
+            wait = 0.0
+            if place.rate is not None:
+                due = max(self._due.get(place.key, now), now)
+                wait = max(due - BURST - now, 0.0)
+                if wait > AHEAD:
+                    return Turn(is_taken=False, wait=wait - AHEAD / 2)
+                if len(self._due) > _MOST_RATES:
+                    self._due = {key: later for key, later in self._due.items() if later > now}
+                self._due[place.key] = due + 1 / place.rate
+            if place.most is not None:
+                held[place.holder] = now + place.seconds
+            return Turn(is_taken=True, wait=wait)
 
-    def _has_place(self, place: Place, now: float) -> bool:
+    def _held(self, place: Place, now: float) -> dict[str, float]:
+        """Return the places of a key that are held: the ends of their leases by holder."""
+        if place.most is None:
+            return {}
         if self._process != os.getpid():  # the holders are in another process
             self._places, self._process = {}, os.getpid()
         held = self._places.setdefault(place.key, {})
         for holder in [holder for holder, end in held.items() if end <= now]:
             del held[holder]
-        if place.holder not in held and len(held) >= (place.most or 0):
-            return False
-        held[place.holder] = now + place.seconds
-        return True
+        return held
 
     async def renew(self, place: Place) -> None:
         """Keep a place for further seconds."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, CredentialsError, SettingsError, requiring
 from openapi_tools.redaction import Secret, excerpt
-from openapi_tools.shared_state import BURST, FULL, SECRET, LeasedState, Place
+from openapi_tools.shared_state import AHEAD, BURST, SECRET, LeasedState, Place, Turn
 
 with requiring("redis"):
     from cryptography.exceptions import InvalidTag
@@ -43,23 +43,26 @@ _TAKE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local most, lease, interval = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local burst, ahead, wait = tonumber(ARGV[5]), tonumber(ARGV[6]), 0
 if most >= 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
   local held = redis.call('ZSCORE', KEYS[1], ARGV[1])
-  if not held and redis.call('ZCARD', KEYS[1]) >= most then return -1 end
-  redis.call('ZADD', KEYS[1], now + lease, ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], math.ceil(lease / 1000))
+  if not held and redis.call('ZCARD', KEYS[1]) >= most then return {0, 0} end
 end
 if interval > 0 then
   local due = math.max(tonumber(redis.call('GET', KEYS[2])) or 0, now)
-  local wait = due - tonumber(ARGV[5]) - now
-  if wait > 0 then return math.ceil(wait) end
+  wait = math.max(math.ceil(due - burst - now), 0)
+  if wait > ahead then return {0, wait - ahead / 2} end
   local later = math.ceil((due + interval - now) / 1000)
   redis.call('SET', KEYS[2], string.format('%.0f', due + interval), 'PX', later)
 end
-return 0
+if most >= 0 then
+  redis.call('ZADD', KEYS[1], now + lease, ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], math.ceil(lease / 1000))
+end
+return {1, wait}
 """
-"""Takes or renews a place and a turn of a rate; times are of Redis, in microseconds."""
+"""Takes or renews a place, and a turn of a rate; times are of Redis, in microseconds."""
 
 
 class RedisState(LeasedState):
@@ -126,15 +129,16 @@ class RedisState(LeasedState):
         async with self._asked() as client:
             await client.ping()
 
-    async def take(self, place: Place) -> float:
-        """Take or renew a place, then a turn of its rate; return 0, the seconds to it, or FULL."""
+    async def take(self, place: Place) -> Turn:
+        """Take a place and a turn of its rate, as `LeasedState.take`."""
         most = -1 if place.most is None else place.most
         interval = 1e6 / place.rate if place.rate is not None else 0
-        given = (place.holder, most, int(place.seconds * 1e6), interval, BURST * 1e6)
+        lease = int(place.seconds * 1e6)
+        given = (place.holder, most, lease, interval, BURST * 1e6, AHEAD * 1e6)
         async with self._asked() as client:
             script = client.register_script(_TAKE)
-            wait = await script(keys=self._places(place), args=given)
-        return FULL if wait < 0 else wait / 1e6
+            is_taken, wait = await script(keys=self._places(place), args=given)
+        return Turn(bool(is_taken), wait / 1e6)
 
     async def renew(self, place: Place) -> None:
         """Keep a place for further seconds, also where Redis has forgotten it."""
