@@ -1,6 +1,7 @@
 """A team's server under load: two servers of tools and Redis behind nginx, and an API that counts.
 
-`python tests/team_load.py CALLS` runs it and prints the figures of docs/operations.md.
+`python tests/team_load.py CALLS` runs it, and one server alone, for the figures of
+docs/operations.md.
 """
 
 import asyncio
@@ -293,6 +294,35 @@ async def measured(calls, redis, ports):
     return api, load
 
 
+def _used(pid):
+    """Return the CPU seconds and the MiB of a process."""
+    stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    status = Path(f"/proc/{pid}/status").read_text()
+    kilobytes = int(status.partition("VmRSS:")[2].split()[0])
+    return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK"), kilobytes / 1024
+
+
+async def alone(calls, redis, ports):
+    """Return the CPU milliseconds of a call at one server without nginx, and its MiB."""
+    api = Api()
+    await api.start()
+    with tempfile.TemporaryDirectory(prefix="openapi-tools-load-") as folder:
+        team = Team(Path(folder), api, redis, ports)
+        path = Path(folder) / f"{ports[0]}.toml"
+        path.write_text(path.read_text().replace(f"rate = {RATE}\n", ""))
+        team.port = ports[0]
+        try:
+            team.serve(ports[0])
+            await _ready(ports[0])
+            await Load(team, 100).run()
+            before, _ = _used(team.processes[ports[0]].pid)
+            await Load(team, calls).run()
+            after, size = _used(team.processes[ports[0]].pid)
+        finally:
+            team.close()
+    return (after - before) / calls * 1000, size
+
+
 def told(api, load):
     """Return the figures as lines."""
     kinds = Counter(kind for kind, _ in load.outcomes.values())
@@ -316,5 +346,7 @@ if __name__ == "__main__":
     own.start()
     try:
         print("\n".join(told(*asyncio.run(measured(int(sys.argv[1]), own, free_ports(3))))))
+        cost, size = asyncio.run(alone(1000, own, free_ports(3)))
+        print(f"one server: {cost:.2f} ms of CPU a call, {size:.0f} MiB")
     finally:
         own.close()

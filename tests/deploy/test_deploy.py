@@ -55,24 +55,20 @@ def test_the_container_serves_with_a_root_that_cannot_be_written(tmp_path):
     text = config.read_text().replace('redis = "${REDIS_URL}"\n', "")
     config.write_text(text.replace('host = "0.0.0.0"', f'host = "0.0.0.0"\nport = {port}'))
 
-    process = image.started(OPENAPI_TOOLS_STATE_KEY=STATE_KEY, ALICE_TOKEN=TOKEN)
-    try:
-        status, _ = waited_for(f"http://127.0.0.1:{port}/healthz", process)
-        ready = answered(f"http://127.0.0.1:{port}/readyz")
-        refused = answered(f"http://127.0.0.1:{port}/mcp")
-        pid = process.pid
-        owners = {
-            line.split()[1]
-            for line in Path(f"/proc/{pid}/status").read_text().splitlines()
-            if line.startswith(("Uid", "Gid"))
-        }
-    finally:
-        process.terminate()
-        assert process.wait(60) == 0
+    with image.started(OPENAPI_TOOLS_STATE_KEY=STATE_KEY, ALICE_TOKEN=TOKEN) as process:
+        try:
+            status, _ = waited_for(f"http://127.0.0.1:{port}/healthz", process)
+            ready = answered(f"http://127.0.0.1:{port}/readyz")
+            refused = answered(f"http://127.0.0.1:{port}/mcp")
+            told = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        finally:
+            process.terminate()
+            said = process.communicate(timeout=60)[1]
 
+    assert process.returncode == 0
+    assert {line.split()[1] for line in told if line.startswith(("Uid", "Gid"))} == {"10001"}
     assert (status, ready[0], refused[0]) == (200, 200, 401)
-    assert owners == {"10001"}
-    assert TOKEN not in process.stderr.read()
+    assert TOKEN not in said
 
 
 def test_the_health_check_asks_the_port_that_the_configuration_has():
