@@ -18,7 +18,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
+import httpx2
 
 ROOT = Path(__file__).parents[1]
 TOKEN = "alice-has-a-long-token-of-her-own"
@@ -196,9 +196,9 @@ def free_ports(count):
 
 
 async def _ready(port):
-    async with httpx.AsyncClient(timeout=5) as http, asyncio.timeout(60):
+    async with httpx2.AsyncClient(timeout=5) as http, asyncio.timeout(60):
         while True:
-            with suppress(httpx.HTTPError):
+            with suppress(httpx2.HTTPError):
                 answer = await http.get(f"http://127.0.0.1:{port}/readyz")
                 if answer.status_code == 200:
                     return
@@ -219,13 +219,13 @@ class Load:
             asyncio.Event(),
             math.inf,
         )
-        limits = httpx.Limits(max_connections=IN_FLIGHT, max_keepalive_connections=IN_FLIGHT)
+        limits = httpx2.Limits(max_connections=IN_FLIGHT, max_keepalive_connections=IN_FLIGHT)
         waiting = sorted(events, key=lambda pair: pair[0])
         headers = {
             "Authorization": f"Bearer {TOKEN}",
             "Accept": "application/json, text/event-stream",
         }
-        async with httpx.AsyncClient(timeout=120, limits=limits, headers=headers) as http:
+        async with httpx2.AsyncClient(timeout=120, limits=limits, headers=headers) as http:
             callers = [asyncio.create_task(self._caller(http)) for _ in range(IN_FLIGHT)]
             for share, happen in waiting:
                 self._awaited = share * self.calls
@@ -248,7 +248,7 @@ class Load:
         message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
         try:
             answer = await http.post(self.team.url, json=message)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             return "broken", type(error).__name__
         if answer.status_code != 200:
             return "broken", f"status {answer.status_code}"
