@@ -19,7 +19,7 @@ from openapi_tools.auth.authorization_server import SUCCESS
 from openapi_tools.auth.tokens import form_of
 from openapi_tools.errors import CallError, SettingsError, requiring
 from openapi_tools.options import from_environment
-from openapi_tools.redaction import Secret
+from openapi_tools.redaction import Redactor, Secret
 from openapi_tools.serving.signing_keys import BadTokenError, SigningKeys, fetched, signed_claims
 from openapi_tools.settings import Settings
 from openapi_tools.transport import Sender
@@ -85,7 +85,8 @@ class Inbound:
         self.table, self._roles = table, roles or {}
         self.sender = Sender(settings or Settings())
         self._keys = SigningKeys(table.issuer, table.jwks_url, self.sender)
-        self._static = _digests(table.tokens)
+        self._redactor = Redactor()
+        self._static = _digests(table.tokens, self._redactor)
         self._known: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
 
     @property
@@ -241,7 +242,7 @@ class Guard:
         return JSONResponse(told, status, {"WWW-Authenticate": f"Bearer {listed}".rstrip()})
 
 
-def _digests(tokens: Mapping[str, str]) -> dict[str, bytes]:
+def _digests(tokens: Mapping[str, str], redactor: Redactor) -> dict[str, bytes]:
     """Return the digests of static tokens by name; SettingsError for short and equal ones."""
     found: dict[str, bytes] = {}
     for name, variable in tokens.items():
@@ -253,6 +254,7 @@ def _digests(tokens: Mapping[str, str]) -> dict[str, bytes]:
         if digest in found.values():
             raise SettingsError(f"serve.auth.tokens.{name}: another user has the same token.")
         found[name] = digest
+        redactor.know(token)
     return found
 
 

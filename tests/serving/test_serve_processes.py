@@ -226,7 +226,7 @@ def environments_of(parent):
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 @pytest.mark.parametrize("way", ["search", "code"])
 async def test_ten_published_documents_are_one_server(way, transport, tmp_path):
-    """A client of the package and, over HTTP, one of FastMCP find and call across APIs."""
+    """A client of the package and one of FastMCP find and call across APIs."""
     async with Recorder() as github, Recorder() as spotify:
         servers = {"github": github, "spotify": spotify}
         tables, env = {}, dict(os.environ)
@@ -244,6 +244,8 @@ async def test_ten_published_documents_are_one_server(way, transport, tmp_path):
             with (tmp_path / "errors.txt").open("w") as errors:
                 async with Client(stdio_client(run, errors)) as client:
                     found = await found_and_called(client, way)
+            if way == "search":
+                await called_with_fastmcp(stdio_transport(command=command, args=more, env=env))
         else:
             async with process_of("--config", config, env=env) as server:
                 url = (await server.line(r"serving .* of 10 APIs .* at (http://\S+)"))[1]
@@ -273,9 +275,14 @@ async def found_and_called(client, way):
     return texts(found)[0]
 
 
-async def called_with_fastmcp(url):
+def stdio_transport(**started):
+    transports = pytest.importorskip("fastmcp.client.transports", reason="no fastmcp")
+    return transports.StdioTransport(**started)
+
+
+async def called_with_fastmcp(server):
     fastmcp = pytest.importorskip("fastmcp", reason="fastmcp is not installed")
-    async with fastmcp.Client(url) as client:
+    async with fastmcp.Client(server) as client:
         names = [tool.name for tool in await client.list_tools()]
         given = {"name": "get_track", "arguments": {"id": "1"}}
         result = await client.call_tool("call_tool", given)

@@ -219,6 +219,25 @@ async def test_a_line_of_the_audit_log_says_who_called_what_and_arguments_only_i
     assert second["arguments"] == {"q": "needle ***"}
 
 
+async def test_a_token_that_comes_as_the_name_of_a_tool_is_masked_in_the_audit_log(
+    servers, tmp_path, monkeypatch
+):
+    token, file = "alice-0123456789abcdef", tmp_path / "audit.jsonl"
+    monkeypatch.setenv("ALICE_TOKEN", token)
+    keys = f'audit = "{file}"\n[serve.auth.tokens]\nalice = "${{ALICE_TOKEN}}"'
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        hosted(configured(tmp_path, keys, **servers[2])) as server,
+        client_of(server.url, headers=headers) as client,
+    ):
+        with pytest.raises(MCPError, match="no tool is called"):
+            await client.call_tool(f"x{token}", {})
+
+    (line,) = file.read_text().splitlines()
+    assert json.loads(line)["user"] == "alice"
+    assert json.loads(line)["tool"] == "x***"
+
+
 class Shared:
     """A shared state that answers to `ping`, or does not."""
 
