@@ -98,10 +98,13 @@ class Api(Recorder):
 
 
 @asynccontextmanager
-async def connected(transport, mode, api, folder, *, ask=False, serve="tools", **options):
+async def connected(
+    transport, mode, api, folder, *, ask=False, serve="tools", sessions=False, **options
+):
     """Give a client of a server of `DOCUMENT`; with `ask`, calls that write need approval.
 
-    The tools are offered in the mode `serve` of `openapi-tools serve`.
+    The tools are offered in the mode `serve` of `openapi-tools serve`. With `sessions` a client of
+    an older version has one over HTTP, too.
     """
     if transport == "memory":
         async with load_tools(DOCUMENT, base_url=api.url, show_changes=False) as toolset:
@@ -113,6 +116,9 @@ async def connected(transport, mode, api, folder, *, ask=False, serve="tools", *
                 yield client
         return
     args = [written(folder), "--base-url", api.url, "--mode", serve, *(["--ask"] if ask else [])]
+    args += ["--set", "show_changes=false"]
+    if transport == "http" and mode == "legacy" and sessions:
+        args += ["--no-stateless"]
     if transport == "stdio":
         command, *more = [*COMMAND, "serve", *args]
         run = StdioServerParameters(command=command, args=more, env=dict(os.environ))

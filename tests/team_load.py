@@ -38,6 +38,9 @@ class Api:
         self._server = await asyncio.start_server(self._peer, "127.0.0.1", 0, backlog=1024)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
+    def close(self):
+        self._server.close()
+
     async def _peer(self, reader, writer):
         with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             while True:
@@ -282,6 +285,7 @@ async def measured(calls, redis, ports):
                 team.kill(team.ports[0])
                 await asyncio.sleep(1)
                 team.serve(team.ports[0])
+                await _ready(team.ports[0])
 
             async def restart():
                 redis.stop()
@@ -291,6 +295,7 @@ async def measured(calls, redis, ports):
             await load.run((0.3, crash), (0.6, restart))
         finally:
             team.close()
+            api.close()
     return api, load
 
 
@@ -320,6 +325,7 @@ async def alone(calls, redis, ports):
             after, size = _used(team.processes[ports[0]].pid)
         finally:
             team.close()
+            api.close()
     return (after - before) / calls * 1000, size
 
 
@@ -342,7 +348,7 @@ def told(api, load):
 if __name__ == "__main__":
     from servers.redis_server import RedisServer
 
-    own = RedisServer()
+    own = RedisServer(keeps=True)
     own.start()
     try:
         print("\n".join(told(*asyncio.run(measured(int(sys.argv[1]), own, free_ports(3))))))

@@ -169,7 +169,7 @@ def test_ci_runs_what_the_readme_tells_contributors():
     readme = commands_in(blocks(README, "sh")[1])
     ci = commands_in((ROOT / ".ci" / "run").read_text())
 
-    assert ci == [*readme, ".venv/bin/pytest -m long --no-cov -n3"]
+    assert ci == [*readme, ".venv/bin/pytest -m long --no-cov"]
     assert readme[-1] == ".venv/bin/pytest"
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert ".venv/" in (ROOT / ".gitignore").read_text().split()

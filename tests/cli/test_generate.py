@@ -405,6 +405,7 @@ def test_the_working_folder_itself_can_be_generated_into(generate, here, monkeyp
     assert (here / "out/manifest.json").is_file()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["python", "exathena"])
 @pytest.mark.parametrize("options", [[], ["--check"], ["--diff"], ["--json"], ["--force"]])
 @pytest.mark.parametrize("left", [None, {"in": "query", "schema": {"type": "string"}}])

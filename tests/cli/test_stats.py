@@ -51,6 +51,7 @@ def test_tools_stand_by_their_size_with_the_totals():
         assert found["totals"][way]["tokens"] == sum(tool[way]["tokens"] for tool in found["tools"])
 
 
+@pytest.mark.long
 def test_a_reader_sees_the_largest_and_what_all_cost():
     result = run("stats", SPECS / "discord.json", "--limit", 2, "--tag", "none")
     assert (result.exit_code, result.stdout.splitlines()[-2].split()[:2]) == (0, ["tight", "0"])
@@ -64,6 +65,7 @@ def test_a_reader_sees_the_largest_and_what_all_cost():
     assert lines[-1].startswith("… and ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", ["openai_strict", "gemini", "mcp"])
 def test_a_budget_and_a_profile_are_chosen(profile):
     options = ("--match", "*webhook*", "--budget", 4_000)

@@ -187,6 +187,7 @@ async def quiet(server):
     return count
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("program", "words"), ESCAPES.values(), ids=ESCAPES)
 async def test_no_program_gets_out_of_the_sandbox(program, words, server):
     toolset, code = attacked(server)
@@ -198,6 +199,7 @@ async def test_no_program_gets_out_of_the_sandbox(program, words, server):
         assert await quiet(server) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("program", "kind"), BOMBS.values(), ids=BOMBS)
 async def test_a_program_ends_within_the_limits_and_its_calls_with_it(program, kind, server):
     before = children()

@@ -110,6 +110,7 @@ def test_a_value_reads_back_with_its_types(value):
     assert longest_line("    " + code) <= 100
 
 
+@pytest.mark.long
 @given(JSON, st.sampled_from([0, 4, 8]))
 def test_any_json_value_reads_back_from_its_assignment(value, indent):
     head = f"{' ' * indent}name: ClassVar[Any] = "

@@ -37,6 +37,7 @@ IMAGE = f"[image: image/png, {len(PNG)} bytes]"
 RUN = "import os, pytest, sys; code = pytest.main(sys.argv[1:]); sys.stdout.flush(); os._exit(code)"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["amplifier_engine.py", "amplifier_engine_package.py"])
 def test_amplifiers_own_engine_runs_the_tools(name):
     # In a process of their own: the engine can abort an interpreter that ends by itself.

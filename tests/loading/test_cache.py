@@ -71,6 +71,7 @@ def check_same(source):
     return again
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 @pytest.mark.parametrize(
     "read",

@@ -171,6 +171,7 @@ PUBLISHED = {
 """Operations by style, each list looked through by hand."""
 
 
+@pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.parametrize("path", PUBLISHED)
 def test_the_lists_of_published_documents_are_recognised(path):

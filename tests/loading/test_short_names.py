@@ -242,6 +242,7 @@ def test_an_added_operation_renames_another_only_by_taking_its_very_name(candida
     assert {old for old, _ in _changed(names, after[:-1])} <= wanted & (shorts | set(names))
 
 
+@pytest.mark.long
 @DRAWN
 @given(_candidates(), st.sampled_from(["", "api_"]))
 def test_a_short_name_is_that_of_no_other_operation(candidates, prefix):
@@ -331,6 +332,7 @@ def test_a_manifest_with_another_record_of_short_names_is_still_read(tmp_path, w
     assert set(_generated(SHOP, tmp_path).tools) <= {"f", "g", "f_a_get"}
 
 
+@pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.parametrize("entry", corpus.parameters(corpus.entries()))
 def test_names_of_published_documents_that_are_not_of_fastapi_stay(entry):

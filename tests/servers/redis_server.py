@@ -13,7 +13,8 @@ REDIS = shutil.which("redis-server")
 
 
 class RedisServer:
-    def __init__(self):
+    def __init__(self, *, keeps=False):
+        self._keeps = "yes" if keeps else "no"  # what it has, over a restart
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -22,7 +23,7 @@ class RedisServer:
         self._process = None
 
     def start(self):
-        options = {"port": self.port, "bind": "127.0.0.1", "save": "", "appendonly": "no",
+        options = {"port": self.port, "bind": "127.0.0.1", "save": "", "appendonly": self._keeps,
                    "dir": self._folder.name, "loglevel": "warning"}  # fmt: skip
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         self._process = subprocess.Popen([REDIS, *words], stdout=subprocess.DEVNULL)

@@ -41,6 +41,7 @@ async def called(tools, count, name="read", **context):
     )
 
 
+@pytest.mark.long
 def test_processes_share_the_limits_of_an_api(redis_server, api, processes):
     limits = {"concurrency": 3, "rate": 60.0}
     found = all_of(processes, workers.called, redis_server.url, api.document, 45, limits)

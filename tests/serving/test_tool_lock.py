@@ -227,7 +227,15 @@ def test_the_manifest_of_a_package_is_a_lock(tmp_path):
     }
 
 
-@pytest.mark.parametrize("name", ["petstore.yaml", "gotify.json", "cafe.yaml", "discord.json"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "petstore.yaml",
+        "gotify.json",
+        "cafe.yaml",
+        pytest.param("discord.json", marks=pytest.mark.long),
+    ],
+)
 def test_published_documents_equal_their_packages_and_their_locks(name, tmp_path):
     toolset = load_tools(ROOT / "specs" / name)
     package = ROOT / "generated" / name.partition(".")[0] / "manifest.json"

@@ -263,6 +263,7 @@ HUGE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.parametrize("expression", HUGE, ids=range(len(HUGE)))
 async def test_work_that_grows_is_ended_and_the_answer_kept(expression):
@@ -356,6 +357,7 @@ async def test_secrets_are_masked_before_parts_are_chosen():
     assert result.output == "***x"
 
 
+@pytest.mark.long
 async def test_large_answers_leave_the_event_loop_free():
     items = [{"id": n, "a_url": "x" * 50, "b": None, "c": {"d": [1, 2, 3]}} for n in range(20_000)]
     shape = {"fields": "[?id > `10`].{id: id, c: c.d, u: a_url}", "max_items": 100}

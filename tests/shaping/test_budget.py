@@ -65,7 +65,10 @@ LARGE = {
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("words", ["full", "short", "tight"])
+@pytest.mark.parametrize(
+    "words",
+    ["full", *(pytest.param(words, marks=pytest.mark.long) for words in ("short", "tight"))],
+)
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("tool", LARGE.values(), ids=LARGE)
 def test_every_definition_fits_and_takes_what_the_tool_takes(tool, profile, words):

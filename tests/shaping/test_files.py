@@ -102,6 +102,7 @@ def _memory(name):
     return int(re.search(rf"^{name}:\s+(\d+) kB$", status, re.MULTILINE)[1]) * 1024
 
 
+@pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured in /proc")
 async def test_files_of_50_mb_go_from_one_api_to_another_in_little_memory(url, folder, transport):

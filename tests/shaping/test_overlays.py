@@ -568,6 +568,7 @@ def doubled(count):
 WIDE = {"x-wide": {str(n): {"type": "string", "n": [n] * 5} for n in range(20_000)}}
 
 
+@pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.parametrize(
     ("more", "actions", "words"),

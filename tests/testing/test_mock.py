@@ -273,6 +273,7 @@ def operations(source):
             yield method, f"http://mock.invalid{target}"
 
 
+@pytest.mark.long
 async def test_every_operation_of_the_published_documents_gets_an_answer(shared):
     asked = 0
     unknown = []

@@ -81,6 +81,7 @@ class TestTools(ToolConformance):
 """
 
 
+@pytest.mark.long
 def test_what_is_wrong_fails_the_tests_of_a_project(tmp_path):
     (tmp_path / "test_tools.py").write_text(TESTS.format(spec=PETSTORE))
     command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, "--openapi-record=none", "-rA"]

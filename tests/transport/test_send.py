@@ -120,6 +120,7 @@ async def test_a_timeout_around_a_call_stays_outside():
                 await called(server.url)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("well", [True, False], ids=["well", "with its generators open"])
 def test_several_loops_one_after_another_share_a_sender_whichever_way_they_end(well):
     sender = Sender(Settings())

@@ -311,6 +311,7 @@ REFERENCES = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REFERENCES)
 async def test_references_that_multiply_or_go_in_circles_give_a_bounded_definition(name):
     schemas = REFERENCES[name]

@@ -244,6 +244,7 @@ SLOW: dict[str, tuple[Any, Any, bool]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", SLOW)
 async def test_no_input_and_no_schema_together_take_long_or_keep_the_loop(name):

@@ -23,6 +23,7 @@ def folder(tmp_path):
     return tmp_path / "files"
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(
     places=st.lists(

@@ -53,6 +53,7 @@ async def test_a_login_at_one_server_serves_the_calls_at_another(states, issuer,
         assert part not in kept
 
 
+@pytest.mark.long
 async def test_an_exchange_at_one_server_serves_another(states, issuer, api, redis_server):
     users = client_of(issuer, mode="exchange", audience="https://shop.example.com")
     auth, token = table(issuer), issuer.token("ada")
