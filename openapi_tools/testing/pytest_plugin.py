@@ -192,7 +192,7 @@ class CoordinatorConformance:
         assert self.names([]) == []
 
     def test_a_model_reads_answers_and_errors(self, shop_tools: Toolset, shop_api: MockApi) -> None:
-        """The model reads the answer, what is wrong with its arguments, and the API's error."""
+        """The model reads the answer, the faults of its arguments, and the API's error."""
         turn = [("get_pet", {"petId": number}) for number in ("three", 3, 9)]
 
         seen = _run(self.answers(shop_tools, *([call] for call in turn)))
