@@ -37,6 +37,11 @@ RULES = {
 }
 
 
+def calling(name, pet):
+    """Return the arguments of `call_tool` for a call about a pet."""
+    return {"name": name, "arguments": {"petId": pet}}
+
+
 class Conformance(CoordinatorConformance):
     """Subclasses run an agent whose model makes calls turn by turn, and list tools by name."""
 
@@ -66,6 +71,24 @@ class Conformance(CoordinatorConformance):
             assert (missing.result.is_error, missing.result.error["status"]) == (True, 404)
         targets = [request.target for request in recorder.requests]
         assert targets == ["/pets/3", "/pets/9", "/pets/3/photo"]
+
+    async def test_a_model_finds_tools_and_calls_them_by_call_tool(self, shop, recorder):
+        recorder.answer = found(3)
+        calls = [{"name": "get_pets"}, calling("get_pet", "three"), calling("get_pet", 3)]
+        turns = [("search_tools", {"query": "look at a pet\nsell it"})]
+        turns += [("describe_tools", {"names": ["sell_pet"]})]
+        turns += [("call_tool", call) for call in calls]
+
+        seen = await self.answers(shop.meta_tools(), *([call] for call in turns))
+
+        stubs, told, unknown, wrong, right = (one.text for one in seen)
+        assert "get_pet(petId: int)" in stubs
+        assert "sell_pet(petId: int)" in stubs
+        assert told.startswith("sell_pet: DELETE /pets/{petId}")
+        assert "did you mean get_pet" in unknown
+        assert "/petId: expected an integer, got 'three'" in wrong
+        assert json.loads(right) == {"id": 3, "name": "Rex"}
+        assert [request.target for request in recorder.requests] == ["/pets/3"]
 
     async def test_images_and_texts_keep_their_places(self, shop):
         shop.add_input_guardrails([lambda *_: ToolResult.ok(ALBUM)])
@@ -171,6 +194,29 @@ class Asking(Conformance):
         sent = sorted(request.method for request in recorder.requests)
         assert sent == ["DELETE"] * yes + ["GET"]
         assert (texts[-1] == "{}") is yes
+
+    @pytest.mark.parametrize("rule", [None, Select(names=["sell_*"])])
+    @pytest.mark.parametrize("yes", [False, True])
+    async def test_a_call_of_call_tool_waits_as_its_tool_does(self, shop, recorder, rule, yes):
+        if rule is None:
+            shop.add_input_guardrails([require_approval()])
+        meta, sell = shop.meta_tools(), ("call_tool", calling("sell_pet", 7))
+
+        waiting, answer = await self.asked(meta, sell, approval=rule)
+        assert waiting == ["call_tool"]
+        assert recorder.requests == []
+
+        await answer(yes)
+        assert [request.target for request in recorder.requests] == ["/pets/7"] * yes
+
+    @pytest.mark.parametrize("names", ["sell_*", "run_code", "get_*", "none"])
+    def test_a_rule_about_a_tool_asks_about_each_program_that_may_call_it(self, shop, names):
+        pytest.importorskip("pydantic_monty", reason="pydantic-monty is not installed")
+        rule = Select(names=[names])
+
+        asking = self.asking(shop.code_tools(), approval=rule)
+
+        assert asking == ({"run_code"} if names != "none" else set())
 
     @pytest.mark.parametrize("approve", [None, lambda call: call.arguments == {"petId": 8}])
     async def test_what_guardrails_made_of_it_was_not_approved(self, shop, recorder, approve):

@@ -25,7 +25,7 @@ from openapi_tools import (
     load_tools,
     require_approval,
 )
-from openapi_tools.contracts.amplifier import Presented, mount, translated
+from openapi_tools.contracts.amplifier import Presented, mount, present, translated
 
 pytest.importorskip("amplifier_core", reason="amplifier-core is not installed")
 
@@ -226,6 +226,25 @@ async def test_a_context_that_approves_goes_before_the_coordinator(recorder, say
 
     assert result.success is sent
     await cleanup()
+
+
+@pytest.mark.parametrize("says", ["Allow", "Deny"])
+async def test_a_call_of_call_tool_is_approved_as_its_tool(shop, recorder, says):
+    asked = []
+
+    async def request_approval(prompt, *_):
+        asked.append(prompt)
+        return says
+
+    coordinator = MockCoordinator()
+    coordinator.approval_system = SimpleNamespace(request_approval=request_approval)
+    shop.add_input_guardrails([require_approval()])
+    with present(coordinator, shop.meta_tools()) as tools:
+        *_, call_tool = tools
+        await call_tool.execute({"name": "sell_pet", "arguments": {"petId": 7}})
+
+    assert asked == ['Call sell_pet (DELETE /pets/{petId})?\n  "petId": 7']
+    assert [request.target for request in recorder.requests] == ["/pets/7"] * (says == "Allow")
 
 
 class Failing:

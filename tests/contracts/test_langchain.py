@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 from conformance import MINE, Conformance
 from documents import operation, tools, with_body
-from pet_shop import DOCUMENT, NOT_FOUND, found, published
+from pet_shop import DOCUMENT, NOT_FOUND, found
 
 from openapi_tools import Context, Settings, SettingsError, load_tools, require_approval
 from openapi_tools.contracts.langchain import to_structured_tools, without_references
@@ -263,50 +263,6 @@ def test_a_schema_that_is_nested_deep_is_cut():
     text = json.dumps(shown(tool))
 
     assert text.count('"array"') == 79
-
-
-def names_and_words(schema, definitions, open_):
-    """Return the properties' names and the descriptions that a reader of a schema can reach."""
-    if isinstance(schema, list):
-        return {word for part in schema for word in names_and_words(part, definitions, open_)}
-    if not isinstance(schema, dict):
-        return set()
-    found_ = set()
-    name = schema.get("$ref")
-    if isinstance(name, str) and name not in open_:
-        target = definitions[name.removeprefix("#/$defs/")]
-        beside = target if "description" not in schema else {**target, "description": ""}
-        found_ |= names_and_words(beside, definitions, open_ | {name})
-    for key, value in schema.items():
-        if key == "description" and isinstance(value, str):
-            found_.add(value)
-        elif key in ("properties", "patternProperties") and isinstance(value, dict):
-            found_ |= set(value)
-            found_ |= names_and_words(list(value.values()), definitions, open_)
-        elif key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf", "prefixItems"):
-            found_ |= names_and_words(value, definitions, open_)
-    return found_
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("source", published(), ids=lambda path: path.name)
-def test_every_tool_of_published_documents_is_told_whole(source):
-    lost = {}
-    for tool in load_tools(
-        source,
-        settings=Settings(base_url="http://localhost", definitions="full", definition_bytes=0),
-    ):
-        schema, told = tool.input_schema, shown(tool)
-        definitions = schema.get("$defs", {})
-        assert '"$ref":' not in json.dumps(told).replace(r'"^\\$ref$"', "")
-        assert list(told["properties"]) == list(schema["properties"])
-        assert told.get("required", []) == schema.get("required", [])
-        wanted = names_and_words(schema, definitions, frozenset()) - {"", "$ref"}
-        missing = wanted - names_and_words(told, {}, frozenset())
-        if missing:
-            lost[tool.name] = sorted(missing)[:3]
-
-    assert lost == {}
 
 
 def test_operations_without_arguments_are_tools_too():

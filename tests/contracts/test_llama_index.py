@@ -6,9 +6,9 @@ import json
 
 import pytest
 from conformance import Conformance
-from pet_shop import DOCUMENT, published
+from pet_shop import DOCUMENT
 
-from openapi_tools import Settings, ToolResult, load_tools
+from openapi_tools import ToolResult, load_tools
 from openapi_tools.contracts.llama_index import to_tools
 from openapi_tools.testing import Seen
 
@@ -102,23 +102,3 @@ def test_what_an_agent_that_reads_text_and_a_search_are_told():
     for name, schema in defined.items():
         assert f"Tool Name: {name}\n" in message.content
         assert f"Tool Args: {json.dumps(schema)}\n" in message.content
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("source", published(), ids=lambda path: path.name)
-def test_every_tool_of_published_documents_is_told_whole(source):
-    toolset = load_tools(
-        source,
-        settings=Settings(base_url="http://localhost", definitions="full", definition_bytes=0),
-    )
-
-    for tool, made in zip(toolset, to_tools(toolset), strict=True):
-        definition = made.metadata.to_openai_tool()
-        assert definition["function"] == {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.input_schema,
-        }
-        assert json.loads(made.metadata.fn_schema_str) == tool.input_schema
-        definition["function"]["parameters"]["properties"].clear()
-        assert made.metadata.get_parameters_dict() == tool.input_schema

@@ -1,0 +1,95 @@
+"""Every tool of the published documents, as each coordinator tells its model."""
+
+import json
+
+import pytest
+from pet_shop import published
+
+from openapi_tools import Settings, load_tools
+
+pytestmark = [pytest.mark.long, pytest.mark.untraced]
+
+
+@pytest.fixture(scope="module", params=published(), ids=lambda path: path.name)
+def toolset(request):
+    """The tools of a document, told whole."""
+    settings = {"base_url": "http://localhost", "definitions": "full", "definition_bytes": 0}
+    return load_tools(request.param, settings=Settings(**settings))
+
+
+def names_and_words(schema, definitions, open_):
+    """Return the properties' names and the descriptions that a reader of a schema can reach."""
+    if isinstance(schema, list):
+        return {word for part in schema for word in names_and_words(part, definitions, open_)}
+    if not isinstance(schema, dict):
+        return set()
+    found_ = set()
+    name = schema.get("$ref")
+    if isinstance(name, str) and name not in open_:
+        target = definitions[name.removeprefix("#/$defs/")]
+        beside = target if "description" not in schema else {**target, "description": ""}
+        found_ |= names_and_words(beside, definitions, open_ | {name})
+    for key, value in schema.items():
+        if key == "description" and isinstance(value, str):
+            found_.add(value)
+        elif key in ("properties", "patternProperties") and isinstance(value, dict):
+            found_ |= set(value)
+            found_ |= names_and_words(list(value.values()), definitions, open_)
+        elif key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf", "prefixItems"):
+            found_ |= names_and_words(value, definitions, open_)
+    return found_
+
+
+def test_langchain(toolset):
+    pytest.importorskip("langchain_core", reason="langchain-core is not installed")
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+
+    from openapi_tools.contracts.langchain import to_structured_tools
+
+    lost = {}
+    for tool, structured in zip(toolset, to_structured_tools(toolset), strict=True):
+        schema, told = tool.input_schema, convert_to_openai_tool(structured)["function"]
+        assert (told["name"], told["description"]) == (tool.name, tool.description)
+        told = told["parameters"]
+        assert '"$ref":' not in json.dumps(told).replace(r'"^\\$ref$"', "")
+        assert list(told["properties"]) == list(schema["properties"])
+        assert told.get("required", []) == schema.get("required", [])
+        wanted = names_and_words(schema, schema.get("$defs", {}), frozenset()) - {"", "$ref"}
+        if missing := wanted - names_and_words(told, {}, frozenset()):
+            lost[tool.name] = sorted(missing)[:3]
+
+    assert lost == {}
+
+
+def test_llama_index(toolset):
+    pytest.importorskip("llama_index.core", reason="llama-index-core is not installed")
+    from openapi_tools.contracts.llama_index import to_tools
+
+    for tool, made in zip(toolset, to_tools(toolset), strict=True):
+        definition = made.metadata.to_openai_tool()["function"]
+        assert (definition["name"], definition["description"]) == (tool.name, tool.description)
+        assert definition["parameters"] == tool.input_schema
+        assert json.loads(made.metadata.fn_schema_str) == tool.input_schema
+        definition["parameters"]["properties"].clear()
+        assert made.metadata.get_parameters_dict() == tool.input_schema
+
+
+async def test_pydantic_ai(toolset):
+    pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelResponse, TextPart
+    from pydantic_ai.models.function import FunctionModel
+
+    from openapi_tools.contracts.pydantic_ai import to_tools
+
+    before = {tool.name: json.dumps(tool.input_schema) for tool in toolset}
+    told = []
+
+    def say(_messages, info):
+        told.extend(info.function_tools)
+        return ModelResponse([TextPart("Done.")])
+
+    await Agent(FunctionModel(say), tools=to_tools(toolset)).run("Go.")
+
+    assert {one.name: json.dumps(one.parameters_json_schema) for one in told} == before
+    assert {one.name: one.description for one in told} == {t.name: t.description for t in toolset}
