@@ -7,15 +7,16 @@ Loading and calling do not need them.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from openapi_tools.errors import missing_extra
-from openapi_tools.json_values import follow, keys_of
+from openapi_tools.json_values import as_text, follow, keys_of
 from openapi_tools.redaction import redacted
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _LONGEST = 240
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
 _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 
@@ -97,6 +99,10 @@ def operation_at(
     return item, node
 
 
+_Template: TypeAlias = "tuple[re.Pattern[str], set[tuple[str, str]], Route]"
+"""The pattern of a path, the pairs of its query, and its operation."""
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """An operation and its path item, the keys that lead there, and the decoded path variables."""
@@ -112,50 +118,56 @@ class Route:
         return self.pointer[1]
 
 
-def find_route(
-    document: Mapping[str, Any], method: str, target: str, *, base_path: str | None = None
-) -> Route | None:
-    """Return the operation of a request, None without one.
-
-    The path with the fewest variables wins: concrete paths come before templated ones.
+class Routes:
+    """Finds the operations of requests; `base_path` replaces the paths of the servers.
 
     Spec: OpenAPI 3.1.2, section 4.8.8.2 (Path Templating Matching).
     """
-    path, _, query = target.partition("?")
-    found = []
-    for key, entry in follow(document, document.get("paths")).items():
-        is_path = isinstance(key, str) and not key.startswith("x-")
-        item = follow(document, entry) if is_path else {}
-        for name, operation in _operations(item, method):
-            bases = [base_path] if base_path is not None else _bases(document, item, operation)
-            variables = _match(key, path, query, bases)
-            if variables is not None:
-                found.append(Route(("paths", key, *name), operation, item, variables))
-    return min(
-        found, key=lambda route: (len(route.variables), _fragment_rank(route, query)), default=None
-    )
+
+    def __init__(self, document: Mapping[str, Any], base_path: str | None = None) -> None:
+        self._listed: dict[str, list[_Template]] = defaultdict(list)
+        for path, entry in follow(document, document.get("paths")).items():
+            if not isinstance(path, str) or path.startswith("x-"):
+                continue
+            item = follow(document, entry)
+            shape, _, fixed = path.partition("#")[0].partition("?")
+            shape = shape if path.startswith("/") else f"/{shape}"  # as loading has it
+            for keys, operation in _operations(item):
+                bases = [base_path] if base_path is not None else _bases(document, item, operation)
+                pattern = _pattern(tuple(base.rstrip("/") for base in bases), shape)
+                route = Route(("paths", path, *keys), operation, item, {})
+                self._listed[str(keys[-1]).lower()].append((pattern, set(parse_qsl(fixed)), route))
+
+    def find(self, method: str, target: str) -> Route | None:
+        """Return the operation of a request, None without one.
+
+        The path with the fewest variables wins: concrete paths come before templated ones.
+        """
+        path, _, query = target.partition("?")
+        given = parse_qsl(query, keep_blank_values=True)
+        found = []
+        for pattern, fixed, route in self._listed.get(method.lower(), ()):
+            if (match := pattern.fullmatch(path)) and fixed <= set(given):
+                values = zip(_VARIABLE.findall(route.path), match.groups(), strict=False)
+                found.append(replace(route, variables={n: unquote(text) for n, text in values}))
+        return min(found, key=lambda route: _rank(route, given), default=None)
 
 
-def _fragment_rank(route: Route, query: str) -> int:
-    """Rank a path template by its fragment; a fitting one is below 0."""
+def _rank(route: Route, given: list[tuple[str, str]]) -> tuple[int, int]:
     # AWS documents distinguish operations of one path by `#Action=X` or `#uploads`.
     fragment = parse_qsl(route.path.partition("#")[2], keep_blank_values=True)
-    given = parse_qsl(query, keep_blank_values=True)
     names = {name for name, _ in given}
-    if all((name, value) in given if value else name in names for name, value in fragment):
-        return -len(fragment)
-    return 1
+    fits = all((name, value) in given if value else name in names for name, value in fragment)
+    return len(route.variables), -len(fragment) if fits else 1
 
 
-def _operations(
-    item: Mapping[str, Any], method: str
-) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    lower = method.lower()
-    if lower in METHODS and isinstance(item.get(lower), Mapping):
-        yield (lower,), item[lower]
+def _operations(item: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    for name in METHODS:
+        if isinstance(item.get(name), Mapping):
+            yield (name,), item[name]
     more = item.get("additionalOperations")
     for name, operation in more.items() if isinstance(more, Mapping) else ():
-        if str(name).lower() == lower and isinstance(operation, Mapping):
+        if isinstance(operation, Mapping):
             yield ("additionalOperations", name), operation
 
 
@@ -163,25 +175,11 @@ def _bases(
     document: Mapping[str, Any], item: Mapping[str, Any], operation: Mapping[str, Any]
 ) -> list[str]:
     if "swagger" in document:
-        base = document.get("basePath")
-        return ["", base if isinstance(base, str) else ""]
+        return ["", as_text(document.get("basePath"))]
     levels = (operation.get("servers"), item.get("servers"), document.get("servers"))
     servers = next((level for level in levels if isinstance(level, list) and level), [])
     urls = [server.get("url") for server in servers if isinstance(server, Mapping)]
     return ["", *(_ORIGIN.sub("", url) for url in urls if isinstance(url, str))]
-
-
-def _match(template: str, path: str, query: str, bases: list[str]) -> dict[str, str] | None:
-    slash = "" if template.startswith("/") else "/"  # which loading adds, too
-    shape, _, fixed = (slash + template).partition("#")[0].partition("?")
-    if fixed and not set(parse_qsl(fixed)) <= set(parse_qsl(query)):
-        return None
-    for base in bases:
-        expression, names = _expression(base.rstrip("/"), shape)
-        match = expression.fullmatch(path)
-        if match:
-            return dict(zip(names, map(unquote, match.groups()), strict=True))
-    return None
 
 
 def _literal(text: str) -> str:
@@ -191,11 +189,13 @@ def _literal(text: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _expression(base: str, shape: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """Return a path template as a regular expression, and the names of its groups."""
-    names = re.findall(r"\{([^{}]*)\}", shape)
-    # A relative server is relative to the document's own address, which is not known here.
-    before = "" if not base or base.startswith(("/", "{")) else ".*/"
-    head = before + re.sub(r"\\\{.*?\\\}", "[^?]*", re.escape(base.removeprefix("./")))
-    tail = "([^/]*)".join(map(_literal, re.split(r"\{[^{}]*\}", shape)))
-    return re.compile(head + tail), tuple(names)
+def _pattern(bases: tuple[str, ...], shape: str) -> re.Pattern[str]:
+    """Return a path template below some servers as a pattern with a group for each variable."""
+    heads = []
+    for base in bases:
+        # A relative server is relative to the document's own address, which is not known here.
+        before = "" if not base or base.startswith(("/", "{")) else ".*/"
+        escaped = re.escape(base.removeprefix("./"))
+        heads.append(before + re.sub(r"\\\{.*?\\\}", "[^?]*", escaped))
+    tail = "([^/]*)".join(map(_literal, _VARIABLE.split(shape)[::2]))
+    return re.compile(f"(?:{'|'.join(heads)}){tail}")

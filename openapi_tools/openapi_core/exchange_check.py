@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from http.cookies import CookieError, SimpleCookie
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, unquote
 from openapi_tools.errors import requiring
 from openapi_tools.http_rules import is_form
 from openapi_tools.json_values import follow, pointer
-from openapi_tools.openapi_core import Route, find_route, shorten
+from openapi_tools.openapi_core import Route, Routes, shorten
 from openapi_tools.openapi_core.document_check import LinearPatterns, closed_path
 
 with requiring("testing"):
@@ -59,7 +59,16 @@ class Judge:
     def __init__(self, document: Document, base_path: str | None = None) -> None:
         self.document = document
         self._base_path = base_path
-        self._spec: Any = None
+
+    @cached_property
+    def _routes(self) -> Routes:
+        return Routes(self.document, self._base_path)
+
+    @cached_property
+    def _spec(self) -> Any:
+        # Without a handler, Python writes its remarks about unions to standard error.
+        logging.getLogger("openapi_core").addHandler(logging.NullHandler())
+        return closed_path(self.document)
 
     def request(self, request: httpx.Request) -> list[str]:
         """Return the errors of a request whose body has been read; one line each."""
@@ -84,8 +93,7 @@ class Judge:
         if "swagger" in self.document:
             return ["not judged: openapi-core reads OpenAPI 3, this is a Swagger 2.0 document"]
         try:
-            target = request.url.raw_path.decode("ascii")
-            route = find_route(self.document, request.method, target, base_path=self._base_path)
+            route = self._routes.find(request.method, request.url.raw_path.decode("ascii"))
             if route is None:
                 return [f"{request.method} {request.url.path}: the document has no such operation"]
             # openapi-core warns about deprecated parameters and unknown schemes.
@@ -122,10 +130,6 @@ class Judge:
         module = request_validators if part.startswith("Request") else response_validators
         if (make := getattr(module, f"V{version}{part}Validator", None)) is None:
             raise LookupError(f"it knows no version {self.document.get('openapi')!r}")
-        if self._spec is None:
-            # Without a handler, Python writes its remarks about unions to standard error.
-            logging.getLogger("openapi_core").addHandler(logging.NullHandler())
-            self._spec = closed_path(self.document)
         return make(
             self._spec,
             path_finder_cls=partial(_Found, route),

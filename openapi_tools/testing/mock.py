@@ -18,7 +18,7 @@ import httpx
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra, requiring
 from openapi_tools.json_values import follow
 from openapi_tools.loading.load import load_tools
-from openapi_tools.openapi_core import METHODS, Route, find_route, make_judge
+from openapi_tools.openapi_core import METHODS, Route, Routes, make_judge
 from openapi_tools.redaction import hidden
 from openapi_tools.testing.mock_answers import (
     Document,
@@ -122,6 +122,10 @@ class MockApi:
     def _judge(self) -> Judge:
         return make_judge(self.openapi(), self._options["base_path"])
 
+    @cached_property
+    def _routes(self) -> Routes:
+        return Routes(self.openapi(), self._options["base_path"])
+
     @property
     def transport(self) -> httpx.AsyncBaseTransport:
         """A transport for an `httpx.AsyncClient`."""
@@ -184,7 +188,7 @@ class MockApi:
 
     async def _respond(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
-        route = self._route(request.method, request)
+        route = self._routes.find(request.method, request.url.raw_path.decode("ascii"))
         if route is None and request.url.path == _HOME and request.method == "GET":
             paths = _local(self.openapi().get("paths"), 3)
             return httpx.Response(200, json=_local(self.openapi(), 1) | {"paths": paths})
@@ -194,10 +198,6 @@ class MockApi:
         response = answer.response() if isinstance(answer, Shown) else answer
         call.status = response.status_code
         return response
-
-    def _route(self, method: str, request: httpx.Request) -> Route | None:
-        target = request.url.raw_path.decode("ascii")
-        return find_route(self.openapi(), method, target, base_path=self._options["base_path"])
 
     def _recorded(self, request: httpx.Request, route: Route | None) -> RecordedCall:
         call = RecordedCall(**hidden_request(request), headers=hidden_headers(request.headers))
@@ -216,7 +216,8 @@ class MockApi:
     ) -> Shown | httpx.Response:
         document, faults = self.openapi(), [p for p in call.problems if not p.startswith(UNJUDGED)]
         if route is None:
-            allowed = [name.upper() for name in METHODS if self._route(name, request)]
+            target = request.url.raw_path.decode("ascii")
+            allowed = [name.upper() for name in METHODS if self._routes.find(name, target)]
             detail = f"{request.method} {request.url.path}: the document has no such operation"
             told = problem(405 if allowed else 404, detail)
             return told._replace(headers={"allow": ", ".join(allowed)}) if allowed else told
