@@ -207,13 +207,11 @@ def _loaded(
     fetcher = fetcher_of(source, settings, credentials)
     plain = settings.model_copy(update=_WITHOUT_FILES)
     read = read_overlays(overlays, settings, fetcher, credentials=credentials)
-    document, remarks = load.read_document(
-        source, plain, duplicates=True, fetcher=fetcher, overlays=read
-    )
+    document = load.Reader(plain, fetcher, read, duplicates=True).read(source)
     known = manifest_in(Path(place[0]), manifest_name(_api(name, document.root), place[1]))
     kept = KeptNames() if known is None else KeptNames(frozenset(known.tools), known.short_names)
     found = find_operations(document, strict=False, kept=kept)
-    toolset = load.tools_of(document, credentials=credentials, remarks=remarks, operations=found)
+    toolset = load.tools_of(document, credentials=credentials, operations=found)
     chosen = toolset
     if file is not None:
         chosen = load.with_config(toolset, file, own, selects=select is None)

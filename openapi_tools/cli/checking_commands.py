@@ -32,7 +32,7 @@ from openapi_tools.cli import (
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import DocumentError, MissingExtraError, counted
 from openapi_tools.json_values import keys_of, members
-from openapi_tools.loading.load import Given, configured, read_document
+from openapi_tools.loading.load import Given, Reader, configured
 from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.openapi_core import Finding, lint_rules, shorten
 from openapi_tools.tools.session import settings_of
@@ -125,9 +125,7 @@ def _duplicate_keys(source: Any) -> list[Finding]:
     fetcher = fetcher_of(given.source, given.settings, given.credentials)
     known = read_overlays(given.overlays, given.settings, fetcher)
     try:
-        read_document(
-            given.source, given.settings, duplicates=True, fetcher=fetcher, overlays=known
-        )
+        Reader(given.settings, fetcher, known, duplicates=True).read(given.source)
     except DocumentError as error:
         return [Finding(error.pointer, shorten(error.reason), rule="duplicate-key")]
     return []

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi_tools.loading.fetching import Fetcher
-    from openapi_tools.loading.loaded_tool import Facts
+    from openapi_tools.loading.loaded_tool import Operations
     from openapi_tools.loading.operations import Document
     from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.settings import Settings
@@ -67,27 +67,21 @@ class Entry(NamedTuple):
         return _NAME.fullmatch(self.name) is not None
 
 
-class Slot(NamedTuple):
-    """The name of the file in which a document is to be cached, and its label without tools."""
-
-    name: str
-    label: cache_file.Label
-
-
 class Hit(NamedTuple):
-    """A document from the cache, the facts of its tools, and how old it is where that matters."""
+    """A document from the cache, and its operations."""
 
     entry: Resource
-    facts: Facts
+    operations: Operations
     beside: cache_file.IndexFile
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...]
 
 
 class Miss(NamedTuple):
-    """The bytes of a document that is not cached, and where it is to be; None for nowhere."""
+    """The bytes of a document that is not cached; its label if it is to be, beside its index."""
 
     source: Source
-    slot: Slot | None = None
+    label: cache_file.Label | None = None
+    beside: cache_file.IndexFile | None = None
 
 
 def find(
@@ -128,7 +122,7 @@ def _find_file(path: Path, settings: Settings, overlays: Overlays) -> Hit | Miss
     fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
     if _stamp(path, settings) != stamp or time.time_ns() - changed < fresh:
         return Miss(found)
-    return _to_keep(found, name, source=uri, stamp=stamp)
+    return _to_keep(found, name, settings, source=uri, stamp=stamp)
 
 
 def _stamp(path: Path, settings: Settings) -> list[int] | None:
@@ -152,7 +146,7 @@ def _find_text(source: Any, settings: Settings, overlays: Overlays) -> Hit | Mis
     name, copy = _look_up("text", digest, settings, overlays)
     if copy is not None and copy.label.digest == digest:
         return _hit(copy, settings, Resource(None))
-    return _to_keep(found, name, digest=digest)
+    return _to_keep(found, name, settings, digest=digest)
 
 
 def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays) -> Hit | Miss:
@@ -181,15 +175,17 @@ def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays
         fetcher.digest = label.digest
         public = found.public or label.public
         return _hit(copy, settings, Resource(None, found.uri, found.name, public=public))
-    address = found.uri.partition("?")[0]
     own = members(found, ("public", "etag", "modified"))
-    return _to_keep(found, name, source=found.name, digest=digest, uri=address, place=place, **own)
+    own |= {"source": found.name, "uri": found.uri.partition("?")[0], "place": place}
+    return _to_keep(found, name, settings, digest=digest, **own)
 
 
-def _to_keep(found: Source, name: str, **label: Any) -> Miss:
+def _to_keep(found: Source, name: str, settings: Settings, **facts: Any) -> Miss:
     """Return a document that is not cached, with its place unless its server forbids to keep it."""
-    label |= {"length": len(found.data or b""), "kept": int(time.time())}
-    return Miss(found, Slot(name, cache_file.Label(**label)) if found.keep else None)
+    if not found.keep:
+        return Miss(found)
+    label = cache_file.Label(length=len(found.data or b""), kept=int(time.time()), **facts)
+    return Miss(found, label, cache_file.IndexFile.of(folder() / name, label, settings))
 
 
 def _entry(fetcher: Fetcher, url: str, label: Any) -> Source:
@@ -211,22 +207,19 @@ def _look_up(
     parts = (kind, key, *chosen, ",".join(settings.describe), overlays.digest)
     text = "\0".join(parts if overlays.digest else parts[:-1])
     name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
-    copy = _open(name, settings, whole=kind != "file")
-    if copy is None:
+    copy = _open(name, whole=kind != "file")
+    if copy is None or copy.label.length > settings.max_document_bytes:
         overlays.check()
+        return name, None
     return name, copy
 
 
-def _open(name: str, settings: Settings, *, whole: bool = False) -> cache_file.CacheFile | None:
-    """Return a file of the cache that can be used; `whole` as in `CacheFile`."""
-    path = _trusted_file(name)
-    if path is None:
-        return None
-    try:
-        file = cache_file.CacheFile(path, whole=whole)
-    except cache_file.UnusableFileError:
-        return None
-    return file if file.label.length <= settings.max_document_bytes else None
+def _open(name: str, *, whole: bool = False) -> cache_file.CacheFile | None:
+    """Return a file that can be used and is the user's alone; `whole` as in `CacheFile`."""
+    path = folder().absolute() / name
+    with suppress(cache_file.UnusableFileError):
+        return cache_file.CacheFile(path, whole=whole) if cache_file.is_trusted(path) else None
+    return None
 
 
 def _hit(
@@ -248,35 +241,23 @@ def _hit(
     with suppress(OSError):
         if time.time() - path.stat().st_mtime > _DAY:  # to spare a write at each load
             os.utime(path)
-    return Hit(entry, file.facts, index, remarks)
+    return Hit(entry, file.operations, index, (*remarks, *file.remarks))
 
 
-def keep(slot: Slot, document: Document, facts: Facts) -> None:
+def keep(label: cache_file.Label, path: Path, document: Document, operations: Operations) -> None:
     """Write a document into the cache, unless it refers to others or is too long as JSON."""
-    label = slot.label._replace(tools=len(facts.tools))
+    label = label._replace(tools=len(operations.tools))
     # Aliases are written out as JSON.
     entry, most = document.entry, 4 * label.length + _ROOM
     if document.references.alone and (entry.is_tree or not is_longer(entry.root, most)):
         try:
-            _write(
-                slot.name, lambda path: cache_file.write_document(path, label, facts, document.root)
-            )
-            _remove_sides(folder() / slot.name)  # of the copy before
-        except OSError as error:
-            _log.debug("not written: %s", error.strerror or type(error).__name__)
-            return
-        except ValueError as error:  # half of a surrogate pair, which YAML can write
-            _log.debug("not kept: %s", error)
+            _write(path, lambda part: cache_file.write_document(part, label, operations, document))
+            _remove_sides(path)  # of the copy before
+        except (OSError, ValueError) as error:  # half of a surrogate pair, which YAML can write
+            _log.debug("not written: %s", getattr(error, "strerror", "") or type(error).__name__)
         else:
             return
-    _remove(slot.name)
-
-
-def index_of(slot: Slot | None, settings: Settings) -> cache_file.IndexFile | None:
-    """Return the place of the search index of a document that is to be cached."""
-    if slot is None:
-        return None
-    return cache_file.IndexFile.of(folder() / slot.name, slot.label, settings)
+    _remove(path.name)
 
 
 def folder() -> Path:
@@ -288,20 +269,13 @@ def folder() -> Path:
     return found if found.is_absolute() else Path(os.devnull) / found.name
 
 
-def _trusted_file(name: str) -> Path | None:
-    """Return a file's path; None unless it and its folder are the user's alone."""
-    path = folder().absolute() / name
-    return path if cache_file.is_trusted(path) else None
-
-
-def _write(name: str, fill: Callable[[Path], Any]) -> None:
-    """Fill a file beside the named one, and rename it."""
-    where = folder()
-    where.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not cache_file.is_ours(where.stat()):
+def _write(path: Path, fill: Callable[[Path], Any]) -> None:
+    """Fill a file beside the named one, rename it, and make room for it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not cache_file.is_ours(path.parent.stat()):
         _log.debug("not written: others can write into the cache's folder")
         return
-    cache_file.put(where / name, fill)
+    cache_file.put(path, fill)
     found = entries()
     size = sum(entry.size for entry in found)
     for entry in reversed(found):
@@ -343,11 +317,8 @@ def entries() -> list[Entry]:
 def listed() -> Iterator[tuple[Entry, cache_file.Label | None]]:
     """Yield the files of the cache with their labels; None for an unusable file."""
     for entry in entries():
-        path = _trusted_file(entry.name) if entry.is_whole else None
-        try:
-            yield entry, None if path is None else cache_file.CacheFile(path).label
-        except cache_file.UnusableFileError:
-            yield entry, None
+        copy = _open(entry.name) if entry.is_whole else None
+        yield entry, None if copy is None else copy.label
 
 
 def clear() -> tuple[int, int]:

@@ -22,19 +22,20 @@ from openapi_tools.errors import InvalidDocument
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import Node, find, pointer_token
 from openapi_tools.loading import LazyDict
-from openapi_tools.loading.loaded_tool import Facts, ToolFacts
+from openapi_tools.loading.loaded_tool import Operations, ToolFacts
 from openapi_tools.model import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from openapi_tools.loading.operations import Document
     from openapi_tools.settings import Settings
 
 _OTHERS_WRITE = 0o022
 _HASH = hashlib.sha256().digest_size
 _SIDES = 4  # indexes that are kept for a document: its tools differ by settings and configurations
-_FORMAT = 3
+_VERSION = [__version__, 4]  # of the package, and of this form
 _SPLIT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
 """Members of the root of which each member is a part of its own."""
 
@@ -44,9 +45,6 @@ PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 CREATE TABLE part (place TEXT PRIMARY KEY, data BLOB, sum INTEGER);
 """
-_TOOL = (str, str, str, str, str, list, bool)
-_TAGS = ToolFacts._fields.index("tags")
-_SKIPPED = set(Skipped.__match_args__)
 _DAMAGED = (
     "its copy in the cache is damaged, and was removed; load it again (docs/cache.md has more)."
 )
@@ -133,9 +131,21 @@ class CacheFile:
         except sqlite3.Error:
             raise UnusableFileError from None
         self.name = path.name
-        self.label = _label(self._value("label"))
-        self.facts = _facts(self._value("facts"))
-        self._keys = _keys(self._value("keys"))
+        try:
+            version, *label = self._value("label")
+            if version != _VERSION:
+                raise UnusableFileError
+            self.label = Label(*label)
+            tools, skipped, warnings, counts, self.remarks = self._value("facts")
+            self.operations = Operations(
+                list(map(ToolFacts, *tools)),
+                [Skipped(*each) for each in skipped],
+                lambda: warnings,
+                lambda: counts,
+            )
+            self._keys = self._value("keys")
+        except (TypeError, ValueError):
+            raise UnusableFileError from None
         if whole:
             self._rows = dict(self._select("SELECT * FROM part"))
             self._connection.close()
@@ -191,22 +201,20 @@ def _sum(place: str, data: bytes) -> int:
     return crc32(data, crc32(place.encode()))
 
 
-def write_document(path: Path, label: Label, facts: Facts, root: Node) -> None:
-    """Write a document, its label and facts into an empty file; ValueError for other than JSON."""
-    version = {"version": __version__, "format": _FORMAT}
+def write_document(path: Path, label: Label, operations: Operations, document: Document) -> None:
+    """Write a document and its operations into an empty file; ValueError for other than JSON."""
     keys: dict[str, list[str]] = {}
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.executescript(_SETUP)
             connection.execute("BEGIN")
             insert = "INSERT INTO part VALUES (?, ?, ?)"
-            connection.executemany(insert, _rows(_parts(root, keys)))
-            columns = list(zip(*facts.tools, strict=True)) or [()] * len(_TOOL)
-            told = {
-                "label": label._asdict() | version,
-                "facts": facts._asdict() | {"tools": columns},
-                "keys": keys,
-            }
+            connection.executemany(insert, _rows(_parts(document.root, keys)))
+            tools, skipped, warnings, counts, _ = operations
+            columns = list(zip(*tools, strict=True)) or [()] * len(ToolFacts._fields)
+            listed = [[getattr(each, name) for name in Skipped.__match_args__] for each in skipped]
+            facts = (columns, listed, warnings(), counts(), document.remarks)
+            told = {"label": (_VERSION, *label), "facts": facts, "keys": keys}
             connection.executemany(insert, _rows(told.items()))
             connection.execute("COMMIT")
     except sqlite3.Error as error:
@@ -261,52 +269,3 @@ def _parts(root: Node, keys: dict[str, list[str]]) -> Iterator[tuple[str, Any]]:
                 waiting.append((inner, value, kinds))
             else:
                 yield inner, value
-
-
-def _label(node: Any) -> Label:
-    version = (
-        (node.pop("version", None), node.pop("format", None)) if isinstance(node, dict) else None
-    )
-    if version != (__version__, _FORMAT) or node.keys() != set(Label._fields):
-        raise UnusableFileError
-    label = Label(**node)
-    if list(map(type, label)) != list(map(type, Label())) or not _are(label.stamp, int):
-        raise UnusableFileError
-    return label
-
-
-def _facts(node: Any) -> Facts:
-    if not isinstance(node, dict) or node.keys() != set(Facts._fields):
-        raise UnusableFileError
-    tools, skipped, counts = node["tools"], node["skipped"], node["counts"]
-    good = (
-        _are(tools, list)
-        and len(tools) == len(_TOOL)
-        and len(set(map(len, tools))) == 1
-        and all(map(_are, tools, _TOOL))
-        and _are([tag for tags in tools[_TAGS] for tag in tags], str)
-        and _are(skipped, dict)
-        and all(entry.keys() == _SKIPPED and _are([*entry.values()], str) for entry in skipped)
-        and all(_are(node[name], str) for name in ("warnings", "remarks"))
-        and isinstance(counts, dict)
-        and _are([*counts.values()], int)
-    )
-    if not good:
-        raise UnusableFileError
-    node["tools"] = list(map(ToolFacts, *tools))
-    node["skipped"] = [Skipped(**entry) for entry in skipped]
-    return Facts(**node)
-
-
-def _keys(node: Any) -> dict[str, list[str]]:
-    if (
-        not isinstance(node, dict)
-        or "" not in node
-        or not all(_are(keys, str) for keys in node.values())
-    ):
-        raise UnusableFileError
-    return node
-
-
-def _are(values: Any, kind: type) -> bool:
-    return isinstance(values, list) and set(map(type, values)) <= {kind}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import asyncio
 
     from openapi_tools.json_values import Node
-    from openapi_tools.loading.cache import Miss
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.options import Client
@@ -122,13 +121,11 @@ def _loaded(
     try:
         with paused_gc():
             known = read_overlays(overlays, settings, fetcher, **more)
+            reader = Reader(settings, fetcher, known, duplicates=strict)
             if not strict and not isinstance(source, Mapping) and is_cache_on(settings):
-                toolset = _through_cache(source, settings, fetcher, known, **more)
+                toolset = _through_cache(source, reader, **more)
             else:
-                found = read_document(
-                    source, settings, duplicates=strict, fetcher=fetcher, overlays=known
-                )
-                toolset = tools_of(found[0], strict=strict, remarks=found[1], **more)
+                toolset = tools_of(reader.read(source), strict=strict, **more)
     finally:
         if fetcher is not None:
             fetcher.loop = None
@@ -188,60 +185,65 @@ def is_cache_on(settings: Settings) -> bool:
     return settings.cache and not is_off and find_spec("_sqlite3") is not None
 
 
-def _through_cache(
-    source: str | os.PathLike[str] | bytes,
-    settings: Settings,
-    fetcher: Fetcher | None,
-    overlays: Overlays,
-    **more: Any,
-) -> Toolset:
-    from openapi_tools.loading.cache import Hit, find
+class Reader(NamedTuple):
+    """How the document of one load is read: from where, and with which overlays and checks."""
 
-    found = find(source, settings, fetcher, overlays)
-    if not isinstance(found, Hit):
-        return _parsed_and_kept(found, settings, fetcher, overlays, **more)
-    try:
-        document = Document(found.entry, settings, fetcher)
-        if personal := _personal(document, fetcher, overlays):
-            return tools_of(personal[0], remarks=personal[1], **more)
-        remarks = (*found.remarks, *found.facts.remarks, *_told(fetcher))
-        facts = found.facts
-        known = loaded_tool.Operations(
-            facts.tools, None, facts.skipped, lambda: facts.warnings, lambda: facts.counts
-        )
-        return tools_of(document, remarks=remarks, operations=known, index=found.beside, **more)
-    except errors.DocumentError:  # only valid documents are cached: this copy was changed on disk
-        document, remarks = read_document(
-            source, settings, duplicates=False, fetcher=fetcher, overlays=overlays
-        )
-        return tools_of(document, remarks=remarks, **more)
+    settings: Settings
+    fetcher: Fetcher | None = None
+    overlays: Overlays = NO_OVERLAYS
+    duplicates: bool = False
+
+    def read(self, source: str | os.PathLike[str] | bytes | Mapping[str, Any]) -> Document:
+        """Return the parsed document; errors are as of `load_tools`."""
+        self.overlays.check()
+        found = read_source(source, self.settings, self.fetcher)
+        if found.value is None:
+            return self.personal(self.parsed(found))
+        root, told = self.overlays.applied(plain(found.value, name=found.name))
+        return Document(Resource(root, name=found.name), self.settings, remarks=tuple(told))
+
+    def parsed(self, found: Source) -> Document:
+        """Return the document in the bytes that were read."""
+        parsed = parse(found.data or b"", name=found.name, duplicates=self.duplicates or None)
+        root, told = self.overlays.applied(parsed.root, found.uri, found.name)
+        entry = Resource(root, found.uri, found.name, public=found.public)
+        entry.is_tree = parsed.is_tree and root is parsed.root
+        return Document(entry, self.settings, self.fetcher, (*parsed.warnings, *told))
+
+    def personal(self, document: Document) -> Document:
+        """Return the document as its server gives it to the user; itself where it is the same."""
+        if self.fetcher is None or (found := self.fetcher.again(document)) is None:
+            return document
+        try:
+            return self.parsed(found)
+        except errors.DocumentError as error:
+            self.fetcher.warn(error.reason)
+            return document
 
 
-def _parsed_and_kept(
-    found: Miss, settings: Settings, fetcher: Fetcher | None, overlays: Overlays, **more: Any
-) -> Toolset:
-    """Return the tools of a document that is not cached, and cache it where it may be."""
-    from openapi_tools.loading.cache import index_of, keep
+def _through_cache(source: str | os.PathLike[str] | bytes, reader: Reader, **more: Any) -> Toolset:
+    from openapi_tools.loading import cache
 
-    document, remarks = _parsed(found.source, settings, fetcher, overlays)
-    if personal := _personal(document, fetcher, overlays):
-        return tools_of(personal[0], remarks=personal[1], **more)
+    settings, fetcher = reader.settings, reader.fetcher
+    found = cache.find(source, settings, fetcher, reader.overlays)
+    if isinstance(found, cache.Hit):
+        try:
+            document = Document(found.entry, settings, fetcher, found.remarks)
+            operations, index = found.operations, found.beside
+            if (own := reader.personal(document)) is document:
+                return tools_of(document, operations=operations, index=index, **more)
+        except errors.DocumentError:  # only valid documents are cached: this copy was changed
+            own = reader.read(source)
+        return tools_of(own, **more)
+    document = reader.parsed(found.source)
+    if (own := reader.personal(document)) is not document:
+        return tools_of(own, **more)
     operations = loaded_tool.find_operations(document, strict=False)
-    everything, index = (*remarks, *_told(fetcher)), index_of(found.slot, settings)
-    toolset = tools_of(document, remarks=everything, operations=operations, index=index, **more)
-    if found.slot is not None:
+    toolset = tools_of(document, operations=operations, index=found.beside, **more)
+    if found.label and found.beside:
         tools = [tool.facts for tool in toolset if isinstance(tool, loaded_tool.LoadedTool)]
-        told, counts = operations.warnings(), operations.counts()
-        keep(
-            found.slot,
-            document,
-            loaded_tool.Facts(tools, operations.skipped, told, list(remarks), counts),
-        )
+        cache.keep(found.label, found.beside.path, document, operations._replace(tools=tools))
     return toolset
-
-
-def _told(fetcher: Fetcher | None) -> Iterable[str]:
-    return () if fetcher is None else fetcher.warnings
 
 
 async def aload_tools(
@@ -272,61 +274,12 @@ async def aload_tools(
         raise errors.bare(error)  # noqa: B904 -- the same one
 
 
-def read_document(
-    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
-    settings: Settings,
-    *,
-    duplicates: bool,
-    fetcher: Fetcher | None = None,
-    overlays: Overlays = NO_OVERLAYS,
-) -> tuple[Document, tuple[str, ...]]:
-    """Return the parsed document and warnings; errors are as of `load_tools`."""
-    overlays.check()
-    found = read_source(source, settings, fetcher)
-    if found.value is not None:
-        root, told = overlays.applied(plain(found.value, name=found.name))
-        return Document(Resource(root, name=found.name), settings), tuple(told)
-    document, remarks = _parsed(found, settings, fetcher, overlays, duplicates=duplicates)
-    if personal := _personal(document, fetcher, overlays, duplicates=duplicates):
-        return personal
-    return document, (*remarks, *_told(fetcher))
-
-
-def _parsed(
-    found: Source,
-    settings: Settings,
-    fetcher: Fetcher | None,
-    overlays: Overlays,
-    *,
-    duplicates: bool = False,
-) -> tuple[Document, tuple[str, ...]]:
-    parsed = parse(found.data or b"", name=found.name, duplicates=True if duplicates else None)
-    root, told = overlays.applied(parsed.root, found.uri, found.name)
-    entry = Resource(root, found.uri, found.name, public=found.public)
-    entry.is_tree = parsed.is_tree and root is parsed.root
-    return Document(entry, settings, fetcher), (*parsed.warnings, *told)
-
-
-def _personal(
-    document: Document, fetcher: Fetcher | None, overlays: Overlays, *, duplicates: bool = False
-) -> tuple[Document, tuple[str, ...]] | None:
-    """Return the document as its server gives it to the user; None where it is the same."""
-    if fetcher is None or (found := fetcher.again(document)) is None:
-        return None
-    try:
-        return _parsed(found, document.settings, fetcher, overlays, duplicates=duplicates)
-    except errors.DocumentError as error:
-        fetcher.warn(error.reason)
-        return None
-
-
 def tools_of(
     document: Document,
     *,
     credentials: Mapping[str, Any] | None = None,
     client: Client | None = None,
     strict: bool = False,
-    remarks: Iterable[str] = (),
     operations: loaded_tool.Operations | None = None,
     index: Any = None,
 ) -> Toolset:
@@ -334,6 +287,7 @@ def tools_of(
     found = operations or loaded_tool.find_operations(document, strict=strict)
     settings, schemes = document.settings, security_schemes(document)
     references = document.references
+    told = () if references.fetcher is None else tuple(references.fetcher.warnings)
     origin = origin_of(document.entry.uri)
     session = open_session(
         settings,
@@ -352,7 +306,7 @@ def tools_of(
     counts = {"operations": number, "skipped": len(found.skipped)}
     about = About(
         skipped=tuple(found.skipped),
-        warnings=cache(lambda: (*remarks, *found.warnings(), *others)),
+        warnings=cache(lambda: (*document.remarks, *told, *found.warnings(), *others)),
         security_schemes=schemes,
         counts=lambda: counts | found.counts(),
         document=lambda: without_lazy(document.root),
@@ -360,8 +314,8 @@ def tools_of(
         index=index,
     )
     shared = loaded_tool.Shared(document, schemes, session)
-    nodes = found.nodes or repeat(None)
-    return Toolset(map(loaded_tool.LoadedTool, found.tools, repeat(shared), nodes), session, about)
+    tools = map(loaded_tool.LoadedTool, found.tools, repeat(shared), found.nodes)
+    return Toolset(tools, session, about)
 
 
 def _others(

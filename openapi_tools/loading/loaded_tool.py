@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import responses
@@ -40,16 +41,6 @@ class ToolFacts(NamedTuple):
     deprecated: bool
 
 
-class Facts(NamedTuple):
-    """The results of a load before any schema is built; `remarks` are the parser's."""
-
-    tools: list[ToolFacts]
-    skipped: list[Skipped]
-    warnings: list[str]
-    remarks: list[str]
-    counts: dict[str, int]
-
-
 @dataclass(frozen=True)
 class Shared:
     """State that the tools of one document share; `turn` is held while one is built."""
@@ -71,13 +62,13 @@ class Shared:
 
 
 class Operations(NamedTuple):
-    """The operations of a document; `nodes` is None for a cached one."""
+    """The operations of a document; a cached one has no `nodes`."""
 
     tools: list[ToolFacts]
-    nodes: list[OperationNode] | None
     skipped: list[Skipped]
     warnings: Callable[[], list[str]]
     counts: Callable[[], dict[str, int]]
+    nodes: Iterable[OperationNode | None] = repeat(None)
 
 
 class LoadedTool(OperationTool):
@@ -351,10 +342,10 @@ def find_operations(
             good.append(item)
     return Operations(
         tools,
-        good,
         skipped,
         warnings=lambda: [*usability.warnings, *unreadable(document, good)],
         counts=lambda: _counts(document),
+        nodes=good,
     )
 
 

@@ -98,10 +98,20 @@ class OperationNode:
 
 
 class Document:
-    """One OpenAPI document; InvalidDocument where its version is not supported."""
+    """One OpenAPI document; InvalidDocument where its version is not supported.
 
-    def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
+    `remarks` are the warnings of its parser and overlays.
+    """
+
+    def __init__(
+        self,
+        entry: Resource,
+        settings: Settings,
+        fetcher: Fetcher | None = None,
+        remarks: tuple[str, ...] = (),
+    ) -> None:
         self.entry = entry
+        self.remarks = remarks
         self.settings = settings
         self.dialect = versions.read_dialect(entry.root, entry.name)
         address = as_text(entry.root.get("$self")) if self.dialect.modern else ""

@@ -76,7 +76,7 @@ class References:
 
     def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
         self.entry = entry
-        self._fetcher = fetcher
+        self.fetcher = fetcher
         self.alone = True
         self._settings = settings
         self._resources: dict[str, Resource] = {entry.uri: entry} if entry.uri else {}
@@ -189,11 +189,11 @@ class References:
             url = urljoin(base.uri, address) if WEB.match(base.uri) else address
             if WEB.match(url) or url.startswith("//"):
                 allowed = self._allowed_url(url, ref)
-                if self._fetcher is None:
+                if self.fetcher is None:
                     from openapi_tools.loading.fetching import Fetcher
 
-                    self._fetcher = Fetcher(allowed, self._settings)
-                found = self._fetcher.fetch(allowed, found_in_public=base.public)
+                    self.fetcher = Fetcher(allowed, self._settings)
+                found = self.fetcher.fetch(allowed, found_in_public=base.public)
             else:
                 path = self._allowed_path(address, ref, base)
                 found = read_file(path, self._settings)

@@ -387,7 +387,7 @@ def link(path, _):
         ),
         lambda path, _: path.chmod(0o666),
         link,
-        lambda _, patch: patch.setattr(cache_file, "__version__", "999"),
+        lambda _, patch: patch.setattr(cache_file, "_VERSION", ["999", 4]),
     ],
     ids=["another user's", "others can write", "a link", "an older version's"],
 )

@@ -1,7 +1,6 @@
 """Damaged and foreign files in the cache: the document is loaded as if there were none."""
 
 import gc
-import json
 import os
 import shutil
 import sqlite3
@@ -28,12 +27,7 @@ SCHEMAS = {tool.name: (tool.description, tool.input_schema) for tool in EXPECTED
 PLACES = st.integers(0, 200_000)
 
 
-def mostly_long(first, *others):
-    return [first, *(pytest.param(each, marks=pytest.mark.long) for each in others)]
-
-
-ODD = mostly_long(None, ["x"], True, -1, 10**30, "x", [], [[1]], {"x": 1})
-OBJECTS = [b"[" * 5000, b"{}", b"[]", b'"x"', b'{"openapi": 3}', b"1e999", b"", b"null"]
+OTHERS = [b"\xff", b"[" * 5000, b"{}", b"[]", b'"x"', b'{"openapi": 3}', b"1e999", b"null"]
 
 
 @pytest.fixture
@@ -118,15 +112,10 @@ def execute(path, *statement):
         return connection.execute(*statement).fetchone()
 
 
-def put(path, place, value):
+def put(path, place, data):
     """Replace a row by one with a right checksum."""
-    data = value if isinstance(value, bytes) else json.dumps(value).encode()
     total = zlib.crc32(data, zlib.crc32(place.encode()))
     execute(path, "INSERT OR REPLACE INTO part VALUES (?, ?, ?)", (place, data, total))
-
-
-def get(path, place):
-    return json.loads(execute(path, "SELECT data FROM part WHERE place = ?", (place,))[0])
 
 
 @pytest.mark.parametrize(
@@ -172,35 +161,8 @@ def are_harmless():
             assert type(toolset.document) is dict
 
 
-MEMBERS = {
-    "facts": ("tools", "skipped", "warnings", "remarks", "counts", "other"),
-    "label": ("version", "format", "stamp", "length", "etag", "other"),
-    "keys": ("", "/paths", "/components", "/components/schemas", "other"),
-}
-
-
-@pytest.mark.parametrize(("place", "name"), [(p, name) for p in MEMBERS for name in MEMBERS[p]])
-@pytest.mark.parametrize("value", ODD, ids=repr)
-def test_rows_with_right_sums_and_wrong_members(folder, place, name, value):
-    for path in kept(folder):
-        put(path, place, get(path, place) | {name: value})
-
-    are_harmless()
-
-
-@pytest.mark.parametrize("at", range(7))
-@pytest.mark.parametrize("value", ODD, ids=repr)
-def test_tools_with_right_sums_and_wrong_members(folder, at, value):
-    for path in kept(folder):
-        facts = get(path, "facts")
-        facts["tools"][at][0] = value
-        put(path, "facts", facts)
-
-    are_harmless()
-
-
-@pytest.mark.parametrize("place", ["label", "facts", "keys", "/openapi", "/paths", "/paths/~1pets"])
-@pytest.mark.parametrize("text", mostly_long(b"\xff", *OBJECTS))
+@pytest.mark.parametrize("place", ["label", "facts", "/openapi", "/paths/~1pets"])
+@pytest.mark.parametrize("text", OTHERS)
 def test_rows_that_are_other_json(folder, place, text):
     for path in kept(folder):
         put(path, place, text)
