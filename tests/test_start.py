@@ -14,7 +14,7 @@ PACKAGE = ROOT / "generated" / "gotify"
 
 CHECKERS = {"jsonschema", "jsonschema_rs", "openapi_core", "openapi_spec_validator", "referencing"}
 WRITERS = {"jinja2", "rich", "pygments"}
-NETWORK = {"anyio", "asyncio", "authlib", "certifi", "httpcore", "httpx", "ssl", "tenacity"}
+NETWORK = {"anyio", "asyncio", "authlib", "certifi", "httpcore", "httpx", "ssl"}
 READERS = {"urllib.request", "xml", "yaml", "openapi_tools.loading.parse_yaml"}
 NEVER = {"openapi_core", "openapi_spec_validator", "jsonschema", "jinja2", "authlib"}
 LOADER = {"openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.generate"}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
 import os
 import sys
 import uuid
@@ -21,7 +22,7 @@ from openapi_tools.http_rules import is_safe, reads, repeats
 from openapi_tools.shared_state import Limits, MemoryState
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, SendOptions
-from openapi_tools.transport.failures import RETRIED_STATUSES, named, retried
+from openapi_tools.transport.failures import RETRIED_STATUSES, named, pause, tell_retry
 from openapi_tools.transport.http_messages import learn_headers
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
 
@@ -50,13 +51,17 @@ class LoopClient:
         self.client = client
         self.turns = asyncio.Semaphore(concurrency)
         self.under_way: set[asyncio.Timeout] = set()  # their deadlines
-        self.keeper: AsyncGenerator[None] | None = None  # its end closes the client
+        self.keeper: AsyncGenerator[LoopClient]  # its end closes the client
         self._change = asyncio.Event()
 
     def end(self, timeout: asyncio.Timeout) -> None:
         """Note that a call has ended."""
         self.under_way.discard(timeout)
         self._change.set()
+
+    async def close(self) -> None:
+        """End the calls under way, and close the client."""
+        await self.keeper.aclose()
 
     async def give_up(self) -> None:
         """End the calls under way: their time is over now."""
@@ -137,14 +142,13 @@ class Sender:
         here = self._clients[loop] = LoopClient(client, self.settings.concurrency)
         # A loop that ends closes the generators begun in it: the moment to close connections.
         here.keeper = self._keep(loop, here)
-        await anext(here.keeper)
-        return here
+        return await anext(here.keeper)
 
     async def _keep(
         self, loop: asyncio.AbstractEventLoop, here: LoopClient
-    ) -> AsyncGenerator[None]:
+    ) -> AsyncGenerator[LoopClient]:
         try:
-            yield
+            yield here
         finally:
             self._clients.pop(loop, None)
             await here.give_up()
@@ -161,15 +165,10 @@ class Sender:
             if client is None:
                 continue
             if loop is here:
-                await _close(client)
+                await client.close()
             elif loop.is_running():
-                there = asyncio.run_coroutine_threadsafe(_close(client), loop)
+                there = asyncio.run_coroutine_threadsafe(client.close(), loop)
                 await asyncio.wait([asyncio.wrap_future(there)], timeout=_PATIENCE)
-
-
-async def _close(client: LoopClient) -> None:
-    if client.keeper is not None:
-        await client.keeper.aclose()
 
 
 def _usable(client: Any) -> httpx.AsyncClient:
@@ -267,23 +266,10 @@ class Attempts:
         self, cache: HttpCache, request: httpx.Request, options: SendOptions
     ) -> Answer:
         """Return the answer that is kept for a request, or send it."""
-        headers = request.headers
-        method = request.method if reads(request) else "POST"  # also one with an override
-        address, lines = str(request.url), headers.multi_items()
-        asked = _imported("http_cache").Asked(method, address, lines, options.user)
-
-        async def send(more: dict[str, str]) -> Answer:
-            if not more:
-                return await self._sent(request, options)
-            lines = type(headers)([*headers.raw, *type(headers)(more).raw])
-            extensions = dict(request.extensions)
-            conditional = httpx.Request("GET", request.url, headers=lines, extensions=extensions)
-            return await self._sent(conditional, options)
-
         own_auth = options.auth or options.certificate or getattr(self._client.client, "auth", None)
-        if own_auth is not None and asked.method == "GET":  # not in the key
+        if own_auth is not None and request.method == "GET" and reads(request):  # not in the key
             return await self._sent(request, options)
-        kept = await cache.answered(asked, send)
+        kept = await cache.answered(request, options.user, lambda sent: self._sent(sent, options))
         if kept is not None:
             known = httpx.Headers(kept.headers, encoding="utf-8")
             self._answer = Answer(request, kept.status, known, kept.content, attempts=self.count)
@@ -291,18 +277,17 @@ class Attempts:
         return self.answer
 
     async def _sent(self, request: httpx.Request, options: SendOptions) -> Answer:
-        async def attempt() -> Exchange:
-            return await self._attempt(request, options)
-
-        exchange = await attempt()
-        if exchange.error is not None or exchange.status in RETRIED_STATUSES:
-            exchange = await retried(
-                attempt,
-                exchange,
-                retries=self._sender.settings.retries,
-                repeatable=repeats(request) if options.repeatable is None else options.repeatable,
-                spend=self._spend,
-            )
+        retries = self._sender.settings.retries
+        for count in itertools.count(1):
+            exchange = await self._attempt(request, options)
+            if exchange.error is None and exchange.status not in RETRIED_STATUSES:
+                break
+            repeatable = repeats(request) if options.repeatable is None else options.repeatable
+            wait = pause(exchange, count, retries=retries, repeatable=repeatable)
+            if wait is None or not self._spend(wait):
+                break
+            tell_retry(exchange, wait)
+            await asyncio.sleep(wait)
         if exchange.error is not None:
             raise exchange.error
         return self.answer
@@ -364,14 +349,14 @@ class Attempts:
         if self._sender.is_closed:
             return self._closed()
         if self._exchange is None:
-            reason = f"{self._about} timed out after {self.seconds:g} s"
-            reason += ", before the credentials for it were there; it was not sent."
-            return CallError("timeout", reason, retryable=True)
-        if self._sender.limits is not None and not self._exchange.begun:
-            reason = f"{self._about} timed out after {self.seconds:g} s; it was not sent, "
-            reason += "other calls had all the turns that the limits of the settings allow."
-            return CallError("timeout", reason, retryable=True)
-        return self._exchange.ended_by("timeout")
+            why = ", before the credentials for it were there; it was not sent."
+        elif self._sender.limits is not None and not self._exchange.begun:
+            why = "; it was not sent, other calls had all the turns that the limits of the settings"
+            why += " allow."
+        else:
+            return self._exchange.ended_by("timeout")
+        reason = f"{self._about} timed out after {self.seconds:g} s{why}"
+        return CallError("timeout", reason, retryable=True)
 
     def _closed(self) -> CallError:
         """Return the error for a call after the toolset was closed, or in the middle of it."""

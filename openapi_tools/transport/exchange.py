@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -18,7 +19,7 @@ from openapi_tools.redaction import excerpt
 from openapi_tools.transport import failures
 from openapi_tools.transport.connection_pool import CERTIFICATE, REUSED
 from openapi_tools.transport.failures import TRANSPORT_FAULTS
-from openapi_tools.transport.http_messages import Decoder, learn_headers, too_large
+from openapi_tools.transport.http_messages import BODILESS, Decoder, learn_headers, too_large
 from openapi_tools.transport.sockets import TlsError
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS = 5
 _FOLLOWED = frozenset({"GET", "HEAD"})
 _LARGEST_READ = 1024 * 1024  # bytes of an answer that an authentication reads
-_BODILESS_STATUSES = frozenset({204, 304})
 _NOTHING = httpx.ByteStream(b"")
 _UNCONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
@@ -135,7 +135,7 @@ class Exchange:
 
     def ended_by(self, cause: str) -> CallError | None:
         """Keep a stream's events or the start of JSON at a deadline; else return the error."""
-        if self._has_event() or self._is_endless_json():
+        if self._has_part(begun=True):
             self._cut = cause
             return None
         return failures.timed_out(self.request, self._timeout, waiting=not self.begun)
@@ -183,7 +183,7 @@ class Exchange:
             await self._read_body(response, file)
             self._file = file if file is not None and file.is_file else None
         except CallError as error:
-            if error.kind != "too_large" or not self._has_event():
+            if error.kind != "too_large" or not self._has_part():
                 status = response.status_code
                 reason = f"{failures.named(self.request)} answered {status}, but {error.reason}"
                 facts = {"status": status, **error.facts}
@@ -198,10 +198,11 @@ class Exchange:
         limit = min(limit, self._options.most or limit)
         if file is not None:
             limit, setting = file.limit, "max_file_bytes"
+        take = partial(self._take, limit) if file is None else file.take
         if response.is_stream_consumed:
             # A mock transport gave content, and httpx has decoded it.
-            await self._keep(response.content, limit, file)
-        elif self.request.method == "HEAD" or response.status_code in _BODILESS_STATUSES:
+            await take(response.content)
+        elif self.request.method == "HEAD" or response.status_code in BODILESS:
             async for _ in response.aiter_raw():
                 pass
         else:
@@ -212,24 +213,18 @@ class Exchange:
             decoder = Decoder(coding, limit, setting) if coding else None
             async for data in response.aiter_raw():
                 for piece in (data,) if decoder is None else decoder.feed(data):
-                    await self._keep(piece, limit, file)
+                    await take(piece)
             if decoder is not None:
                 decoder.finish()
         if file is not None:
             self._received = await file.finish()
-
-    async def _keep(self, piece: bytes, limit: int, file: Download | None) -> None:
-        if file is None:
-            self._take(piece, limit)
-        else:
-            await file.take(piece)
 
     def discard(self) -> None:
         """Remove the file of an answer that is not used."""
         if self._file is not None:
             self._file.discard()
 
-    def _take(self, piece: bytes, limit: int) -> None:
+    async def _take(self, limit: int, piece: bytes) -> None:
         """Keep a piece; one that is alone, as most are, is not copied."""
         room = limit - len(self._received)
         part = piece[:room] if len(piece) > room else piece
@@ -242,23 +237,17 @@ class Exchange:
         if len(piece) > room:
             raise too_large()
 
-    def _has_event(self) -> bool:
-        """Whether a whole event of a stream, or a line of JSON lines, has arrived."""
-        if self.response is None or not self._received:
-            return False
-        kind = self.response.headers.get("content-type", "")
-        if http_rules.essence(kind) == "text/event-stream":
-            return _EVENT_END.search(self._received) is not None
-        return http_rules.is_sequential(kind) and b"\n" in self._received
-
-    def _is_endless_json(self) -> bool:
-        """Whether part of a JSON answer without a `Content-Length` has arrived."""
+    def _has_part(self, *, begun: bool = False) -> bool:
+        """Whether an event or a line has arrived; `begun`: or some of JSON without a length."""
         if self.response is None or not self._received:
             return False
         headers = self.response.headers
-        return (
-            http_rules.is_json(headers.get("content-type", "")) and "content-length" not in headers
-        )
+        kind = headers.get("content-type", "")
+        if http_rules.essence(kind) == "text/event-stream":
+            return _EVENT_END.search(self._received) is not None
+        if http_rules.is_sequential(kind):
+            return b"\n" in self._received
+        return begun and http_rules.is_json(kind) and "content-length" not in headers
 
     def answer(self, attempts: int) -> Answer:
         """Return the answer that was received in so many attempts."""
@@ -286,8 +275,7 @@ async def _send_with(
     # httpx would read the answers before it, however long they are.
     if auth.requires_request_body:
         await request.aread()
-    flow = auth.async_auth_flow(request)
-    try:
+    async with aclosing(auth.async_auth_flow(request)) as flow:
         step = await anext(flow)
         while True:
             response = await client.send(step, **options)
@@ -301,8 +289,6 @@ async def _send_with(
                 await response.aclose()
                 raise
             await response.aclose()
-    finally:
-        await flow.aclose()
 
 
 async def _read(response: httpx.Response) -> httpx.Response:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
+import random
 import re
 import time
 from datetime import UTC
@@ -12,7 +12,6 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import tenacity
 
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import reads, repeats
@@ -21,10 +20,6 @@ from openapi_tools.redaction import excerpt
 from openapi_tools.transport.sockets import TlsError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from tenacity import RetryCallState
-
     from openapi_tools.transport.exchange import Exchange
 
 logger = logging.getLogger("openapi_tools")
@@ -42,7 +37,7 @@ TRANSPORT_FAULTS = (
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 _UNSENT = 2  # retries of a call that was never sent: a server that refuses may be up in a moment
-_FIRST_WAIT = 0.1
+_FIRST_WAIT, _DOUBLED = 0.1, 10
 _LONGEST_WAIT = 8.0
 _LONGEST_ASKED = 86_400.0
 _SECONDS = re.compile(r"\d+(?:\.\d+)?")
@@ -125,61 +120,29 @@ def _outcome(request: httpx.Request) -> str:
     return "." if reads(request) else "; it may have run."
 
 
-async def retried(
-    attempt: Callable[[], Awaitable[Exchange]],
-    first: Exchange,
-    *,
-    retries: int,
-    repeatable: bool,
-    spend: Callable[[float], bool],
-) -> Exchange:
-    """Try a call again while that may help and `spend(wait)` allows it; return the last attempt."""
-    jitter = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
-
-    def allows(state: RetryCallState) -> bool:
-        exchange, count = _last(state), state.attempt_number
-        if exchange.unsent:
-            return count <= max(_UNSENT, retries)
-        at_once = exchange.stale and count == 1
-        return repeatable and (at_once or (count <= retries and _may_pass(exchange)))
-
-    def wait(state: RetryCallState) -> float:
-        if _last(state).stale:
-            return 0.0
-        asked = _asked(_last(state))
-        return jitter(state) if asked is None else asked + jitter(state) * 0.1
-
-    async def next_attempt() -> Exchange:
-        return first if retrying.statistics["attempt_number"] == 1 else await attempt()
-
-    retrying = tenacity.AsyncRetrying(
-        retry=allows,
-        wait=wait,
-        stop=lambda state: not spend(state.upcoming_sleep),
-        before_sleep=_tell,
-        retry_error_callback=_last,
-        sleep=asyncio.sleep,
-    )
-    exchange: Exchange = await retrying(next_attempt)
-    return exchange
-
-
-def _last(state: RetryCallState) -> Exchange:
-    found: Exchange = state.outcome.result()  # type: ignore[union-attr] # it has ended
-    return found
-
-
-def _tell(state: RetryCallState) -> None:
-    error, status, asked = _last(state).error, _last(state).status, _asked(_last(state))
-    told: Any = {"status": status} if error is None else {"error_type": error.kind}
-    current().retry(state.upcoming_sleep, retry_after=asked, **told)
-
-
-def _may_pass(exchange: Exchange) -> bool:
+def pause(exchange: Exchange, count: int, *, retries: int, repeatable: bool) -> float | None:
+    """Return the seconds until another attempt, after so many failed; None where none may help."""
     error = exchange.error
-    if error is None:
-        return exchange.status in RETRIED_STATUSES
-    return error.kind == "connection" and error.facts.get("retryable") is not False
+    is_lasting = error is not None and error.facts.get("retryable") is False
+    may_pass = error is None or (error.kind == "connection" and not is_lasting)
+    if exchange.unsent:
+        allowed = count <= max(_UNSENT, retries)
+    else:
+        at_once = exchange.stale and count == 1
+        allowed = repeatable and (at_once or (may_pass and count <= retries))
+    if not allowed or exchange.stale:
+        return 0.0 if allowed else None
+    longest = min(_FIRST_WAIT * 2 ** min(count - 1, _DOUBLED), _LONGEST_WAIT)
+    jitter = random.uniform(0, longest)  # noqa: S311 -- spreads clients, keeps no secret
+    asked = _asked(exchange)
+    return jitter if asked is None else asked + jitter * 0.1
+
+
+def tell_retry(exchange: Exchange, wait: float) -> None:
+    """Report another attempt after the one that failed."""
+    error = exchange.error
+    told: Any = {"status": exchange.status} if error is None else {"error_type": error.kind}
+    current().retry(wait, retry_after=_asked(exchange), **told)
 
 
 def _asked(exchange: Exchange) -> float | None:

@@ -13,20 +13,21 @@ import re
 import secrets
 import time
 import uuid
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from email.utils import formatdate, parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import httpx
+
 from openapi_tools.errors import CallError, requiring
-from openapi_tools.http_rules import is_safe
+from openapi_tools.http_rules import reads
 from openapi_tools.json_values import digest_of
 
 with requiring("http-cache"):
     import hishel
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from openapi_tools.shared_state import SharedState
 
 logger = logging.getLogger("openapi_tools")
@@ -41,29 +42,7 @@ _BODY_HEADERS = frozenset(
 )
 
 Pairs = list[tuple[str, str]]
-
-
-class Asked(NamedTuple):
-    """A request: its headers hold the credential, `user` names the caller."""
-
-    method: str
-    url: str
-    headers: Pairs
-    user: str
-
-    @property
-    def is_private(self) -> bool:
-        """Whether the key stands for one user or one credential only."""
-        return bool(self.user) or any(
-            name.lower() in ("authorization", "cookie") for name, _ in self.headers
-        )
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether any answer to it may be kept; conditions and ranges are the caller's affair."""
-        names = [name.lower() for name, _ in self.headers]
-        own = any(name in _OWN_RULES or name.startswith("if-") for name in names)
-        return self.method == "GET" and not own
+Send = Callable[[httpx.Request], Awaitable[Any]]
 
 
 class Kept(NamedTuple):
@@ -76,6 +55,10 @@ class Kept(NamedTuple):
     elapsed: float
     mark: str
     how: str = ""  # "cached", or "revalidated" where the server was asked whether it still holds
+
+    def header(self, name: str) -> str | None:
+        """Return the first line of a header."""
+        return next((value for known, value in self.headers if known == name), None)
 
     def as_bytes(self) -> bytes:
         """Return it as it is stored."""
@@ -110,28 +93,29 @@ class HttpCache:
         self._state = state
         self._client = client
 
-    async def answered(
-        self, asked: Asked, send: Callable[[dict[str, str]], Awaitable[Any]]
-    ) -> Kept | None:
-        """Return the kept answer to a request; None where `send`, given more headers, got one.
+    async def answered(self, request: httpx.Request, user: str, send: Send) -> Kept | None:
+        """Return the kept answer to a user's request; None where `send` got one to it, or a like.
 
         Raises:
             CallError: As `send`; and where a write could not be noted, so that it was not sent.
         """
-        place = f"http:changed:{digest_of(asked.url.partition('?')[0])}"
-        if not is_safe(asked.method):
-            await self._written(place, send)
-        elif not asked.is_plain:
-            await send({})
+        place = f"http:changed:{digest_of(str(request.url).partition('?')[0])}"
+        # Conditions and ranges are the caller's affair.
+        names = [name.lower() for name in request.headers]
+        is_own = any(name in _OWN_RULES or name.startswith("if-") for name in names)
+        if not reads(request):
+            await self._written(place, request, send)
+        elif request.method != "GET" or is_own:
+            await send(request)
         else:
-            return await self._read(asked, place, send)
+            return await self._read(request, user, place, send)
         return None
 
-    async def _written(self, place: str, send: Callable[[dict[str, str]], Awaitable[Any]]) -> None:
+    async def _written(self, place: str, request: httpx.Request, send: Send) -> None:
         """Send a write, and mark what is kept of its address as changed, for every user."""
         await self._mark(place)
         try:
-            await send({})
+            await send(request)
         finally:  # a read may have kept the old state meanwhile
             try:
                 async with asyncio.timeout(_PATIENCE):
@@ -143,25 +127,24 @@ class HttpCache:
         mark = secrets.token_hex(8).encode()
         await self._state.put(place, mark, 2 * _LONGEST)  # longer than any answer is kept
 
-    async def _read(
-        self, asked: Asked, place: str, send: Callable[[dict[str, str]], Awaitable[Any]]
-    ) -> Kept | None:
-        key = f"http:{digest_of([self._client, *asked[:2], asked.user, sorted(asked.headers)])}"
+    async def _read(self, request: httpx.Request, user: str, place: str, send: Send) -> Kept | None:
+        lines = sorted(request.headers.multi_items())
+        key = f"http:{digest_of([self._client, 'GET', str(request.url), user, lines])}"
         try:
             stored, found = await asyncio.gather(self._state.get(key), self._state.get(place))
         except CallError:  # the answer can be had without it
-            await send({})
+            await send(request)
             return None
         mark = "" if found is None else found.decode()
         kept = Kept.of(stored, mark)
-        rules = _Rules(asked)
+        rules = _Rules(request, user)
         state = rules.begun(kept)
         if kept is not None and isinstance(state, hishel.FromCache):
             return _aged(kept, "cached")
-        answer = await send(rules.added(state))
+        answer = await send(rules.conditional(state))
         state = rules.next(state, answer)
         if isinstance(state, hishel.CacheMiss):  # a 304 about another answer than the kept one
-            answer = await send({})
+            answer = await send(request)
             state = rules.next(state, answer)
         elif kept is not None and isinstance(state, hishel.NeedToBeUpdated):
             kept = kept.freshened(answer, mark)
@@ -183,10 +166,12 @@ class HttpCache:
 class _Rules:
     """The rules for one request, by hishel's states; each user's answers are a private cache."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._options = hishel.CacheOptions(shared=not asked.is_private, supported_methods=["GET"])
-        headers = hishel.Headers(dict(asked.headers))
-        self._request = hishel.Request("GET", asked.url, headers)
+    def __init__(self, request: httpx.Request, user: str) -> None:
+        self._asked, headers = request, request.headers
+        is_private = bool(user) or "authorization" in headers or "cookie" in headers
+        self._options = hishel.CacheOptions(shared=not is_private, supported_methods=["GET"])
+        known = hishel.Headers(dict(headers.multi_items()))
+        self._request = hishel.Request("GET", str(request.url), known)
 
     def begun(self, kept: Kept | None) -> Any:
         entries = []
@@ -194,12 +179,18 @@ class _Rules:
             entries = [hishel.Entry(uuid.uuid4(), self._request, self._response(kept))]
         return hishel.IdleClient(self._options).next(self._request, entries)
 
-    def added(self, state: Any) -> dict[str, str]:
-        """Return the headers that ask whether a kept answer still holds."""
+    def conditional(self, state: Any) -> httpx.Request:
+        """Return the request that asks whether a kept answer still holds, if there is one."""
         if not isinstance(state, hishel.NeedRevalidation):
-            return {}
-        wanted, known = ("If-None-Match", "If-Modified-Since"), state.request.headers
-        return {n: known[n] for n in wanted if n in known and known[n].isascii()}
+            return self._asked
+        wanted, known, asked = (
+            ("If-None-Match", "If-Modified-Since"),
+            state.request.headers,
+            self._asked,
+        )
+        more = {n: known[n] for n in wanted if n in known and known[n].isascii()}
+        lines = type(asked.headers)([*asked.headers.raw, *httpx.Headers(more).raw])
+        return httpx.Request("GET", asked.url, headers=lines, extensions=dict(asked.extensions))
 
     def next(self, state: Any, answer: Any) -> Any:
         kept = _kept(answer, "")
@@ -223,14 +214,14 @@ class _Rules:
         """
         headers: dict[str, list[str]] = {}
         for name, value in kept.headers:
-            headers.setdefault(name.lower(), []).append(value)
+            headers.setdefault(name, []).append(value)
         control = ", ".join(headers.get("cache-control", []))
         if not _LIFETIME.search(control):
-            lifetime = _until_expiry(headers, kept.received)
+            lifetime = _until_expiry(kept)
             control += ", no-cache" if lifetime is None else f", max-age={lifetime}"
         if "no-store" in control.lower():  # wherever it stands: hishel overlooks some places
             control = "no-store"
-        began = formatdate(kept.received - _age(headers, kept), usegmt=True)
+        began = formatdate(kept.received - _age(kept), usegmt=True)
         known = {**headers, "cache-control": [control], "date": [began]}
         return hishel.Response(kept.status, hishel.Headers(known))
 
@@ -251,31 +242,30 @@ def _kept(answer: Any, mark: str) -> Kept | None:
 
 def _aged(kept: Kept, how: str) -> Kept:
     """Return an answer with its `Age` (RFC 9111, section 5.1)."""
-    headers = {name: [value] for name, value in kept.headers}
-    seconds = int(_age(headers, kept) + max(0.0, time.time() - kept.received))
-    others = [pair for pair in kept.headers if pair[0].lower() != "age"]
+    seconds = int(_age(kept) + max(0.0, time.time() - kept.received))
+    others = [pair for pair in kept.headers if pair[0] != "age"]
     return kept._replace(headers=[*others, ("age", str(seconds))], how=how)
 
 
-def _age(headers: dict[str, list[str]], kept: Kept) -> float:
+def _age(kept: Kept) -> float:
     """Return the seconds that an answer's age was when it came (RFC 9111, section 4.2.3)."""
-    told = headers.get("age", ["0"])[0].strip()
+    told = (kept.header("age") or "").strip()
     value = float(told) if told.isdecimal() and len(told) < 10 else 0.0  # noqa: PLR2004
-    date = _seconds(headers.get("date", [""])[0])
+    date = _seconds(kept.header("date"))
     apparent = 0.0 if date is None else max(0.0, kept.received - date)
     return max(apparent, value + kept.elapsed)
 
 
-def _until_expiry(headers: dict[str, list[str]], received: float) -> int | None:
+def _until_expiry(kept: Kept) -> int | None:
     """Return the lifetime that `Expires` gives; None without it, 0 for an unreadable one."""
-    if "expires" not in headers:
+    if (expires := kept.header("expires")) is None:
         return None
-    end, date = _seconds(headers["expires"][0]), _seconds(headers.get("date", [""])[0])
-    return 0 if end is None else max(0, int(end - (received if date is None else date)))
+    end, date = _seconds(expires), _seconds(kept.header("date"))
+    return 0 if end is None else max(0, int(end - (kept.received if date is None else date)))
 
 
-def _seconds(date: str) -> float | None:
+def _seconds(date: str | None) -> float | None:
     try:
-        return parsedate_to_datetime(date[:60]).timestamp()
+        return parsedate_to_datetime((date or "")[:60]).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):
         return None

@@ -11,6 +11,7 @@ import binascii
 import re
 import zlib
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import h11
@@ -35,7 +36,7 @@ _SHORTEST_ADDED = 8  # shorter values of added headers are versions or kinds
 _SWITCHED = 101
 _FINAL = 200
 _SPACE = 0x20
-_BODILESS = (204, 304)
+BODILESS = (204, 304)
 _HEAD_END = re.compile(rb"\n\r?\n")
 _STATUS_LINE = re.compile(rb"HTTP/1\.1 [2-9]\d\d(?: [^\x00\x0b\x0c\r\n]*)?\r\n")
 """Of a final answer. llhttp takes other protocols, an empty line before, and NUL in a reason."""
@@ -119,7 +120,7 @@ class WireExchange:
         if head is None or head.has_coding or end is None:
             self._fast = False
             return self._read_by_h11(unread)
-        bodiless = self._request.method == "HEAD" or head.status in _BODILESS
+        bodiless = self._request.method == "HEAD" or head.status in BODILESS
         self._length = self._left = 0 if bodiless else head.length
         self._is_last = not head.keeps_alive
         self.status, self.reason, self.version = head.status, head.reason, b"HTTP/1.1"
@@ -231,19 +232,15 @@ class Decoder:
             raise too_large(setting=self._setting)
         # The rest of each step is copied: long data would be copied many times.
         for start in range(0, len(data), _STEP):
-            yield from self._through(data[start : start + _STEP], 0)
+            pieces: Iterator[bytes] = iter((data[start : start + _STEP],))
+            for coding in self._codings:
+                pieces = chain.from_iterable(map(coding.feed, pieces))
+            yield from pieces
 
     def finish(self) -> None:
         """Check that nothing is missing at the end."""
         for coding in self._codings:
             coding.finish()
-
-    def _through(self, data: bytes, start: int) -> Iterator[bytes]:
-        if start == len(self._codings):
-            yield data
-            return
-        for piece in self._codings[start].feed(data):
-            yield from self._through(piece, start + 1)
 
 
 class _Inflater:

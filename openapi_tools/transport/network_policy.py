@@ -25,49 +25,34 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
 _MOST_LOOKUPS = 64
-_METADATA = "cloud metadata"
 
-# Own tables, as those of `ipaddress` differ between versions of Python and lack what clouds use.
-# 168.63.129.16 is Azure's, a public address by its number.
-_SPECIAL4 = {
-    _METADATA: "169.254.169.254 168.63.129.16 100.100.100.200 192.0.0.192",
-    "loopback": "127.0.0.0/8",
-    "private": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
-    "link-local": "169.254.0.0/16",
-    "carrier-grade NAT": "100.64.0.0/10",
-    "unspecified": "0.0.0.0/32",
-    "multicast": "224.0.0.0/4",
-    "reserved": "0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 "
-    "198.51.100.0/24 203.0.113.0/24 240.0.0.0/4",
-}
-# 64:ff9b:1::/48 is NAT64 inside one network, which chooses where the IPv4 address is.
-_SPECIAL6 = {
-    "unspecified": "::",
-    "loopback": "::1",
-    _METADATA: "fd00:ec2::254 fd20:ce::254",
+# An own table, as those of `ipaddress` differ between versions of Python and lack what clouds use.
+# 168.63.129.16 is Azure's, a public address by its number. 64:ff9b:1::/48 is NAT64 inside one
+# network, which chooses where the IPv4 address is.
+_SPECIAL = {
+    "cloud metadata": "169.254.169.254 168.63.129.16 100.100.100.200 192.0.0.192 "
+    "fd00:ec2::254 fd20:ce::254",
+    "loopback": "127.0.0.0/8 ::1",
+    "private": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fec0::/10 64:ff9b:1::/48",
+    "link-local": "169.254.0.0/16 fe80::/10",
     "unique-local": "fc00::/7",
-    "link-local": "fe80::/10",
-    "private": "fec0::/10 64:ff9b:1::/48",
-    "multicast": "ff00::/8",
-    "reserved": "2001:db8::/32 3fff::/20",
+    "carrier-grade NAT": "100.64.0.0/10",
+    "unspecified": "0.0.0.0 ::",
+    "multicast": "224.0.0.0/4 ff00::/8",
+    "reserved": "0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 "
+    "198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 2001:db8::/32 3fff::/20",
 }
 _NETWORKS = tuple(
-    (ip_network(network), kind)
-    for special in (_SPECIAL4, _SPECIAL6)
-    for kind, networks in special.items()
-    for network in networks.split()
+    (ip_network(n), kind) for kind, listed in _SPECIAL.items() for n in listed.split()
 )
-_CARRIERS = tuple(
-    (IPv6Network(network), offset)
-    for network, offset in (
-        ("::ffff:0:0/96", 12),  # mapped
-        ("::ffff:0:0:0/96", 12),  # translated
-        ("::/96", 12),  # compatible
-        ("64:ff9b::/96", 12),  # NAT64
-        ("2002::/16", 2),  # 6to4
-        ("2001::/32", 4),  # Teredo: its server; the client is inverted at the end
-    )
-)
+_CARRIERS = {  # networks with an IPv4 address from a byte on
+    IPv6Network("::ffff:0:0/96"): 12,  # mapped
+    IPv6Network("::ffff:0:0:0/96"): 12,  # translated
+    IPv6Network("::/96"): 12,  # compatible
+    IPv6Network("64:ff9b::/96"): 12,  # NAT64
+    IPv6Network("2002::/16"): 2,  # 6to4
+    IPv6Network("2001::/32"): 4,  # Teredo: its server; the client is inverted at the end
+}
 _TEREDO = IPv6Network("2001::/32")
 _PROTOCOLS = IPv6Network("2001::/23")
 _GLOBAL = IPv6Network("2000::/3")
@@ -146,7 +131,7 @@ def kind_of(address: str) -> str:
     if kind or isinstance(found, IPv4Address):
         return kind
     inner = next(filter(None, map(kind_of, map(str, _carried(found)))), "")
-    if inner or any(found in network for network, _ in _CARRIERS):
+    if inner or any(found in network for network in _CARRIERS):
         return inner
     return "" if found in _GLOBAL and found not in _PROTOCOLS else "reserved"
 
@@ -176,7 +161,7 @@ def _address_of(host: str) -> str | None:
 def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
     """Yield the IPv4 addresses in an IPv6 one (RFC 4291, 2.5.5; 6052, 3056, 4380, 5214)."""
     packed = address.packed
-    for network, offset in _CARRIERS:
+    for network, offset in _CARRIERS.items():
         if address in network:
             yield IPv4Address(packed[offset : offset + 4])
     if address in _TEREDO:
