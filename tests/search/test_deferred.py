@@ -94,13 +94,6 @@ def test_other_profiles_name_those_that_defer(profile):
         shop().definitions(profile, defer=True)
 
 
-def test_calls_of_deferred_tools_are_read_as_others():
-    toolset = shop()
-    toolset.definitions("openai", defer=True)
-
-    assert toolset["get_0"].check({}) == {}
-
-
 def test_large_definitions_are_told_once_for_a_toolset(caplog):
     toolset = large(300)
 

@@ -1,5 +1,6 @@
 """Synonyms of the configuration, and an embedder of the user's."""
 
+import documents
 import pytest
 
 from openapi_tools import Settings, Toolset, load_tools
@@ -8,10 +9,10 @@ from openapi_tools.errors import SettingsError
 
 def document(*summaries, title="Shop"):
     paths = {
-        f"/p{number}": {"get": {"summary": text, "responses": {"200": {"description": "OK"}}}}
+        f"/p{number}": {"get": documents.operation(summary=text)}
         for number, text in enumerate(summaries)
     }
-    return {"openapi": "3.1.0", "info": {"title": title, "version": "1"}, "paths": paths}
+    return documents.document(paths, info={"title": title, "version": "1"})
 
 
 SHOP = document("List purchases", "Weather of tomorrow", "Cancel a purchase")

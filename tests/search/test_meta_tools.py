@@ -5,7 +5,6 @@ import pickle
 
 import httpx
 import pytest
-from corpus import FOLDER, entries
 from documents import document, operation
 
 from openapi_tools import (
@@ -326,19 +325,6 @@ def test_a_selection_of_them_reaches_the_same_tools(pets, meta):
 def test_they_are_not_joined_with_the_tools_of_documents(pets, meta):
     with pytest.raises(SettingsError, match="take meta_tools"):
         type(pets).union(pets, meta)
-
-
-@pytest.mark.untraced
-@pytest.mark.parametrize("name", ["github/api.github", "kubernetes/"])
-async def test_large_documents_are_reached_at_once(name):
-    known = next((each.path for each in entries() if name in str(each.path)), None)
-    if known is None:
-        pytest.skip("the corpus is not here")
-    meta = load_tools(FOLDER / known).meta_tools()
-
-    found = await meta.call("search_tools", {"query": "list the secrets"})
-
-    assert "list" in found.output
 
 
 async def test_a_caller_of_some_tools_hears_nothing_of_operations_that_were_skipped():

@@ -51,97 +51,61 @@ def producers(tools, asking):
     return {argument: [places[name] for name in names] for argument, names in found.items()}
 
 
-@pytest.mark.parametrize(
-    ("asking", "argument", "first", "listed"),
-    [
-        pytest.param(
-            path("get", "/pets/{petId}"),
-            "petId",
-            "GET /pets",
-            [path("get", "/pets", array(objects("id", "name")))],
-            id="the collection at the same path",
-        ),
-        pytest.param(
-            path("delete", "/accounts/{AccountSid}.json"),
-            "AccountSid",
-            "GET /accounts.json",
-            [path("get", "/accounts.json", objects("uri"))],
-            id="the collection with an ending",
-        ),
-        pytest.param(
-            path("get", "/film/{film_id}/credits"),
-            "film_id",
-            "GET /search/film",
-            [
-                path("get", "/search/film", objects(results=array(objects("id"))), ["query"]),
-                path("get", "/person/popular", objects(results=array(objects("id")))),
-            ],
-            id="a search of the resource that the path names",
-        ),
-        pytest.param(
-            path("get", "/artists/{id}/albums"),
-            "id",
-            "GET /search",
-            [path("get", "/search", objects(artists=objects(items=array(objects("id")))), ["q"])],
-            id="a member of the answer called like the resource",
-        ),
-        pytest.param(
-            path("get", "/teams/{team_slug}"),
-            "team_slug",
-            "GET /me/memberships",
-            [
-                path("get", "/me/memberships", array(objects(team=objects("slug", "name")))),
-                path("get", "/me/devices", array(objects(team=objects("colour")))),
-            ],
-            id="an object in another, with that member",
-        ),
-        pytest.param(
-            path("get", "/shops/{shop}/orders/{order}"),
-            "shop",
-            "GET /everything",
-            [path("get", "/everything", array(ref("Shop")))],
-            id="a component called like the resource",
-        ),
-        pytest.param(
-            path("post", "/refunds", required=["invoice_id"]),
-            "invoice_id",
-            "GET /invoices",
-            [path("get", "/invoices", array(objects("id")))],
-            id="a required query parameter called like an id",
-        ),
-        pytest.param(
-            path("get", "/history", required=["channel"], ask={**TEXT, "description": "Its ID."}),
-            "channel",
-            "GET /channels.all",
-            [path("get", "/channels.all", objects(channels=array(objects("id", "name"))))],
-            id="a parameter whose description mentions an id",
-        ),
-        pytest.param(
-            path("get", "/cards/{idCard}"),
-            "idCard",
-            "GET /boards/{idBoard}/cards",
-            [path("get", "/boards/{idBoard}/cards")],
-            id="a list by its path alone, where the answer is unknown",
-        ),
-        pytest.param(
-            path("put", "/me/albums", required=["ids"]),
-            "ids",
-            "GET /me/albums",
-            [
-                path("get", "/me/albums", array(ref("AlbumObject"))),
-                path("get", "/all/of/them", array(ref("AlbumObject"))),
-            ],
-            id="the members of the same collection",
-        ),
-        pytest.param(
-            path("get", "/actor/{actor_id}", objects("id", "born", "height")),
-            "actor_id",
-            "GET /films/{film}/cast",
-            [path("get", "/films/{film}/cast", array(objects("id", "born", "height", "part")))],
-            id="objects without a name that have the members of the resource",
-        ),
-    ],
-)
+BEST = {
+    "the collection at the same path": (
+        path("get", "/pets/{petId}"), "petId", "GET /pets",
+        path("get", "/pets", array(objects("id", "name"))),
+    ),
+    "the collection with an ending": (
+        path("delete", "/accounts/{AccountSid}.json"), "AccountSid", "GET /accounts.json",
+        path("get", "/accounts.json", objects("uri")),
+    ),
+    "a search of the resource that the path names": (
+        path("get", "/film/{film_id}/credits"), "film_id", "GET /search/film",
+        path("get", "/search/film", objects(results=array(objects("id"))), ["query"]),
+        path("get", "/person/popular", objects(results=array(objects("id")))),
+    ),
+    "a member of the answer called like the resource": (
+        path("get", "/artists/{id}/albums"), "id", "GET /search",
+        path("get", "/search", objects(artists=objects(items=array(objects("id")))), ["q"]),
+    ),
+    "an object in another, with that member": (
+        path("get", "/teams/{team_slug}"), "team_slug", "GET /me/memberships",
+        path("get", "/me/memberships", array(objects(team=objects("slug", "name")))),
+        path("get", "/me/devices", array(objects(team=objects("colour")))),
+    ),
+    "a component called like the resource": (
+        path("get", "/shops/{shop}/orders/{order}"), "shop", "GET /everything",
+        path("get", "/everything", array(ref("Shop"))),
+    ),
+    "a required query parameter called like an id": (
+        path("post", "/refunds", required=["invoice_id"]), "invoice_id", "GET /invoices",
+        path("get", "/invoices", array(objects("id"))),
+    ),
+    "a parameter whose description mentions an id": (
+        path("get", "/history", required=["channel"], ask={**TEXT, "description": "Its ID."}),
+        "channel", "GET /channels.all",
+        path("get", "/channels.all", objects(channels=array(objects("id", "name")))),
+    ),
+    "a list by its path alone, where the answer is unknown": (
+        path("get", "/cards/{idCard}"), "idCard", "GET /boards/{idBoard}/cards",
+        path("get", "/boards/{idBoard}/cards"),
+    ),
+    "the members of the same collection": (
+        path("put", "/me/albums", required=["ids"]), "ids", "GET /me/albums",
+        path("get", "/me/albums", array(ref("AlbumObject"))),
+        path("get", "/all/of/them", array(ref("AlbumObject"))),
+    ),
+    "objects without a name that have the members of the resource": (
+        path("get", "/actor/{actor_id}", objects("id", "born", "height")),
+        "actor_id", "GET /films/{film}/cast",
+        path("get", "/films/{film}/cast", array(objects("id", "born", "height", "part"))),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asking", "argument", "first", "listed"),
+                         [(*row[:3], row[3:]) for row in BEST.values()], ids=BEST)  # fmt: skip
 def test_the_best_producer_of_an_argument(asking, argument, first, listed):
     tools = loaded(*listed, asking, Shop=objects("id"), AlbumObject=objects("id", "name"))
     method, place = next(iter(asking[1])).upper(), asking[0]
@@ -313,34 +277,21 @@ def corpus_tools(name):
 @pytest.mark.parametrize(
     ("name", "asking", "expected"),
     [
-        (
-            "discord/openapi.json",
-            "GET /channels/{channel_id}/messages/{message_id}",
-            {
-                "channel_id": "GET /guilds/{guild_id}/channels",
-                "message_id": "GET /channels/{channel_id}/messages",
-            },
-        ),
-        (
-            "twilio/twilio_api_v2010.json",
-            "GET /2010-04-01/Accounts/{AccountSid}/Messages/{Sid}.json",
-            {
-                "AccountSid": "GET /2010-04-01/Accounts.json",
-                "Sid": "GET /2010-04-01/Accounts/{AccountSid}/Messages.json",
-            },
-        ),
-        (
-            "spotify/fixed-spotify-open-api.yml",
-            "GET /artists/{id}/top-tracks",
-            {"id": "GET /search"},
-        ),
-        (
-            "swagger-petstore/openapi.yaml",
-            "POST /pet/{petId}/uploadImage",
-            {"petId": "GET /pet/findByStatus"},
-        ),
+        ("discord/openapi.json", "GET /channels/{channel_id}/messages/{message_id}", {
+            "channel_id": "GET /guilds/{guild_id}/channels",
+            "message_id": "GET /channels/{channel_id}/messages",
+        }),
+        ("twilio/twilio_api_v2010.json",
+         "GET /2010-04-01/Accounts/{AccountSid}/Messages/{Sid}.json", {
+             "AccountSid": "GET /2010-04-01/Accounts.json",
+             "Sid": "GET /2010-04-01/Accounts/{AccountSid}/Messages.json",
+         }),
+        ("spotify/fixed-spotify-open-api.yml", "GET /artists/{id}/top-tracks",
+         {"id": "GET /search"}),
+        ("swagger-petstore/openapi.yaml", "POST /pet/{petId}/uploadImage",
+         {"petId": "GET /pet/findByStatus"}),
     ],
-)
+)  # fmt: skip
 def test_published_documents(name, asking, expected):
     found = producers(corpus_tools(name), asking)
 

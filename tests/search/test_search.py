@@ -3,6 +3,7 @@
 import threading
 from pathlib import Path
 
+import documents
 import pytest
 from packages import imported
 
@@ -18,9 +19,8 @@ GOTIFY = ROOT / "specs" / "gotify.json"
 def document(title, *operations):
     paths = {}
     for method, path, summary in operations:
-        answers = {"200": {"description": "OK"}}
-        paths.setdefault(path, {})[method] = {"summary": summary, "responses": answers}
-    return {"openapi": "3.1.0", "info": {"title": title, "version": "1"}, "paths": paths}
+        paths.setdefault(path, {})[method] = documents.operation(summary=summary)
+    return documents.document(paths, info={"title": title, "version": "1"})
 
 
 SHOP = document(

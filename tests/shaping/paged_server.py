@@ -39,14 +39,8 @@ def linked(request: Request, response: Response, page: int = 1) -> list[dict]:
 
 
 @ROUTES.get("/bodies")
-def bodies(request: Request, start: str = "0") -> dict:
-    after = int(start) + SIZE
-    following = url(request, "bodies-of", begin=after) if after < len(ITEMS) else None
-    return {"things": part(int(start)), "next": following}
-
-
 @ROUTES.get("/bodies-of", include_in_schema=False)
-def bodies_of(request: Request, begin: int) -> dict:
+def bodies(request: Request, begin: int = 0) -> dict:
     after = begin + SIZE
     following = url(request, "bodies-of", begin=after) if after < len(ITEMS) else None
     return {"things": part(begin), "next": following}
@@ -205,26 +199,24 @@ def single() -> dict:
     return {"id": "1"}
 
 
-def create_app():
-    """Return the application, with its requests in `state.kept`."""
+def create_app(routes=ROUTES):
+    """Return an application, with its requests in `state.kept`."""
     app = FastAPI()
-    app.state.kept = []
+    app.state.kept, app.state.asked = [], []
 
     @app.middleware("http")
     async def keep(request: Request, pass_on):
         app.state.kept.append(request)
         return await pass_on(request)
 
-    app.include_router(ROUTES)
+    app.include_router(routes)
     return app
 
 
 @contextlib.contextmanager
 def running(app):
     """Serve an application on loopback; gives its URL."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.bind(("127.0.0.1", 0))
-    listening.listen()
+    listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -1,5 +1,6 @@
 """Shapes together: what one of them changes, the others know."""
 
+import documents
 import httpx
 import pytest
 
@@ -14,11 +15,8 @@ def members(**schemas):
     return {"type": "object", "properties": schemas}
 
 
-def answering(**schemas):
-    return {
-        status: {"description": "…", "content": {kind: {"schema": schema}}}
-        for status, (kind, schema) in schemas.items()
-    }
+def answering(schema, kind="application/json"):
+    return {"description": "…", "content": {kind: {"schema": schema}}}
 
 
 def parameter(name, schema, place="query"):
@@ -32,43 +30,35 @@ PATHS = {
         "get": {
             "operationId": "list_things",
             "parameters": [TENANT, parameter("page", NUMBER), parameter("size", NUMBER)],
-            "responses": answering(s200=("application/json", THINGS)),
+            "responses": {"200": answering(THINGS)},
         }
     },
     "/{tenant}/jobs": {
         "post": {
             "operationId": "begin",
             "parameters": [TENANT],
-            "responses": answering(s202=("application/json", members(state=TEXT))),
+            "responses": {"202": answering(members(state=TEXT))},
         }
     },
     "/{tenant}/jobs/{id}": {
         "get": {
             "operationId": "get_job",
             "parameters": [TENANT, parameter("id", NUMBER, "path")],
-            "responses": answering(s200=("application/json", members(total=NUMBER))),
+            "responses": {"200": answering(members(total=NUMBER))},
         }
     },
 }
 
 
 def document(paths):
-    paths = {
-        path: {
-            method: {**node, "responses": {k.strip("s"): v for k, v in node["responses"].items()}}
-            for method, node in item.items()
-        }
-        for path, item in paths.items()
-    }
-    scheme = {"type": "apiKey", "in": "header", "name": "X-Key"}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Things", "version": "1"},
-        "servers": [{"url": "https://things.example.com"}],
-        "security": [{"key": []}],
-        "components": {"securitySchemes": {"key": scheme}},
-        "paths": paths,
-    }
+    return documents.document(
+        paths,
+        servers=[{"url": "https://things.example.com"}],
+        security=[{"key": []}],
+        components={
+            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+        },
+    )
 
 
 def loaded(answer, config=None, paths=PATHS):
@@ -134,52 +124,27 @@ async def test_fields_of_a_call_that_waits_are_those_of_the_end(config):
     assert result.output == 7
 
 
+A, B = members(a=TEXT), members(b=TEXT)
+
+
 @pytest.mark.parametrize(
     ("answers", "fields"),
     [
-        (
-            {
-                "s200": ("application/json", members(a=TEXT)),
-                "s201": ("application/json", members(b=TEXT)),
-            },
-            "b",
-        ),
-        (
-            {
-                "s200": ("application/json", members(a=TEXT)),
-                "s206": ("text/event-stream", members(a=TEXT)),
-            },
-            "[].data.a",
-        ),
-        (
-            {"s200": ("application/json", {**members(a=TEXT), "unevaluatedProperties": TEXT})},
-            "other",
-        ),
-        (
-            {
-                "s200": (
-                    "application/json",
-                    {**members(a=TEXT), "if": {"required": ["a"]}, "then": members(b=TEXT)},
-                )
-            },
-            "b",
-        ),
-        (
-            {
-                "s200": (
-                    "application/json",
-                    {**members(a=TEXT), "dependentSchemas": {"a": members(b=TEXT)}},
-                )
-            },
-            "b",
-        ),
+        ({"200": answering(A), "201": answering(B)}, "b"),
+        ({"200": answering(A), "206": answering(A, "text/event-stream")}, "[].data.a"),
+        ({"200": answering({**A, "unevaluatedProperties": TEXT})}, "other"),
+        ({"200": answering({**A, "if": {"required": ["a"]}, "then": B})}, "b"),
+        ({"200": answering({**A, "dependentSchemas": {"a": B}})}, "b"),
     ],
 )
 def test_fields_that_some_documented_answer_has_are_taken(answers, fields):
-    paths = {"/x": {"get": {"operationId": "x", "responses": answering(**answers)}}}
+    paths = {"/x": {"get": {"operationId": "x", "responses": answers}}}
     tool = loaded(first_page, paths=paths)["x"]
 
     check_fields(fields, tool.answer_schema)
+
+
+UNKNOWN = {"/x": {"get": documents.operation(operationId="x")}}
 
 
 @pytest.mark.parametrize("fields", ["join('-', parts)", "reverse(back)", "join('', [head, tail])"])
@@ -190,8 +155,7 @@ async def test_pieces_of_a_secret_are_masked_when_fields_join_them(fields):
         "head": SECRET[:9],
         "tail": SECRET[9:],
     }
-    paths = {"/x": {"get": {"operationId": "x", "responses": {"200": {"description": "…"}}}}}
-    toolset = loaded(lambda request: httpx.Response(200, json=value), paths=paths)
+    toolset = loaded(lambda request: httpx.Response(200, json=value), paths=UNKNOWN)
 
     result = await toolset.call("x", {}, fields=fields)
 
@@ -199,8 +163,7 @@ async def test_pieces_of_a_secret_are_masked_when_fields_join_them(fields):
 
 
 async def test_fields_that_choose_nothing_say_so():
-    paths = {"/x": {"get": {"operationId": "x", "responses": {"200": {"description": "…"}}}}}
-    result = await loaded(first_page, paths=paths).call("x", {}, fields="item")
+    result = await loaded(first_page, paths=UNKNOWN).call("x", {}, fields="item")
 
     assert result.header_note == "fields chooses nothing here"
 

@@ -33,8 +33,8 @@ def json_of(schema, example=None):
     return {"description": "d", "content": {"application/json": {"schema": schema, **shown}}}
 
 
-def body(schema, required=True):
-    return {"required": required, "content": {"application/json": {"schema": schema}}}
+def body(schema):
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
 def operation(name, answers, **more):
@@ -49,21 +49,16 @@ PETS = documents.document(
                 {"200": json_of({"type": "array", "items": PET}, [REX, TOM])},
                 parameters=[LIMIT, TAGS, KEY],
             ),
-            "post": operation(
-                "addPet",
-                {"201": json_of(PET), "422": {"description": "wrong"}},
-                requestBody=body(NEW),
-            ),
+            "post": operation("addPet", {"201": json_of(PET), "422": {"description": "wrong"}},
+                              requestBody=body(NEW)),
         },
         "/pets/{petId}": {
             "parameters": [ID],
-            "get": operation(
-                "getPet", {"200": json_of(PET, REX), "404": json_of({}, {"why": "no such pet"})}
-            ),
+            "get": operation("getPet", {"200": json_of(PET, REX),
+                                        "404": json_of({}, {"why": "no such pet"})}),
             "put": operation("putPet", {"200": json_of(PET)}, requestBody=body(NEW)),
-            "patch": operation(
-                "patchPet", {"200": json_of(PET)}, requestBody=body({"type": "object"})
-            ),
+            "patch": operation("patchPet", {"200": json_of(PET)},
+                               requestBody=body({"type": "object"})),
             "delete": operation("deletePet", {"204": {"description": "gone"}}),
         },
         "/login": {"post": operation("login", {"200": json_of({"type": "string"})},

@@ -39,68 +39,46 @@ def parameter(location, name, schema, **more):
     return {"name": name, "in": location, "schema": schema, **required, **more}
 
 
-def operation(parameters=(), content=None, *, required=True):
-    made = {"responses": {"200": {"description": "d"}}, "parameters": list(parameters)}
-    if content is not None:
-        made["requestBody"] = {"required": required, "content": content}
-    return made
+def operation(*parameters, kind="application/json", body=None):
+    taken = {"requestBody": {"required": True, "content": {kind: {"schema": body}}}} if body else {}
+    return documents.operation(parameters=list(parameters), **taken)
 
 
+DEEP = {"style": "deepObject", "explode": True}
+FORM = {"type": "object", "required": ["a"], "properties": {"a": WHOLE}}
+PARTS = {"type": "object", "required": ["file"],
+         "properties": {"file": {}, "kind": {**TEXT, "enum": ["cat"]}}}  # fmt: skip
 DOCUMENT = documents.document(
     {
         "/pets": {
             "get": operation(
-                [
-                    parameter("query", "limit", {**WHOLE, "maximum": 100}, required=True),
-                    parameter("query", "colours", COLOURS),
-                    parameter("query", "ids", NUMBERS, explode=False),
-                    parameter("query", "pipes", NUMBERS, style="pipeDelimited", explode=False),
-                    parameter("query", "range", RANGE, style="deepObject", explode=True),
-                    parameter("query", "near", NEAR, style="deepObject", explode=True),
-                    parameter("query", "tame", {"type": "boolean"}),
-                    parameter("query", "on", {"type": "string", "format": "date"}),
-                    parameter("query", "q", {"type": "string", "minLength": 1}),
-                    parameter(
-                        "query", "filter", {}, content={"application/json": {"schema": RANGE}}
-                    ),
-                    parameter("header", "X-Version", WHOLE),
-                    parameter("cookie", "theme", {"enum": ["dark", "light"]}),
-                ]
+                parameter("query", "limit", {**WHOLE, "maximum": 100}, required=True),
+                parameter("query", "colours", COLOURS),
+                parameter("query", "ids", NUMBERS, explode=False),
+                parameter("query", "pipes", NUMBERS, style="pipeDelimited", explode=False),
+                parameter("query", "range", RANGE, **DEEP),
+                parameter("query", "near", NEAR, **DEEP),
+                parameter("query", "tame", {"type": "boolean"}),
+                parameter("query", "on", {"type": "string", "format": "date"}),
+                parameter("query", "q", {"type": "string", "minLength": 1}),
+                parameter("query", "filter", {}, content={"application/json": {"schema": RANGE}}),
+                parameter("header", "X-Version", WHOLE),
+                parameter("cookie", "theme", {"enum": ["dark", "light"]}),
             ),
-            "post": operation(content={"application/json": {"schema": PET}}),
+            "post": operation(body=PET),
         },
-        "/pets/{id}": {"get": operation([parameter("path", "id", WHOLE)])},
-        "/labels/{x}": {"get": operation([parameter("path", "x", NUMBERS, style="label")])},
-        "/matrix/{x}": {"get": operation([parameter("path", "x", WHOLE, style="matrix")])},
+        "/pets/{id}": {"get": operation(parameter("path", "id", WHOLE))},
+        "/labels/{x}": {"get": operation(parameter("path", "x", NUMBERS, style="label"))},
+        "/matrix/{x}": {"get": operation(parameter("path", "x", WHOLE, style="matrix"))},
         "/owned": {
-            "get": operation([parameter("header", "X-Owner", TEXT, required=True)]),
-            "put": operation([parameter("cookie", "sid", TEXT, required=True)]),
+            "get": operation(parameter("header", "X-Owner", TEXT, required=True)),
+            "put": operation(parameter("cookie", "sid", TEXT, required=True)),
         },
-        "/form": {
-            "post": operation(
-                content={
-                    "application/x-www-form-urlencoded": {
-                        "schema": {"type": "object", "required": ["a"], "properties": {"a": WHOLE}}
-                    }
-                }
-            )
-        },
-        "/parts": {
-            "post": operation(
-                content={
-                    "multipart/form-data": {
-                        "schema": {
-                            "type": "object",
-                            "required": ["file"],
-                            "properties": {"file": {}, "kind": {**TEXT, "enum": ["cat"]}},
-                        }
-                    }
-                }
-            )
-        },
+        "/form": {"post": operation(kind="application/x-www-form-urlencoded", body=FORM)},
+        "/parts": {"post": operation(kind="multipart/form-data", body=PARTS)},
     },
     openapi="3.1.0",
-)  # fmt: skip
+)
 
 
 def pets(query, **more):
@@ -229,12 +207,9 @@ async def test_a_name_in_the_mapping_of_a_discriminator_is_not_judged():
     one = {"type": "object", "properties": {"kind": TEXT}, "required": ["kind"]}
     pet = {"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Cat", "Dog")]}
     pet["discriminator"] = {"propertyName": "kind", "mapping": kinds}
-    paths = {"/pets": {"post": operation(content={"application/json": {"schema": pet}})}}
-    api = mock_api(
-        documents.document(
-            paths, components={"schemas": {"Cat": one, "Dog": {**one, "minProperties": 2}}}
-        )
-    )
+    paths = {"/pets": {"post": operation(body=pet)}}
+    schemas = {"Cat": one, "Dog": {**one, "minProperties": 2}}
+    api = mock_api(documents.document(paths, components={"schemas": schemas}))
 
     async with api.client() as client:
         named, dog = [await client.post("/pets", json={"kind": kind}) for kind in ("cat", "dog")]
@@ -248,10 +223,6 @@ async def test_some_wrong_requests_are_not_noticed(title):
 
     assert answer.status_code == 200
     assert all(problem.startswith("not judged") for problem in problems)
-
-
-def test_the_table_has_forty_rows():
-    assert len(WRONG) >= 40
 
 
 @pytest.mark.parametrize("title", RIGHT)
