@@ -11,8 +11,9 @@ import re
 import threading
 import time
 from contextvars import Context
+from http import HTTPStatus
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from openapi_tools.options import Client
     from openapi_tools.settings import Settings
 
-_T = TypeVar("_T")
 _HEADERS = {
     "Accept": "application/json, application/yaml;q=0.9, */*;q=0.5",
     "Accept-Encoding": CODINGS,
@@ -50,11 +50,7 @@ _HEADERS = {
     "Connection": "close",
 }
 _SETTINGS = ("allow_private", "base_url", "ca_file", "trust_env")
-_OK = 200
-_NOT_MODIFIED = 304
-_NOT_FOUND = 404
-_LOGIN_STATUSES = frozenset({401, 403})
-_SERVER_ERRORS = 500
+_LOGIN_STATUSES = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _ETAG = re.compile(r'(W/)?"[!#-~]{0,500}"')
 _DATE = re.compile(r"[ -~]{1,60}")
 _CALL = re.compile(r"GET \S+?:? ")
@@ -119,10 +115,10 @@ class Fetcher:
         self._given = dict(credentials_of(credentials))
         self._brings = brings_identity(client)
         self._origins = named_origins(settings)
-        own = {name: value for name, value in self._given.items() if brings_scheme(value)}
-        self._credentials = Credentials(own, {}, ca_file=settings.ca_file)
+        self._own = {name: value for name, value in self._given.items() if brings_scheme(value)}
+        self._credentials = Credentials(self._own, {}, ca_file=settings.ca_file)
         self._operation = Operation("GET", "/")
-        self._can_identify = bool(own) or self._brings
+        self._can_identify = bool(self._own) or self._brings
 
     @property
     def is_personal(self) -> bool:
@@ -159,8 +155,8 @@ class Fetcher:
                 self._origins = frozenset({own_origin} & {origin_of(self._address)})
         if not self._bounds(self._address).inside:
             return None
-        own = {name: value for name, value in self._given.items() if brings_scheme(value)}
-        self._credentials = Credentials(own | given, schemes, ca_file=self._settings.ca_file)
+        given_all = self._own | given
+        self._credentials = Credentials(given_all, schemes, ca_file=self._settings.ca_file)
         alternatives = requirements(document, document.root)
         self._operation = Operation(
             "GET", "/", security=(*alternatives, *({name: ()} for name in given))
@@ -196,7 +192,7 @@ class Fetcher:
         deadline = deadline or time.monotonic() + settings.timeout
         request = _request(url, conditions)
         policy = DocumentPolicy(settings, public=found_in_public)
-        limits = SimpleNamespace(
+        limits: Any = SimpleNamespace(
             **{name: getattr(settings, name) for name in _SETTINGS},
             timeout=deadline - time.monotonic(),
             max_response_bytes=settings.max_document_bytes,
@@ -204,7 +200,7 @@ class Fetcher:
             retries=0,
             transport="auto",
         )
-        work = self._answer(request, cast("Settings", limits), policy)
+        work = self._answer(request, limits, policy)
         try:
             if self.loop is not None:
                 answer = asyncio.run_coroutine_threadsafe(work, self.loop).result()
@@ -217,7 +213,7 @@ class Fetcher:
         etag, modified = (headers.get(name, "") for name in ("etag", "last-modified"))
         directives = headers.get("cache-control", "").lower().replace(" ", "").split(",")
         return Source(
-            None if answer.status == _NOT_MODIFIED else answer.content,
+            None if answer.status == HTTPStatus.NOT_MODIFIED else answer.content,
             # Without a credential in its query, and without one that a redirect repeats.
             uri=self._credentials.redactor.text(
                 str(answer.request.url if answer.redirects else request.url)
@@ -234,13 +230,10 @@ class Fetcher:
     ) -> Answer:
         if limits.timeout <= 0:
             raise CallError("timeout", "", retryable=True)
-        sender = Sender(limits, self._client, policy=policy)
-        try:
+        async with contextlib.aclosing(Sender(limits, self._client, policy=policy)) as sender:
             async with sender.attempts(named(request)) as attempts:
                 await self._send(request, attempts)
             return attempts.answer
-        finally:
-            await sender.aclose()
 
     async def _send(self, request: httpx.Request, attempts: Attempts) -> None:
         bounds, redactor = self._bounds(str(request.url)), self._credentials.redactor
@@ -262,9 +255,8 @@ class Fetcher:
         name = _name(_request(url))
         if found.kind == "too_large":
             raise too_large(self._settings.max_document_bytes, name)
-        hint = self._hint() if _wants_login(found) else _hint(found)
         passing = found.facts.get("retryable") is True
-        reason = f"{self._reason(found)} {hint}".rstrip()
+        reason = f"{self._reason(found)} {self._hint(found)}".rstrip()
         raise SourceError(reason, source=name, passing=passing)
 
     def _reason(self, error: CallError) -> str:
@@ -272,7 +264,12 @@ class Fetcher:
             return "no complete answer in time (timeout)."
         return self._credentials.redactor.text(_CALL.sub("", error.reason, count=1))
 
-    def _hint(self) -> str:
+    def _hint(self, found: CallError) -> str:
+        if not _wants_login(found):
+            if found.facts.get("status") == HTTPStatus.NOT_FOUND:
+                return "Documents are often at /openapi.json, /swagger.json or /v3/api-docs."
+            is_down = found.kind == "connection" and found.facts.get("retryable")
+            return "Check the address, and that the server runs." if is_down else ""
         bounds = self._bounds(self._address)
         if bounds.inside and self._can_identify:
             return "The credentials that were given went along."
@@ -282,14 +279,6 @@ class Fetcher:
             "If that is a login, give a credential with a scheme of its own, "
             "credentials={'login': {'scheme': 'bearer', 'value': …}}, or a client that logs in."
         )
-
-
-def _hint(found: CallError) -> str:
-    if found.facts.get("status") == _NOT_FOUND:
-        return "Documents are often at /openapi.json, /swagger.json or /v3/api-docs."
-    if found.kind == "connection" and found.facts.get("retryable"):
-        return "Check the address, and that the server runs."
-    return ""
 
 
 def _wants_login(found: Source | CallError) -> bool:
@@ -303,7 +292,7 @@ def _name(request: httpx.Request) -> str:
     return str(request.url.copy_with(query=None))
 
 
-def _apart(work: Coroutine[Any, Any, _T]) -> _T:
+def _apart(work: Coroutine[Any, Any, Answer]) -> Answer:
     """Run a coroutine in a thread with its own loop, as this thread's loop may be running."""
     # Not `asyncio.run`: it waits for the executor's threads, in which a resolver may hang.
     loop = asyncio.new_event_loop()
@@ -325,10 +314,11 @@ def _check_status(answer: Answer, *, conditional: bool) -> None:
         kind: ErrorType = "timeout" if answer.cut == "timeout" else "too_large"
         raise CallError(kind, "", retryable=True)
     status = answer.status
-    if status == _OK or (status == _NOT_MODIFIED and conditional):
+    if status == HTTPStatus.OK or (status == HTTPStatus.NOT_MODIFIED and conditional):
         return
+    passes = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     reason = f"the server answered with status {status}."
-    raise CallError("http", reason, status=status, retryable=status >= _SERVER_ERRORS)
+    raise CallError("http", reason, status=status, retryable=passes)
 
 
 def _request(url: str, conditions: Mapping[str, str] | None = None) -> httpx.Request:

@@ -5,6 +5,7 @@ Spec: OpenAPI 3.2.0, section 4.12 (Parameter Object); JSON Schema 2020-12.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -23,7 +24,7 @@ from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, 
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from openapi_tools.loading.operations import Document, OperationNode, ParameterNodes
     from openapi_tools.loading.references import Resource, Target
@@ -37,6 +38,7 @@ _STYLES = {
     "cookie": {"form", "cookie"},
 }
 _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
+_SENDABLE = re.compile(r"[ -+\--~]*")  # printable ASCII but a comma
 
 
 class _Argument(NamedTuple):
@@ -101,11 +103,8 @@ class Inputs:
         schema, wire = argument.schema, argument.wire
         if not visible_text.is_other(name, wire):
             return schema
-        shown = (
-            f"`{wire}`"
-            if wire.isprintable() and visible_text.visible(wire) == wire
-            else ascii(wire)
-        )
+        is_seen = wire.isprintable() and visible_text.visible(wire) == wire
+        shown = f"`{wire}`" if is_seen else ascii(wire)
         words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
         return {**schema, "description": visible_text.cut(words, self._settings.description_chars)}
 
@@ -211,14 +210,11 @@ class Inputs:
         return self._known[key]
 
     def _is_offered(self, location: str, name: str, node: Node) -> bool:
-        key = _key(location, name)
-        if (
-            location in operations.OF_BODY
-            or operations.is_left_out(node)
-            or (location, key) in self._credentials
-        ):
+        place = location, _key(location, name)
+        if location in operations.OF_BODY or place in self._credentials:
             return False
-        return location != "header" or key not in OWN_HEADERS
+        is_own = location == "header" and place[1] in OWN_HEADERS
+        return not is_own and not operations.is_left_out(node)
 
     def _made(self, location: str, name: str, node: Node, resource: Resource) -> _Argument:
         out = dict(self._schema(node, resource))
@@ -267,19 +263,13 @@ class Inputs:
 
     def _accept(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the media types of an operation's successful answers, JSON first."""
+        kinds: Iterable[str] = (kind for kind, *_ in self._answer_types(operation))
         if self._document.dialect.swagger:
             kinds = self._produced(operation)
-        else:
-            kinds = [
-                kind for kind, *_ in islice(self._answer_types(operation), operations.MAX_CHOICES)
-            ]
         clean = [
             kind
-            for kind in dict.fromkeys(kinds[: operations.MAX_CHOICES])
-            if "/" in kind
-            and kind.isascii()
-            and "," not in kind
-            and not operations.UNSENDABLE.search(kind)
+            for kind in dict.fromkeys(islice(kinds, operations.MAX_CHOICES))
+            if "/" in kind and _SENDABLE.fullmatch(kind)
         ]
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 

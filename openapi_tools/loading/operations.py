@@ -45,7 +45,7 @@ _Made = TypeVar("_Made")
 _MOST_FLAGS = 32
 _LONGEST_FLAG = 64
 _OPERATOR = re.compile(r"\{[.;?]|\*\}")
-UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _NAME_TESTS: dict[Any, Callable[[str], bool]] = {
     "query": bool,
     "header": is_token,
@@ -123,7 +123,6 @@ class Document:
         self._bodies: dict[tuple[Any, ...], tuple[Node, Resource] | None] = {}
         self._merged: dict[tuple[int, int], ParameterNodes] = {}
         self._none: ParameterNodes = {}
-        self._legible: set[tuple[str, str]] = set()
         self._form: Any = {"words": settings.description_chars, "ref_siblings": self.dialect.modern}
 
     @cached_property
@@ -244,7 +243,6 @@ class Document:
         if not isinstance(listed, list):
             raise InvalidDocument("'parameters' must be an array.")
         found: ParameterNodes = {}
-        legible = self._legible
         try:
             for index, item in enumerate(listed):  # noqa: B007 -- for errors
                 node, owner = item, resource
@@ -252,10 +250,7 @@ class Document:
                     node, owner, _ = self.references.follow(item, resource)
                     if not isinstance(node, dict):
                         raise InvalidDocument(f"a parameter must be an object, not {node!r:.60}.")
-                key = location, name = node.get("in"), node.get("name")
-                if location.__class__ is not str or name.__class__ is not str or key not in legible:
-                    key = self._checked(location, name, node)
-                found[key] = (node, owner)
+                found[self._checked(node.get("in"), node.get("name"), node)] = (node, owner)
         except DocumentError as error:
             error.pointer = f"/{index}"
             raise
@@ -270,9 +265,7 @@ class Document:
             allowed = ", ".join(self.dialect.locations)
             reason = f"'in' is {location!r:.60}; {self.dialect.version} has {allowed}."
             raise InvalidDocument(reason)
-        if _is_legible(name):
-            self._legible.add((location, name))
-        elif not is_left_out(node):
+        if not _is_legible(name) and not is_left_out(node):
             reason = f"the name of the {location} parameter {name!r:.60} cannot be sent."
             raise InvalidDocument(reason)
         return location, name
@@ -293,9 +286,8 @@ class Document:
             reason = f"a request body must be an object, not {node!r:.60}."
             raise self.invalid(reason, f"{operation.pointer}/requestBody")
         if not isinstance(body.get("content", {}), dict):
-            raise self.invalid(
-                "'content' must be an object.", f"{operation.pointer}/requestBody/content"
-            )
+            place = f"{operation.pointer}/requestBody/content"
+            raise self.invalid("'content' must be an object.", place)
         return body, resource
 
     def _body_of_2(
@@ -314,9 +306,8 @@ class Document:
         try:
             return self.references.follow(node, resource, pointer)
         except UnresolvableReference as error:
-            raise UnresolvableReference(
-                error.reason, source=self.entry.name, pointer=pointer
-            ) from error
+            error.source, error.pointer = self.entry.name, pointer
+            raise
 
     def invalid(self, reason: str, pointer: str) -> InvalidDocument:
         """Return an error about this document."""
@@ -334,7 +325,7 @@ def is_left_out(node: Mapping[str, Any]) -> bool:
 
 
 def _is_legible(name: str) -> bool:
-    return name.isprintable() or not UNSENDABLE.search(name)
+    return name.isprintable() or not _UNSENDABLE.search(name)
 
 
 def path_variables(path: str, declared: Collection[str]) -> dict[str, None]:

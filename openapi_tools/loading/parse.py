@@ -63,7 +63,6 @@ _TO_DOCUMENT = tuple(
 _NO_VALUES = bytes(code for code in range(256) if code not in b",[{")
 """Deleting these bytes leaves an upper bound on the number of values."""
 _PLACE = re.compile(r"(.+) at line (\d+) column (\d+)", re.DOTALL)
-_ESCAPED_COLON = re.compile(rb"\\u003[aA]")
 _WORDS = {
     "EOF": "the text ends too early",
     "recursion limit": loading.TOO_DEEP,
@@ -217,7 +216,7 @@ def paused_gc() -> Iterator[None]:
 
 
 def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
-    from pydantic_core import from_json, to_json
+    from pydantic_core import from_json
 
     if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > loading.MAX_NODES:
         raise InvalidDocument(f"{loading.TOO_MANY}.")
@@ -228,10 +227,8 @@ def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
         raise _complaint(data, str(error)) from None
     if not check:
         return root, []
-    text = to_json(root)
-    if b"Infinity" in text:
-        loading.plain(root, name="")  # raises, and names the place, unless a text says so
-    return root, list(_repeated(data)) if _may_repeat(data, text) else []
+    loading.plain(root, name="")  # raises for an infinite number, and names the place
+    return root, list(_repeated(data))
 
 
 def _complaint(data: bytes, message: str) -> InvalidDocument:
@@ -250,15 +247,6 @@ def _complaint(data: bytes, message: str) -> InvalidDocument:
     except ValueError:
         return NotJSON(f"not valid JSON: {place}: {text}.")
     return InvalidDocument(f"{place}: {loading.NOT_FINITE}.")
-
-
-def _may_repeat(data: bytes, text: bytes) -> bool:
-    """Tell whether a key may be repeated; False is certain. `text` is the value, written again."""
-    # Each key has a colon behind it, and of two equal keys the parser keeps the last. Colons in
-    # strings stay, unless they are written as an escape.
-    if b"\\u" in data and _ESCAPED_COLON.search(data):
-        return True
-    return data.count(b":") != text.count(b":")
 
 
 def _repeated(data: bytes) -> Iterator[str]:

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.http_rules import WEB
 from openapi_tools.json_values import Node, compact, find
-from openapi_tools.loading import LazyDict, without_lazy
+from openapi_tools.loading import without_lazy
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.source import read_file
 from openapi_tools.visible_text import without_user
@@ -132,15 +132,11 @@ class References:
             if (node := owner.anchor(fragment)) is None:
                 raise self._error(f"'$ref': {ref!r} leads nowhere; no such anchor.", owner)
             return Target(node, owner, f"#{fragment}")
-        return Target(self._at(fragment, ref, owner), owner, fragment)
-
-    def _at(self, pointer: str, ref: str, owner: Resource) -> Any:
         try:
-            node = find(owner.root, pointer)
+            return Target(without_lazy(find(owner.root, fragment)), owner, fragment)
         except LookupError as error:
             reason = f"'$ref': {ref!r} leads nowhere; there is no {error.args[0]!r}."
             raise self._error(reason, owner) from None
-        return node.plain() if isinstance(node, LazyDict) else node
 
     def _resource(self, address: str, ref: str, base: Resource) -> Resource:
         for uri in (urljoin(base.self_uri or base.uri, address), urljoin(base.uri, address)):
@@ -215,9 +211,10 @@ class References:
         """Refuse URLs outside the document's own folder that the user did not allow."""
         own = urljoin(self.entry.uri, ".") if WEB.match(self.entry.uri) else ""
         plain = ".." not in unquote(unquote(url)) and "\\" not in unquote(url)
-        prefixes = [prefix for prefix in (own, *self._settings.ref_urls) if prefix]
-        if plain and any(_is_below(url, prefix) for prefix in prefixes):
-            return url
+        for prefix in filter(None, (own, *self._settings.ref_urls)):
+            is_below = url.startswith(f"{prefix.removesuffix('/')}/")  # at a path boundary
+            if plain and (url == prefix or is_below):
+                return url
         raise self._error(
             f"'$ref': {ref!r} leads to another place on the network, which is not read; "
             "allow it with Settings(ref_urls=[…]) or bundle the document.",
@@ -249,11 +246,6 @@ class References:
 
     def _error(self, reason: str, resource: Resource) -> UnresolvableReference:
         return UnresolvableReference(without_user(reason), source=resource.name)
-
-
-def _is_below(url: str, prefix: str) -> bool:
-    """Tell whether a URL is the prefix itself or lies below it, at a path boundary."""
-    return url == prefix or url.startswith(prefix if prefix.endswith("/") else f"{prefix}/")
 
 
 def _anchors(root: Any) -> Iterator[tuple[str, Any]]:

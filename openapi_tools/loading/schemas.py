@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import TYPES, Node, as_boolean, as_dict, as_list, is_true
 from openapi_tools.loading import keyword_values
-from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of
+from openapi_tools.loading.schema_components import closure_of, defined, name_of, uses_of
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
 
@@ -57,7 +57,6 @@ class Schemas:
         self._open: set[str] = set()
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
-        self._recursive: dict[str, bool] = {}
         self._hidden = hidden
         self._marked = _Marked(references, hidden, self._limits)
 
@@ -117,10 +116,7 @@ class Schemas:
         if "$ref" not in schema:
             return False
         name = name_of(schema)
-        if name not in self._recursive:
-            uses = self.definition(name).uses
-            self._recursive[name] = bool(uses) and name in reach(uses, self.definition)
-        return self._recursive[name]
+        return name in self.closure(self.definition(name).uses).definitions
 
     def _reference(self, node: Node, resource: Resource, depth: int) -> Node:
         converted: Node = {"$ref": f"#/$defs/{self._define(node, resource)}"}
@@ -227,13 +223,12 @@ class Schemas:
 
     def _translated(self, out: Node, node: Node, resource: Resource) -> Node:
         keyword_values.modernise(out)
-        if "required" in out:
-            self._marked.not_required(out, node, resource)
         if "discriminator" in node:
             keyword_values.explain_discriminator(out, visible_in(node["discriminator"]))
         if "allOf" in out:
             out = keyword_values.merge_all(out, self._inlined)
-            self._marked.not_required_of_any(out, node, resource)
+        if "required" in out:
+            self._marked.not_required(out, node, resource)
         return keyword_values.nullable(out) if keyword_values.is_nullable(node) else out
 
     def _inlined(self, branch: Node) -> Node:
@@ -277,11 +272,12 @@ class _Marked:
         self._limits = limits
         self._known: dict[str, bool] = {}
 
-    def not_required_of_any(self, out: Node, node: Node, resource: Resource) -> None:
-        """Drop the names from a merged `required`, in place, that any branch marks."""
-        if "required" not in out:
-            return
-        hidden = set(self._hidden(node, resource)) - out.get("properties", {}).keys()
+    def not_required(self, out: Node, node: Node, resource: Resource) -> None:
+        """Drop the names from `required`, in place, that a schema or a branch of it marks."""
+        offered = out.get("properties", {})
+        if "allOf" not in node and len(offered) == len(as_dict(node.get("properties"))):
+            return  # most schemas
+        hidden = set(self._hidden(node, resource)) - offered.keys()
         out["required"] = [name for name in out["required"] if name not in hidden]
         if not out["required"]:
             del out["required"]
@@ -318,16 +314,3 @@ class _Marked:
             if type(ref) is str:
                 self._known[ref] = hidden
         return hidden
-
-    def not_required(self, out: Node, node: Node, resource: Resource) -> None:
-        """Drop members from `required`, in place, that are not offered."""
-        members = node.get("properties")
-        offered = out.get("properties", ())
-        if isinstance(members, dict) and len(offered) < len(members):
-            out["required"] = [
-                name
-                for name in out["required"]
-                if name in offered or not self.is_hidden(members.get(name), resource)
-            ]
-        if not out["required"]:
-            del out["required"]
