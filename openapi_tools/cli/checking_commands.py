@@ -18,17 +18,7 @@ import click
 import yaml
 
 from openapi_tools._version import __version__
-from openapi_tools.cli import (
-    PROGRAM,
-    as_json,
-    busy,
-    clean,
-    command,
-    remark,
-    say,
-    skipped_data,
-    write_new,
-)
+from openapi_tools.cli import PROGRAM, as_json, busy, clean, remark, say, skipped_data, write_new
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import DocumentError, MissingExtraError, counted
 from openapi_tools.json_values import keys_of, members
@@ -39,7 +29,7 @@ from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import without_user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from openapi_tools.testing.proving import Proof
     from openapi_tools.tools.toolset import Toolset
@@ -55,29 +45,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _REPEATED = "is not declared; it is taken as text."  # a warning that a rule repeats
 
 
-def _reporting(*names: str) -> Callable[[Any], Any]:
-    """Return the options for the form of a report."""
-    choice = click.Choice(("text", "json", *names))
-    form = click.option("--format", "form", type=choice, default="text", show_default=True)
-    flag = click.option("--json", "wants_json", is_flag=True, help="The same as --format json.")
-    return lambda command: form(flag(command))
-
-
-@command("lint")
-@click.argument("spec", required=False)
-@_reporting("sarif", "github")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="Show at most this many findings of each kind.",
-)
-@click.option("--fix", type=click.Path(path_type=Path), help="Write an overlay with mends here.")
-@click.option("--force", is_flag=True, help="Let --fix overwrite a file.")
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("lint")
 def lint(
     spec: str | None, *, form: str, wants_json: bool, limit: int, fix: Path | None, force: bool
 ) -> int:
@@ -169,13 +137,7 @@ def _write_overlay(toolset: Toolset, source: Any, path: Path, *, force: bool) ->
         remark(f"still skipped: {entry.method} {entry.path} at {entry.pointer}: {entry.reason}")
 
 
-@command("prove")
-@click.argument("spec", required=False)
-@shared.selecting
-@_reporting("sarif", "junit")
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("prove")
 def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> int:
     """Call every tool of SPEC through a mock with sampled input, and judge requests and answers.
 
@@ -253,19 +215,7 @@ def _junit(proofs: list[Proof], summary: dict[str, int], source: str) -> str:
     return ET.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
-@command("diff")
-@click.argument("old")
-@click.argument("new")
-@shared.selecting
-@_reporting("sarif", "github")
-@click.option(
-    "--fail-on",
-    type=click.Choice(("breaking", "any")),
-    help="Exit 1 for breaking changes, or for any; by default the exit code is 0.",
-)
-@shared.identifying
-@shared.configuring
-@shared.reading
+@shared.command("diff")
 def diff(
     old: str, new: str, *, form: str, wants_json: bool, fail_on: str | None, **filters: Any
 ) -> int:

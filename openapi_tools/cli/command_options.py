@@ -131,12 +131,6 @@ def _pair(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-reading, configuring, identifying, selecting = (
-    _group([name]) for name in ("reading", "configuring", "identifying", "selecting")
-)
-"""Options for loading, for settings, for credentials, and for `selection`."""
-
-
 def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[str]) -> Select:
     """Return the selection that the options make."""
     wanted = [pattern.casefold() for pattern in patterns]

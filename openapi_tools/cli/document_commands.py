@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli import (
-    as_json,
-    clean,
-    remark,
-    say,
-    write_new,
-)
+from openapi_tools.cli import as_json, clean, remark, say, write_new
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import counted
 from openapi_tools.json_values import members

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,36 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from openapi_tools.generate import Report
-    from openapi_tools.settings import Settings
     from openapi_tools.tools.toolset import Toolset
+
+    _Job = tuple[str, dict[str, Any]]  # its place in pyproject.toml, arguments of generate_package
 
 _LISTED = 20
 _FILE = "pyproject.toml"
 _TABLE = "tool.openapi-tools.generate"
-_TEXTS = ("spec", "config", "output", "layout", "templates")
-_LISTS = ("tags", "methods", "match", "overlays")
+_MEMBERS = {
+    **dict.fromkeys(("spec", "config", "output", "layout", "templates"), "a text"),
+    **dict.fromkeys(("tags", "methods", "match", "overlays"), "a list of texts"),
+    "settings": "a table",
+    "target": "a text",
+}
 _CHOICES = {"target": ("python", "exathena"), "layout": ("package", "module")}
-_FOLDER = click.Path(path_type=Path)
 _HUES = {"+": "green", "-": "red", "@": "cyan"}
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One package to generate: a row of pyproject.toml or the command's options."""
-
-    name: str
-    spec: str | None
-    output: Path
-    target: str = "python"
-    layout: str = "package"
-    templates: Path | None = None
-    config: Path | None = None
-    tags: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    match: tuple[str, ...] = ()
-    overlays: tuple[str | Path, ...] = ()
-    settings: Settings | None = None
-    place: str = ""
 
 
 @shared.command("generate")
@@ -76,8 +60,8 @@ def generate(
         return int(looks and stale)
     reports: list[Report] = []
     try:
-        for job in _jobs(spec, **options):
-            reports.append(_run(job, check=looks, force=force))
+        for place, arguments in _jobs(spec, **options):
+            reports.append(_run(place, arguments, check=looks, force=force))
             if not wants_json:
                 _tell(reports[-1], check=looks, wants_diff=wants_diff)
     finally:  # what was done before a fault is told
@@ -122,46 +106,35 @@ def write_page(
     return stale
 
 
-def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
+def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[_Job]:
     """Return the packages to generate: SPEC, or those of pyproject.toml."""
-    given = {name: value for name, value in options.items() if value}
-    given |= {"overlays": tuple(named)} if (named := shared.given_overlays()) else {}
-    config = shared.given_config()
+    filters = [options.pop(name) for name in ("tags", "methods", "patterns")]
+    chosen = {name: value for name, value in options.items() if value}
+    settings, credentials = shared.given_settings(), shared.given_credentials()
+    overlays, config = shared.given_overlays(), shared.given_config()
     if spec is None and config is None:
-        if output or given or shared.given_settings() or shared.given_credentials():
+        if output or chosen or any(filters) or overlays or settings or credentials:
             raise click.UsageError("--output, --name, --bearer and the like need SPEC.")
         return _project_jobs()
     if not output:
         raise click.UsageError("SPEC needs --output, the folder of the package.")
-    match = given.pop("patterns", ())
-    job = Job(**{"name": "", **given}, spec=spec, output=Path(output), match=match, config=config)
-    return [job]
+    given = {
+        "settings": settings_of(settings) if settings else None,
+        "credentials": credentials,
+        "select": shared.selection(*filters) if any(filters) else None,
+    }
+    source = shared.source_of(spec)
+    more = {"source": source, "output": Path(output), "overlays": overlays, "config": config}
+    return [("", {**chosen, **given, **more})]
 
 
-def _run(job: Job, *, check: bool, force: bool) -> Report:
+def _run(place: str, arguments: dict[str, Any], *, check: bool, force: bool) -> Report:
     from openapi_tools.generate import generate_package
 
-    given = shared.given_settings()
-    filters = job.tags, job.methods, job.match
     try:
-        with busy(f"Generating {job.output.name}"):
-            return generate_package(
-                None if job.spec is None else shared.source_of(job.spec),
-                job.output,
-                settings=settings_of(given) if given else job.settings,
-                credentials=shared.given_credentials(),
-                name=job.name,
-                select=shared.selection(*filters) if any(filters) else None,
-                target=job.target,  # type: ignore[arg-type]  # the options allow no other
-                layout=job.layout,  # type: ignore[arg-type]  # the options allow no other
-                templates=job.templates,
-                config=job.config,
-                check=check,
-                force=force,
-                overlays=job.overlays,
-            )
+        with busy(f"Generating {arguments['output'].name}"):
+            return generate_package(**arguments, check=check, force=force)
     except SettingsError as error:
-        place = f"{job.place}: " if job.place else ""
         raise SettingsError(f"{place}{error}") from None
 
 
@@ -226,7 +199,7 @@ def _as_data(report: Report, *, wants_diff: bool) -> dict[str, Any]:
     }
 
 
-def _project_jobs() -> list[Job]:
+def _project_jobs() -> list[_Job]:
     """Return the packages that the nearest pyproject.toml lists, from here upwards."""
     for folder in (Path.cwd(), *Path.cwd().parents):
         path = folder / _FILE
@@ -253,7 +226,7 @@ def _project_table(path: Path) -> dict[str, Any]:
     return node
 
 
-def _job(name: str, entry: Any, folder: Path) -> Job:
+def _job(name: str, entry: Any, folder: Path) -> _Job:
     """Return one package; paths are relative to the file that names them."""
     place = f"[{_TABLE}.{name}]"
     if not isinstance(entry, dict) or not name:
@@ -271,19 +244,16 @@ def _job(name: str, entry: Any, folder: Path) -> Job:
         )
     except SettingsError as error:
         raise click.UsageError(f"{place}: settings: {error}") from None
-    return Job(
-        name=name,
-        spec=None if spec is None else _located(spec, folder),
-        config=folder / entry["config"] if "config" in entry else None,
-        output=folder / entry["output"],
-        target=entry.get("target", _CHOICES["target"][0]),
-        layout=entry.get("layout", _CHOICES["layout"][0]),
-        templates=folder / entry["templates"] if "templates" in entry else None,
-        settings=settings,
-        place=place,
-        overlays=tuple(_located(overlay, folder) for overlay in entry.get("overlays", ())),
-        **{key: tuple(entry[key]) for key in _LISTS if key in entry and key != "overlays"},
-    )
+    filters = [tuple(entry.get(key, ())) for key in ("tags", "methods", "match")]
+    return f"{place}: ", {
+        **{key: entry[key] for key in _CHOICES if key in entry},
+        **{key: folder / entry[key] for key in ("output", "config", "templates") if key in entry},
+        "source": None if spec is None else shared.source_of(_located(spec, folder)),
+        "name": name,
+        "settings": settings,
+        "select": shared.selection(*filters) if any(filters) else None,
+        "overlays": [_located(overlay, folder) for overlay in entry.get("overlays", ())],
+    }
 
 
 def _located(place: str, folder: Path) -> str:
@@ -293,16 +263,13 @@ def _located(place: str, folder: Path) -> str:
 
 def _check_member(key: str, value: Any, place: str) -> None:
     """Refuse unknown members and wrong types."""
-    if key in (*_TEXTS, "target"):
-        right, kind = isinstance(value, str), "a text"
-    elif key in _LISTS:
+    if key not in _MEMBERS:
+        raise click.UsageError(f"{place} has no {key!r:.60}; there are {', '.join(_MEMBERS)}.")
+    kind = _MEMBERS[key]
+    if kind == "a list of texts":
         right = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        kind = "a list of texts"
-    elif key == "settings":
-        right, kind = isinstance(value, dict), "a table"
     else:
-        known = ", ".join((*_TEXTS, *_LISTS, "settings", "target"))
-        raise click.UsageError(f"{place} has no {key!r:.60}; there are {known}.")
+        right = isinstance(value, str if kind == "a text" else dict)
     if key in _CHOICES:
         right, kind = value in _CHOICES[key], f"one of {', '.join(_CHOICES[key])}"
     if not right:
