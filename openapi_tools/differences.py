@@ -238,7 +238,6 @@ class _Causes:
         return _place(old) != _place(new) or one[""] is None or not same(one[""], other[""])
 
     def _reaching(self, name: str) -> Iterator[_Cause]:
-        """Yield the changed parts that may change a tool."""
         refs, path = set[str](), self.pairs[name][0].operation.path
         for item, root in zip(self._nodes(name), self.roots, strict=True):
             refs |= self._refs([item.get("parameters"), item[""]], root)
@@ -288,13 +287,11 @@ class _Causes:
 
 
 def _holders(root: dict[str, Any]) -> list[Place]:
-    """Return the places of a document that hold components by name."""
     groups = [(key,) for key in _GROUPS if isinstance(root.get(key), dict)]
     return [*groups, *(("components", key) for key in as_dict(root.get("components")))]
 
 
 def _direct(root: Any) -> Iterator[str]:
-    """Yield the local references in a node."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

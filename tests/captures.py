@@ -6,10 +6,11 @@ Each command is captured at 80 and at 200 columns, with colours and with NO_COLO
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
+
+from shells import write_program
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden" / "terminal"
@@ -44,9 +45,7 @@ def prepare(folder):
     was = "Get details about a special event."
     assert text.count(was) == 1
     (folder / "changed.yaml").write_text(text.replace(was, "Tell of one event."), encoding="utf-8")
-    script = folder / "openapi-tools"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m openapi_tools "$@"\n')
-    script.chmod(0o755)
+    write_program(folder)
 
 
 def captured(name, width, has_colours, folder):

@@ -3,10 +3,7 @@
 import os
 import re
 import shutil
-import struct
-import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,6 +24,13 @@ STEERING = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\].*?\x07|\(B)")
 """Sequences that move a cursor, colour text or name a window."""
 
 
+def write_program(folder):
+    """Write `openapi-tools` of this checkout as a program into a folder."""
+    program = folder / "openapi-tools"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m openapi_tools "$@"\n')
+    program.chmod(0o755)
+
+
 def typed(shell, keys, folder):
     """Type keys behind a prompt, and return what the line is then, and all that was shown.
 
@@ -34,39 +38,17 @@ def typed(shell, keys, folder):
     """
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed (Debian: apt install {shell})")
-    program = folder / "openapi-tools"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m openapi_tools "$@"\n')
-    program.chmod(0o755)
+    import terminals  # there is none on Windows
+
+    write_program(folder)
     env = {
         **os.environ, "PS1": "$ ", "TERM": "xterm", "PYTHONPATH": str(ROOT), "HOME": str(folder),
         "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
     }  # fmt: skip
     lines = f'{SETUP[shell]}\n{keys}\x01echo "<\x05>"\nexit\n'
-    shown = _conversation([shell, *FLAGS[shell]], lines.encode(), env)
+    command, keys = [shell, *FLAGS[shell]], lines.encode()
+    _, shown = terminals.talk(command, width=200, height=60, keys=keys, env=env, cwd=ROOT)
     plain = STEERING.sub("", shown).replace("\r", "")
     lines = re.findall(r"^<(openapi-tools.*)>\s*$", plain, re.MULTILINE)
     assert lines, plain
     return lines[-1].rstrip(), plain
-
-
-def _conversation(command, keys, env):
-    import fcntl  # none of these on Windows
-    import pty
-    import termios
-
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 200, 0, 0))
-    shell = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=env,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 -- no threads
-    )  # fmt: skip
-    os.write(ours, keys)
-    os.close(theirs)
-    found = b""
-    with suppress(OSError):  # the end of the other side, on Linux
-        while part := os.read(ours, 65536):
-            found += part
-    os.close(ours)
-    shell.wait()
-    return found.decode(errors="replace").replace("\r\n", "\n")

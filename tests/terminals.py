@@ -18,22 +18,35 @@ import termios
 PROGRAM = [sys.executable, "-m", "openapi_tools"]
 
 
-def shown(*args, width=80, height=400, program=PROGRAM, **env):
-    """Run a command on a terminal and return its text, ends of lines as `\\n`."""
+def talk(command, *, width=80, height=400, keys=b"", hear=None, **more):
+    """Run a command on a terminal and type keys; return its exit code and text.
+
+    `hear` gets the process, our side of the terminal and what was shown, each time there is more.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-    unset = ("COLUMNS", "LINES", "NO_COLOR", "PAGER")
-    usual = {key: value for key, value in os.environ.items() if key not in unset}
-    command = [*program, *map(str, args)]
-    done = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs,
-        env={**usual, "TERM": "xterm-256color", **env}, close_fds=True,
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 -- no threads
+        **more,
     )  # fmt: skip
+    os.write(ours, keys)
     os.close(theirs)
     found = b""
     with suppress(OSError):  # the end of the other side, on Linux
         while part := os.read(ours, 65536):
             found += part
+            if hear:
+                hear(process, ours, found)
     os.close(ours)
-    assert done.wait() in (0, 1, 2)
-    return found.decode().replace("\r\n", "\n")
+    return process.wait(30), found.decode(errors="replace").replace("\r\n", "\n")
+
+
+def shown(*args, program=PROGRAM, width=80, height=400, **env):
+    """Run a command on a terminal and return its text."""
+    unset = ("COLUMNS", "LINES", "NO_COLOR", "PAGER")
+    usual = {key: value for key, value in os.environ.items() if key not in unset}
+    env = {**usual, "TERM": "xterm-256color", **env}
+    code, text = talk([*program, *map(str, args)], width=width, height=height, env=env)
+    assert code in (0, 1, 2)
+    return text

@@ -15,6 +15,7 @@ import yaml
 from openapi_tools import Select, load_tools
 from openapi_tools.differences import differences_of, listed_tools
 from openapi_tools.errors import SourceError
+from openapi_tools.json_values import keys_of
 
 SPECS = Path(__file__).parents[1] / "specs"
 MUSEUM_PAGES = ["get_museum_hours", "list_special_events"]
@@ -43,22 +44,26 @@ def told(old, new):
     ]
 
 
-def another_server(root):
-    root["servers"] = [{"url": "https://museum.example.com"}]
+def put(place, value):
+    """Return an edit that puts a value at a JSON Pointer."""
+
+    def edit(root):
+        *keys, last = keys_of(place)
+        for key in keys:
+            root = root[key]
+        root[last] = value
+
+    return edit
 
 
-def a_lower_maximum(root):
-    root["components"]["parameters"]["PaginationLimit"]["schema"]["maximum"] = 20
+LIMIT = "/components/parameters/PaginationLimit"
+a_lower_maximum = put(f"{LIMIT}/schema/maximum", 20)
 
 
 def two_parameters_and_an_operation(root):
     a_lower_maximum(root)
     root["components"]["parameters"]["PaginationPage"]["description"] = "Which page."
     root["paths"]["/museum-hours"]["get"]["summary"] = "When it is open"
-
-
-def one_ticket_type_less(root):
-    root["components"]["schemas"]["TicketType"]["enum"] = ["general"]
 
 
 def operations_come_and_go(root):
@@ -71,47 +76,44 @@ def a_required_member_of_a_shared_schema(root):
     root["components"]["schemas"]["Pet"]["required"].append("status")
 
 
-def another_header_of_the_key(root):
-    # DELETE has a parameter of the old name, which was no argument as long as it was the key's.
-    root["components"]["securitySchemes"]["api_key"]["name"] = "X-Key"
-
-
-def a_parameter_of_a_path(root):
-    more = {"name": "trace", "in": "query", "required": True, "schema": {"type": "string"}}
-    root["paths"]["/pet/{petId}"]["parameters"] = [more]
-
-
 def another_host(root):
     root["host"], root["basePath"], root["schemes"] = "gotify.example.com", "/v2", ["https"]
 
 
+TRACE = [{"name": "trace", "in": "query", "required": True, "schema": {"type": "string"}}]
 GOTIFY = "gotify.json"
+KEY, PET = "/components/securitySchemes/api_key", "/paths/~1pet~1{petId}"
+TOOLS_OF_PATH = ["delete_pet", "get_pet_by_id", "update_pet_with_form"]
 TOOLS_OF_PET = [
     *("add_pet", "find_pets_by_status", "get_pet_by_id", "update_pet", "update_pet_with_form")
 ]
 """Two send a pet; four say in their description which members come back, required ones first."""
-EDITS = [
-    ("museum.yaml", another_server, [("BREAKS", "server", "/servers", 8)]),
-    (
+EDITS = {
+    "another server": (
+        "museum.yaml",
+        put("/servers", [{"url": "https://museum.example.com"}]),
+        [("BREAKS", "server", "/servers", 8)],
+    ),
+    "a lower maximum": (
         "museum.yaml",
         a_lower_maximum,
-        [("BREAKS", "parameter", "/components/parameters/PaginationLimit", MUSEUM_PAGES)],
+        [("BREAKS", "parameter", LIMIT, MUSEUM_PAGES)],
     ),
-    (
+    "two parameters and an operation": (
         "museum.yaml",
         two_parameters_and_an_operation,
         [
-            ("BREAKS", "parameter", "/components/parameters/PaginationLimit", MUSEUM_PAGES),
+            ("BREAKS", "parameter", LIMIT, MUSEUM_PAGES),
             ("", "parameter", "/components/parameters/PaginationPage", MUSEUM_PAGES),
             ("", "operation", "/paths/~1museum-hours/get", ["get_museum_hours"]),
         ],
     ),
-    (
+    "one ticket type less": (
         "museum.yaml",
-        one_ticket_type_less,
+        put("/components/schemas/TicketType/enum", ["general"]),
         [("BREAKS", "schema", "/components/schemas/TicketType", ["buy_museum_tickets"])],
     ),
-    (
+    "operations come and go": (
         "petstore.yaml",
         operations_come_and_go,
         [
@@ -120,42 +122,27 @@ EDITS = [
             ("", "added", "/paths/~1store~1inventory/head", ["head_store_inventory"]),
         ],
     ),
-    (
+    "a required member of a shared schema": (
         "petstore.yaml",
         a_required_member_of_a_shared_schema,
         [("BREAKS", "schema", "/components/schemas/Pet", TOOLS_OF_PET)],
     ),
-    (
+    # DELETE has a parameter of the old name, which was no argument as long as it was the key's.
+    "another header of the key": (
         "petstore.yaml",
-        another_header_of_the_key,
-        [
-            (
-                "BREAKS",
-                "security",
-                "/components/securitySchemes/api_key",
-                ["delete_pet", "get_inventory", "get_pet_by_id"],
-            )
-        ],
+        put(f"{KEY}/name", "X-Key"),
+        [("BREAKS", "security", KEY, ["delete_pet", "get_inventory", "get_pet_by_id"])],
     ),
-    (
+    "a parameter of a path": (
         "petstore.yaml",
-        a_parameter_of_a_path,
-        [
-            (
-                "BREAKS",
-                "path",
-                "/paths/~1pet~1{petId}/parameters",
-                ["delete_pet", "get_pet_by_id", "update_pet_with_form"],
-            )
-        ],
+        put(f"{PET}/parameters", TRACE),
+        [("BREAKS", "path", f"{PET}/parameters", TOOLS_OF_PATH)],
     ),
-    (GOTIFY, another_host, [("BREAKS", "server", "/host", 42)]),
-]
+    "another host": (GOTIFY, another_host, [("BREAKS", "server", "/host", 42)]),
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "edit", "expected"), EDITS, ids=[edit.__name__ for _, edit, _ in EDITS]
-)
+@pytest.mark.parametrize(("name", "edit", "expected"), EDITS.values(), ids=EDITS)
 def test_an_edit_is_one_finding_for_each_cause(name, edit, expected):
     found = told(load_tools(read(name)), load_tools(edited(name, edit)))
 
@@ -167,14 +154,14 @@ def test_an_edit_is_one_finding_for_each_cause(name, edit, expected):
 
 
 PLAYLIST = "/paths/~1playlists~1{playlist_id}"
-PUBLISHED = [
-    ("realworld/swagger.json", "realworld/openapi.yml", []),
-    (
+PUBLISHED = {
+    "realworld": ("realworld/swagger.json", "realworld/openapi.yml", []),
+    "prometheus": (
         "prometheus/openapi_3.1_golden.yaml",
         "prometheus/openapi_3.2_golden.yaml",
         [("", "added", "/paths/~1notifications~1live/get", 1)],
     ),
-    (
+    "spotify": (
         "spotify/official-spotify-open-api.yml",
         "spotify/fixed-spotify-open-api.yml",
         [
@@ -197,13 +184,11 @@ PUBLISHED = [
             ("", "added", "/paths/~1me~1top~1tracks/get", 1),
         ],
     ),
-]
+}
 
 
 @pytest.mark.skipif(not corpus.FOLDER.is_dir(), reason=corpus.ABSENT)
-@pytest.mark.parametrize(
-    ("old", "new", "expected"), PUBLISHED, ids=["realworld", "prometheus", "spotify"]
-)
+@pytest.mark.parametrize(("old", "new", "expected"), PUBLISHED.values(), ids=PUBLISHED)
 def test_versions_of_a_published_document(old, new, expected):
     found = told(load_tools(corpus.FOLDER / old), load_tools(corpus.FOLDER / new))
 

@@ -25,6 +25,7 @@ from doc_pages import (
     printed_by,
 )
 from packages import SPECS
+from shells import write_program
 
 import openapi_tools
 from openapi_tools import OperationTool, Settings, ToolResult, Toolset, testing
@@ -79,9 +80,7 @@ def ran(tmp_path):
         (folder / name).symlink_to(ROOT / name)
     if LARGE.exists():
         (folder / GITHUB).symlink_to(LARGE)
-    script = tmp_path / "openapi-tools"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m openapi_tools "$@"\n')
-    script.chmod(0o755)
+    write_program(tmp_path)
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     # What the examples show of the cache is there only when it is on.
     env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "OPENAPI_TOOLS_CACHE": ""}

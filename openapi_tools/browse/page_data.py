@@ -1,11 +1,12 @@
-"""The facts that the page shows, as JSON-native data."""
+"""The facts that the page shows, as JSON-native data; with requests as curl and Python code."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.browse.request_code import code_of
 from openapi_tools.browse.tool_facts import facts_of
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.json_values import members
@@ -16,25 +17,26 @@ from openapi_tools.search import costs
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.requests import Preview
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 READ, CHANGE, DESTROY = "read only", "changes", "destructive"
 _SKIPPED = ("method", "path", "pointer", "reason")
+_OWN = frozenset({"host", "content-length", "connection", "accept-encoding", "user-agent"})
+"""Headers that each client writes by itself."""
+_STEERING = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Characters that a terminal acts on where they are pasted: one may end the line in quotes."""
 
 
 @dataclass(eq=False)
 class PageData:
-    """The data of a page about a toolset.
-
-    Attributes:
-        toolset: The tools.
-        changes: Since an older document, as `differences_of` returns them; None without one.
-        counting: The name of a way to count tokens, and the function.
-    """
+    """The data of a page about a toolset."""
 
     toolset: Toolset
-    changes: list[dict[str, Any]] | None = None
+    changes: list[dict[str, Any]] | None = None  # since an older document
     counting: tuple[str, costs.Count] = field(default_factory=costs.counter)
 
     def __post_init__(self) -> None:
@@ -98,7 +100,50 @@ def preview(tool: OperationTool, arguments: dict[str, Any]) -> dict[str, Any]:
         return {"error": str(error)}
     made = preview_of(request, tool.name, arguments)
     whole = made.body is None or len(made.body.encode()) == len(request.content)
-    return {"http": str(made), **code_of(made, whole=whole)}
+    return {"http": str(made), **_code_of(made, whole=whole)}
+
+
+def _code_of(preview: Preview, *, whole: bool) -> dict[str, str]:
+    """Return the request for `curl` and for `httpx`; `***` is where a credential belongs.
+
+    A body that the preview does not have as a `whole` text is read from a file `body`; by curl one
+    with control characters, too.
+    """
+    return {
+        "curl": " \\\n  ".join(_curl(preview, whole=whole)),
+        "httpx": "\n".join(_httpx(preview, whole=whole)),
+    }
+
+
+def _headers(preview: Preview) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in preview.headers if name.lower() not in _OWN]
+
+
+def _curl(preview: Preview, *, whole: bool) -> Iterator[str]:
+    # With `-X HEAD`, curl would wait for a body. Without `--globoff`, brackets are patterns.
+    method = "--head" if preview.method == "HEAD" else f"-X {shlex.quote(preview.method)}"
+    yield f"curl --globoff --path-as-is {method} {shlex.quote(preview.url)}"
+    for name, value in _headers(preview):
+        # curl does not send `name:`; it sends an empty header for `name;`.
+        yield f"-H {shlex.quote(f'{name}: {value}' if value else f'{name};')}"
+    if preview.body is not None:
+        is_shown = whole and not _STEERING.search(preview.body)
+        yield f"--data-raw {shlex.quote(preview.body)}" if is_shown else "--data-binary @body"
+
+
+def _httpx(preview: Preview, *, whole: bool) -> Iterator[str]:
+    yield "import httpx\n"
+    yield "response = httpx.request("
+    yield f"    {preview.method!r},"
+    yield f"    {preview.url!r},"
+    if headers := _headers(preview):
+        yield "    headers=["
+        yield from (f"        ({name!r}, {value!r})," for name, value in headers)
+        yield "    ],"
+    if preview.body is not None:
+        content = f"{preview.body!r}.encode()" if whole else 'open("body", "rb").read()'
+        yield f"    content={content},"
+    yield ")"
 
 
 def example_of(tool: OperationTool) -> dict[str, Any]:
@@ -111,7 +156,6 @@ def example_of(tool: OperationTool) -> dict[str, Any]:
 
 
 def _row(tool: OperationTool) -> dict[str, Any]:
-    """Return what the list shows of a tool."""
     destroys = tool.annotations["destructiveHint"]
     return {
         **members(tool, ("name", "method", "path", "deprecated")),

@@ -54,11 +54,7 @@ class RefusedError(Exception):
 class PageServer:
     """An ASGI application for one user: the page, its data, previews and calls.
 
-    Args:
-        toolset: The tools that the page shows and calls.
-        hosts: The names of this server, with their port.
-        problems: What a mock finds wrong with the requests; None where calls go to the API.
-        changes: Since an older document, as for `PageData`.
+    Its `hosts` have ports; `problems` are those that a mock finds, None where calls go to the API.
     """
 
     def __init__(
@@ -100,7 +96,6 @@ class PageServer:
         await send({"type": "http.response.body", "body": content})
 
     def _check_source(self, headers: Mapping[str, str]) -> None:
-        """Refuse other host names, and pages of other origins."""
         host = headers.get("host", "")
         if host not in self._hosts:
             raise RefusedError(421, "this server answers to 127.0.0.1 and localhost only.")
@@ -115,7 +110,6 @@ class PageServer:
             raise RefusedError(404, "the page asks for nothing like this.")
 
     async def _answer(self, path: str, given: Mapping[str, Any]) -> Any:
-        """Return the data that the page asks for."""
         if path == "/api/index":
             return self._data.index() | {"mock": self._problems is not None}
         if path == "/api/costs":
@@ -141,7 +135,6 @@ class PageServer:
     async def _execute(
         self, tool: OperationTool, arguments: dict[str, Any], *, approved: bool
     ) -> dict[str, Any]:
-        """Make a call; one that may change something is previewed until it is approved."""
         if not (tool.read_only or approved):
             return {"needs_approval": True, "preview": preview(tool, arguments)}
         context = Context(approve=lambda _: approved)

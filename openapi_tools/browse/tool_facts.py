@@ -50,7 +50,6 @@ def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
 
 
 def _unchecked(tool: OperationTool) -> list[str]:
-    """Return the parts of a schema that only the API checks."""
     return [note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes]
 
 

@@ -79,12 +79,7 @@ _WORDS = (
     (r"Another one is given as \{.*?\}\.", f"Another one is given with {CREDENTIALS}."),
     (r"(among [\d,]+ tools?)\.$", r"\1; `openapi-tools list SPEC` names them."),
     (r"Settings\(base_url='([^']*)'\)", r"--base-url \1"),
-    (
-        r"Settings\((\w+)=…\)",
-        lambda match: (
-            f"--{match[1]}".replace("_", "-") if match[1] in _options() else f"--set {match[1]}=…"
-        ),
-    ),
+    (r"Settings\((\w+)=…\)", lambda match: _option(match[1])),
     (
         r"Settings\(credential_origins=\(([^)]*)\)\)",
         lambda match: " ".join(
@@ -180,7 +175,6 @@ def _run(group: click.Group, args: list[str]) -> int:
 
 
 def _invoked(group: click.Group, args: list[str]) -> int:
-    """Return the exit code of a command, and report its errors."""
     try:
         with group.make_context(PROGRAM, args, color=None if has_colours() else False) as context:
             code = group.invoke(context)
@@ -208,17 +202,17 @@ def _close_quietly() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _option(setting: str) -> str:
+    known = import_module("openapi_tools.cli.command_options").SETTINGS
+    return f"--{setting}".replace("_", "-") if setting in known else f"--set {setting}=…"
+
+
 def for_shell(message: object) -> str:
     """Return a message with command-line options in place of Python arguments."""
     text = str(message)
     for pattern, option in _WORDS:
         text = re.sub(pattern, option, text)
     return text
-
-
-def _options() -> list[str]:
-    found: list[str] = import_module("openapi_tools.cli.command_options").SETTINGS
-    return found
 
 
 def clean(text: str, *, lines: bool = True) -> str:
@@ -245,11 +239,7 @@ def remark(text: str) -> None:
 
 
 def write_new(path: Path, text: str, *, force: bool) -> None:
-    """Write a file; one that exists only by force.
-
-    Raises:
-        OutputError: It exists, or cannot be written.
-    """
+    """Write a file; one that exists only by force."""
     try:
         with path.open("w" if force else "x", encoding="utf-8") as file:
             file.write(text)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from openapi_tools.cli.command_options import read_stdin
 from openapi_tools.errors import there_are
-from openapi_tools.json_values import unescape
+from openapi_tools.json_values import follow
 from openapi_tools.options import close_names
 from openapi_tools.validation.checker import Checker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _FORMS = {"boolean": "; write true or false.", "integer": "; write digits, as 5."}
 _TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
@@ -43,7 +46,9 @@ def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, 
         is_json = name not in properties and name.endswith(":")
         name = name.removesuffix(":") if is_json else name
         if name not in properties:
-            raise click.UsageError(_unknown(name, list(properties)))
+            close = close_names(name, properties)
+            hint = f"; {there_are(properties)}." if close == "." else close
+            raise click.UsageError(f"no argument is called {name!r:.100}{hint}")
         value = _value_of(name, text)
         if name in found or (is_json and name in given):
             raise click.UsageError(f"{name} is given twice.")
@@ -70,7 +75,7 @@ def _value_of(name: str, text: str) -> str | _File:
         raise click.UsageError(f"{reason}; write @@ for a text that begins with @.") from None
 
 
-def _text_in(name: str, value: str | _File, schema: dict[str, Any]) -> str:
+def _text_in(name: str, value: str | _File, schema: Mapping[str, Any]) -> str:
     """Return a value as text: a file's in UTF-8, or in base64 where the schema says so."""
     if isinstance(value, str):
         return value
@@ -95,7 +100,7 @@ def _as_json(name: str, text: str, kind: str) -> Any:
 
 
 def _takes_file(schema: Any, root: dict[str, Any]) -> bool:
-    members = resolved(schema, root).get("properties")
+    members = follow(root, schema).get("properties")
     return isinstance(members, dict) and {"base64", "text", "filename"} <= members.keys()
 
 
@@ -117,14 +122,8 @@ def read_json_argument(text: str) -> dict[str, Any]:
     return value
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    close = close_names(name, known)
-    hint = f"; {there_are(known)}." if close == "." else close
-    return f"no argument is called {name!r:.100}{hint}"
-
-
 def _read(name: str, values: list[str | _File], schema: Any, root: dict[str, Any]) -> Any:
-    types, first, own = _types(schema, root), values[0], resolved(schema, root)
+    types, first, own = _types(schema, root), values[0], follow(root, schema)
     if types in ({"array"}, {"array", "null"}):
         return _read_array(name, values, own, root)
     if len(values) > 1:
@@ -141,9 +140,8 @@ def _read(name: str, values: list[str | _File], schema: Any, root: dict[str, Any
 
 
 def _read_array(
-    name: str, values: list[str | _File], schema: dict[str, Any], root: dict[str, Any]
+    name: str, values: list[str | _File], schema: Mapping[str, Any], root: dict[str, Any]
 ) -> Any:
-    """Return an array: one text of JSON, or an item for each text."""
     items = schema.get("items", {})
     if len(values) == 1 and not (isinstance(values[0], _File) and _takes_file(items, root)):
         value = _loose(_text_in(name, values[0], {}), schema, root)
@@ -164,8 +162,7 @@ def _loose(text: str, schema: Any, root: dict[str, Any]) -> Any:
 
 
 def _types(schema: Any, root: dict[str, Any]) -> set[str] | None:
-    """Return the types that a schema allows, None when it does not say."""
-    schema = resolved(schema, root)
+    schema = follow(root, schema)
     kind = schema.get("type")
     if isinstance(kind, str):
         return {kind} if kind in _TYPES else None
@@ -177,23 +174,12 @@ def _types(schema: Any, root: dict[str, Any]) -> set[str] | None:
     return None
 
 
-def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without a `$ref` at its root; an input schema's lead into `$defs`."""
-    for _ in range(16):
-        reference = schema.get("$ref") if isinstance(schema, dict) else None
-        if not isinstance(reference, str) or not reference.startswith("#/$defs/"):
-            break
-        name = unescape(reference.removeprefix("#/$defs/"))
-        schema = root.get("$defs", {}).get(name, {})
-    return schema if isinstance(schema, dict) else {}
-
-
 def values_of(schema: Any, root: dict[str, Any], depth: int = 0) -> list[str]:
     """Return the values that an argument or a list's items take, as text, but for null.
 
     There are none where it takes others.
     """
-    schema = resolved(schema, root)
+    schema = follow(root, schema)
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list):
         return [v if v and isinstance(v, str) else json.dumps(v) for v in values if v is not None]
@@ -202,7 +188,7 @@ def values_of(schema: Any, root: dict[str, Any], depth: int = 0) -> list[str]:
     if "items" in schema:
         return values_of(schema["items"], root, depth + 1)
     for key in ("anyOf", "oneOf", "allOf"):
-        parts = [resolved(part, root) for part in schema.get(key) or ()]
+        parts = [follow(root, part) for part in schema.get(key) or ()]
         found = [values_of(part, root, depth + 1) for part in parts if part.get("type") != "null"]
         if any(found) if key == "allOf" else found and all(found):
             return list(dict.fromkeys(value for listed in found for value in listed))

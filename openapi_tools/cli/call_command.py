@@ -42,7 +42,6 @@ _UNSET = "is not set; calls go without it."
 _NOWHERE = "http://mock.invalid"
 _CUT = 3
 """The exit code of a result that is not whole."""
-_SECONDS = click.FloatRange(min=0)
 _LIMITS = CodeLimits()
 _OUTPUT = 1_000_000  # characters of a program's result
 
@@ -131,7 +130,7 @@ async def _execute(
         _tell_headers(result)
     body = session.redactor.content(bodies[-1]) if bodies else None
     hint = _hint(result, tool, session.settings)
-    code = told(result, problems, wishes["output"], body, hint=hint)
+    code = told(result, problems, wishes["output"], body, hint)
     return code or (0 if is_whole else _CUT)
 
 
@@ -192,7 +191,7 @@ def told(
     problems: list[str],
     output: Path | None = None,
     body: Any = None,
-    **more: str,
+    hint: str = "",
 ) -> int:
     """Write a result, or the body to `output`, and the errors of requests; return the exit code."""
     for problem in problems:
@@ -201,8 +200,9 @@ def told(
     if result.is_error:
         if "paging" in result.metadata:  # the items before the failure
             say(redacted(as_json(result.output, pretty=sys.stdout.isatty())))
-        error = (result.error or {}).get("message", result)
-        text = f"{_kind(result)}: {for_shell(error)} {more.get('hint', '')}".rstrip()
+        error = result.error or {}
+        kind = f"{error.get('type', 'error')} {error.get('status') or ''}".rstrip()
+        text = f"{kind}: {for_shell(error.get('message', result))} {hint}".rstrip()
         click.echo(clean(redacted(text)), err=True)
         return 1
     if output is not None:
@@ -217,7 +217,6 @@ def told(
 
 
 def _tell_cut(result: ToolResult) -> int:
-    """Say how much of an output is left out; return the exit code for that."""
     cut = result.metadata.get("truncated")
     if cut is None:
         return 0
@@ -264,12 +263,6 @@ async def _preview(toolset: Toolset, tool: OperationTool, given: dict[str, Any])
     return 0
 
 
-def _kind(result: ToolResult) -> str:
-    error = result.error or {}
-    status = error.get("status")
-    return f"{error.get('type', 'error')} {status}" if status else str(error.get("type", "error"))
-
-
 @shared.command("run", timeout=_LIMITS.seconds, calls=_LIMITS.calls)
 def run(
     spec: str, file: str, *, timeout: float, calls: int, yes: bool, mock: bool, **filters: Any
@@ -288,13 +281,13 @@ def run(
     if not (yes or mock):
         toolset.add_input_guardrails([require_approval()])
     approve = _asking(toolset, can_ask=file != "-" and sys.stdin.isatty())
-    result = asyncio.run(_run(programs, _text_of(file), Context(approve=approve)))
-    return _tell(result, problems)
+    context, program = Context(approve=approve), {"code": _text_of(file)}
 
+    async def result() -> ToolResult:
+        async with programs:
+            return await programs["run_code"].execute(program, context=context)
 
-async def _run(programs: Toolset, program: str, context: Context) -> ToolResult:
-    async with programs:
-        return await programs["run_code"].execute({"code": program}, context=context)
+    return _tell(asyncio.run(result()), problems)
 
 
 def _tell(result: ToolResult, problems: list[str]) -> int:
@@ -320,7 +313,6 @@ def _text_of(file: str) -> str:
 
 
 def _asking(toolset: Toolset, *, can_ask: bool) -> Callable[[ToolCall], bool]:
-    """Return a function that asks on the terminal whether a call may be made."""
 
     def approve(call: ToolCall) -> bool:
         if not can_ask:

@@ -102,7 +102,6 @@ def _duplicate_keys(source: Any) -> list[Finding]:
 def _tell(
     found: list[Finding], hints: list[Finding], toolset: Toolset, limit: int, score: int
 ) -> None:
-    """Write the findings, errors first, and what they add up to."""
     ordered = sorted(found, key=lambda item: item.severity != "error")
     lines = [f"{i.severity}: {i.pointer or '(document)'}: {i.message}" for i in ordered]
     skipped = [f"skipped: {item.pointer}: {item.reason}" for item in toolset.skipped]
@@ -195,7 +194,6 @@ def _fault(proof: Proof) -> Finding:
 
 
 def _junit(proofs: list[Proof], summary: dict[str, int], source: str) -> str:
-    """Return the proofs as JUnit's XML: a case for each tool."""
     kinds = {"proved": "", "failed": "failure"}
     cases = [(proof, kinds.get(proof.verdict, "skipped")) for proof in proofs]
     counts = Counter(kind for _, kind in cases)
@@ -248,7 +246,6 @@ def diff(
 
 
 def _side(spec: str, **filters: Any) -> Any:
-    """Return the tools of a document, or an MCP server's list."""
     from openapi_tools.differences import listed_tools
 
     source = shared.source_of(spec)
@@ -290,7 +287,6 @@ def _write(form: str, found: list[Finding], spec: str | None, **counts: int) -> 
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """Return text for a command of a GitHub workflow."""
     return "".join(f"%{ord(c):02X}" if c in f"%\r\n{more}" else c for c in text)
 
 

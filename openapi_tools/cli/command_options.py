@@ -144,31 +144,25 @@ def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[st
     return Select(tags=tags, methods=methods, where=matches if patterns else None)
 
 
-def selected(
-    toolset: Toolset, tags: tuple[str, ...], methods: tuple[str, ...], patterns: tuple[str, ...]
-) -> Toolset:
+def selected(toolset: Toolset, tags: Any, methods: Any, patterns: Any) -> Toolset:
     """Return the tools that the options select; standard error says why there are none."""
     found = toolset.select(selection(tags, methods, patterns))
-    if not len(found) and len(toolset):
-        remark(why_none(toolset, tags=tags, methods=methods))
+    if len(found) or not len(toolset):
+        return found
+    there = []
+    if tags:
+        known = {tag for tool in toolset for tag in tool.tags}
+        there.append(f"the tags {_some(known)}" if known else "no tags")
+    if methods:
+        there.append(f"the methods {_some({tool.method for tool in toolset})}")
+    has = " and ".join(there) or f"{counted(len(toolset), 'tool')} with other names and paths"
+    remark(f"no tool is selected; the document has {has}.")
     return found
 
 
-def why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...]) -> str:
-    """Return the message for an empty selection: the tags and methods that the document has."""
-    known = {tag for tool in toolset for tag in tool.tags}
-    there = []
-    if tags:
-        there.append(f"the tags {_some(sorted(known))}" if known else "no tags")
-    if methods:
-        there.append(f"the methods {_some(sorted({tool.method for tool in toolset}))}")
-    has = " and ".join(there) or f"{counted(len(toolset), 'tool')} with other names and paths"
-    return f"no tool is selected; the document has {has}."
-
-
-def _some(names: list[str]) -> str:
+def _some(names: set[str]) -> str:
     more = f", … {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(f"{name:.60}" for name in names[:_NAMED]) + more
+    return ", ".join(f"{name:.60}" for name in sorted(names)[:_NAMED]) + more
 
 
 def source_of(spec: str | None) -> str | Path | bytes | None:

@@ -116,7 +116,6 @@ def lock(
 
 
 def _unlocked(spec: str | None, api: str | None) -> tuple[Toolset, Path | None]:
-    """Return the tools without the lock of their configuration, and the place of that lock."""
     source: Any = shared.source_of(spec)
     config: Any = shared.given_config()
     if spec is not None and spec.endswith(".toml"):
@@ -134,7 +133,6 @@ def _unlocked(spec: str | None, api: str | None) -> tuple[Toolset, Path | None]:
 
 
 def _api_of(serving: Any, name: str | None) -> Any:
-    """Return the configuration of one API of a server's."""
     names = [name] if name else [n for n, file in serving.files.items() if file.data.lock]
     if len(names) == 1 and names[0] in serving.files:
         return serving.files[names[0]]
@@ -179,7 +177,6 @@ def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> 
 
 
 def _server(toolset: Toolset) -> str:
-    """Return the URL of the document's first server; empty without an absolute one."""
     servers = next((tool.operation.servers for tool in toolset), ())
     url = servers[0].url if servers else ""
     return url if url.startswith(("http://", "https://")) else ""
@@ -235,7 +232,6 @@ def _select(tools: list[Any]) -> list[str]:
 
 
 def _list(names: Iterable[str]) -> str:
-    """Return a list on one line, as far as it fits."""
     found: list[str] = []
     for name in list(names)[:_LISTED]:
         if found and sum(map(len, found)) + len(name) > _WIDTH:
@@ -258,7 +254,6 @@ def _credentials(schemes: Mapping[str, Any]) -> list[str]:
 
 
 def _tool(tool: Any) -> list[str]:
-    """Return a table that shows what can be said about one tool."""
     properties = tool.input_schema.get("properties", {})
     required = tool.input_schema.get("required", ())
     optional = [name for name in properties if name not in required]

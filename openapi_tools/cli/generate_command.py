@@ -72,7 +72,6 @@ def generate(
 
 
 def _page(spec: str | None, html: Path, *, check: bool, output: str | None, **options: Any) -> bool:
-    """Write the page, and tell whether that changes the file."""
     if spec == "-" and output:
         raise click.UsageError("standard input is read once; give --output or --html.")
     toolset = shared.load(shared.source_of(spec))
@@ -87,11 +86,7 @@ def write_page(
     *,
     check: bool = False,
 ) -> bool:
-    """Write the page as one file unless it is only checked, and tell whether that changes it.
-
-    Raises:
-        click.ClickException: The file cannot be read or written.
-    """
+    """Write the page as one file unless it is only checked, and tell whether that changes it."""
     with busy("Writing the page"):
         one_file = import_module("openapi_tools.browse.one_file")
         content: bytes = one_file.page(toolset, changes).encode()
@@ -107,7 +102,6 @@ def write_page(
 
 
 def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[_Job]:
-    """Return the packages to generate: SPEC, or those of pyproject.toml."""
     filters = [options.pop(name) for name in ("tags", "methods", "patterns")]
     chosen = {name: value for name, value in options.items() if value}
     settings, credentials = shared.given_settings(), shared.given_credentials()
@@ -139,7 +133,6 @@ def _run(place: str, arguments: dict[str, Any], *, check: bool, force: bool) -> 
 
 
 def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
-    """Write what was done or would be, a line each."""
     from openapi_tools.codegen.changes import in_words
 
     state = "would change" if check else "written"
@@ -155,7 +148,6 @@ def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
 
 
 def _files(report: Report, *, check: bool) -> Iterator[str]:
-    """Yield lines about files: the different ones, or their numbers."""
     overwritten = [path for path in report.edited if path not in report.kept]
     changed = [path for path in report.written if path not in overwritten]
     if check:
@@ -211,7 +203,6 @@ def _project_jobs() -> list[_Job]:
 
 
 def _project_table(path: Path) -> dict[str, Any]:
-    """Return the table, which is not empty."""
     try:
         with path.open("rb") as file:
             node: Any = tomllib.load(file)
@@ -257,12 +248,10 @@ def _job(name: str, entry: Any, folder: Path) -> _Job:
 
 
 def _located(place: str, folder: Path) -> str:
-    """Return a URL, or a path that is relative to a folder."""
     return place if "://" in place else str(folder / place)
 
 
 def _check_member(key: str, value: Any, place: str) -> None:
-    """Refuse unknown members and wrong types."""
     if key not in _MEMBERS:
         raise click.UsageError(f"{place} has no {key!r:.60}; there are {', '.join(_MEMBERS)}.")
     kind = _MEMBERS[key]

@@ -121,14 +121,9 @@ def _tell(
 
 
 def listing(rows: Sequence[Sequence[str]], width: int, hues: Sequence[str] = ()) -> Iterator[str]:
-    """Yield a heading and a line for each row, none wider than `width`.
+    """Yield a heading and a line for each row, none wider than `width`; `hues` are of methods.
 
     Names are whole before all else. Paths are there if descriptions have enough room beside them.
-
-    Args:
-        rows: Name, method, path, description, and perhaps bytes and tokens.
-        width: Columns.
-        hues: The colour of each row's method.
     """
     heads = _HEADS[: len(rows[0])]
     longest = [max(map(width_of, column)) for column in zip(heads, *rows, strict=True)]
@@ -160,7 +155,6 @@ def _row(tool: OperationTool) -> list[str]:
 
 
 def _shown_costs(tools: list[OperationTool]) -> list[tuple[int, int]]:
-    """Return bytes and tokens of each tool's definition, as models get it."""
     with busy("Counting"):
         shape = shape_of(tools[0]) if tools else Shape()
         return _of_shape(tools, "openai", shape, counter()[1])
@@ -199,7 +193,6 @@ def stats(
 def _costs(
     tools: list[OperationTool], profile: str, budget: int | None, document: Any, count: Count
 ) -> _Costs:
-    """Return the costs of each tool, the largest definition first."""
     usual = shape_of(tools[0]) if tools else Shape()
     usual = usual if budget is None else usual._replace(most=budget)
     shapes = {"full": Shape("full", 0), "shown": usual, "tight": usual._replace(words="tight")}
@@ -228,7 +221,6 @@ def _of_shape(
 
 
 def _table(costs: _Costs, totals: dict[str, dict[str, int]], how: str) -> Iterator[str]:
-    """Yield the largest tools and the totals, each with bytes and tokens."""
     width = max(map(len, costs), default=4)
     yield f"{'Name':{width}}" + "".join(f"{way:>22}" for way in _MEANINGS)
     for name, by_way in costs.items():

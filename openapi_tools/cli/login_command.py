@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import webbrowser
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
-    from openapi_tools.model import SecurityScheme
+    from openapi_tools.model import Operation, SecurityScheme
     from openapi_tools.tools.toolset import Toolset
 
 _T = TypeVar("_T")
@@ -47,14 +46,13 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
     SCHEME may be left out where the document has one scheme for OAuth 2 or OpenID Connect. Then
     `openapi-tools call SPEC … --credential SCHEME=@FILE` uses the token.
     """
-    settings = Settings(base_url=options["base_url"])
     toolset = shared.load(shared.source_of(spec), base_url=options["base_url"])
     name, found = _scheme(toolset.security_schemes, scheme)
     store = TokenStore(token_file)
     store.entries()  # errors of the file come before the browser opens
     config = _config(toolset, name, found, options)
     try:
-        stored = _Run(toolset, settings, name, found, config, options).log_in()
+        stored = _stored(toolset, found, config, {**options, "name": name})
     except CallError as error:
         text = str(error)
         for named, option in _OPTIONS.items():
@@ -110,35 +108,17 @@ def _config(toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[s
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One login, from the plan to the token."""
+def _stored(
+    toolset: Toolset, scheme: SecurityScheme, config: OAuth2, options: dict[str, Any]
+) -> Stored:
+    """Return the token of a login; the user may have to agree before anything is sent."""
+    settings, session = Settings(base_url=options["base_url"]), toolset.session
+    server = server_url(_operation(toolset, options["name"]), settings)
+    device, limit = options["device"], options["timeout"]
 
-    toolset: Toolset
-    settings: Settings
-    name: str
-    scheme: SecurityScheme
-    config: OAuth2
-    options: dict[str, Any]
-
-    def log_in(self) -> Stored:
-        device = self.options["device"]
-        plan = asyncio.run(self._done(lambda attempt: attempt.plan(device=device)))
-        self._agree(plan)
-        try:
-            return asyncio.run(self._done(lambda attempt: self._agreed(attempt, plan)))
-        except OSError as error:
-            reason = (error.strerror or type(error).__name__).partition(" (")[0]
-            port = self.options["port"]
-            raise click.ClickException(
-                f"port {port} cannot be listened on ({reason}); give another."
-            ) from None
-
-    async def _done(self, act: Callable[[Login], Awaitable[_T]]) -> _T:
-        """Return the result of a step of the login, within the time limit."""
-        server, session = self._server(), self.toolset.session
-        policy = policy_of(self.settings, public_document=session.provenance.public)
-        async with ConnectionPool(self.settings, policy) as transport:
+    async def done(act: Callable[[Login], Awaitable[_T]]) -> _T:
+        policy = policy_of(settings, public_document=session.provenance.public)
+        async with ConnectionPool(settings, policy) as transport:
             channel = Channel(
                 transport,
                 lambda url: origin_of(url) in session.origins,
@@ -146,47 +126,58 @@ class _Run:
                 origin_of(server),
                 base_url=server,
             )
-            attempt = Login(self.config, self.scheme, name=self.name, channel=channel)
-            limit = self.options["timeout"]
+            attempt = Login(config, scheme, name=options["name"], channel=channel)
             try:
                 async with asyncio.timeout(limit):
                     return await act(attempt)
             except TimeoutError:
                 raise CallError("timeout", f"no approval within {limit:g} s.") from None
 
-    def _server(self) -> str:
-        operations = [tool.operation for tool in self.toolset]
-        if not operations:
-            raise click.UsageError("the document has no operation to log in for.")
-        needing = (o for o in operations if any(self.name in names for names in o.security))
-        return server_url(next(needing, operations[0]), self.settings)
+    plan = asyncio.run(done(lambda attempt: attempt.plan(device=device)))
+    _agree(plan, options)
+    return asyncio.run(done(lambda attempt: _agreed(attempt, plan, options)))
 
-    def _agree(self, plan: Plan) -> None:
-        """Show the endpoints of the login, and ask if they are at another origin."""
-        key = "device_authorization_url" if self.options["device"] else "authorization_url"
-        remark(f"authorization: {getattr(plan.config, key)}")
-        remark(f"token: {plan.config.token_url}")
-        if not plan.elsewhere or self.options["yes"]:
-            return
-        remark("these endpoints of the document are not at the API's own origin.")
-        if not _is_person_there():
-            raise click.UsageError("to agree to that add --yes, or name the endpoints yourself.")
-        if not click.confirm("Log in there?", err=True):
-            raise click.ClickException("nothing was sent.")
 
-    async def _agreed(self, attempt: Login, plan: Plan) -> Stored:
-        if self.options["device"]:
-            return await attempt.by_device(
-                plan,
-                show=lambda code: remark(f"open {code.url} and enter the code {code.user_code}"),
-            )
-        port = self.options["port"]
-        return await attempt.by_browser(plan, port=port, show=self._show_url, tell=remark)
+def _operation(toolset: Toolset, name: str) -> Operation:
+    operations = [tool.operation for tool in toolset]
+    if not operations:
+        raise click.UsageError("the document has no operation to log in for.")
+    needing = (o for o in operations if any(name in names for names in o.security))
+    return next(needing, operations[0])
 
-    def _show_url(self, url: str) -> None:
+
+def _agree(plan: Plan, options: dict[str, Any]) -> None:
+    """Show the endpoints of the login, and ask if they are at another origin."""
+    key = "device_authorization_url" if options["device"] else "authorization_url"
+    remark(f"authorization: {getattr(plan.config, key)}")
+    remark(f"token: {plan.config.token_url}")
+    if not plan.elsewhere or options["yes"]:
+        return
+    remark("these endpoints of the document are not at the API's own origin.")
+    if not _is_person_there():
+        raise click.UsageError("to agree to that add --yes, or name the endpoints yourself.")
+    if not click.confirm("Log in there?", err=True):
+        raise click.ClickException("nothing was sent.")
+
+
+async def _agreed(attempt: Login, plan: Plan, options: dict[str, Any]) -> Stored:
+    def show(url: str) -> None:
         remark(f"open this in a browser: {url}")
-        if not self.options["no_browser"]:
+        if not options["no_browser"]:
             webbrowser.open(url)
+
+    if options["device"]:
+        return await attempt.by_device(
+            plan, show=lambda code: remark(f"open {code.url} and enter the code {code.user_code}")
+        )
+    port = options["port"]
+    try:
+        return await attempt.by_browser(plan, port=port, show=show, tell=remark)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).partition(" (")[0]
+        raise click.ClickException(
+            f"port {port} cannot be listened on ({reason}); give another."
+        ) from None
 
 
 def _is_person_there() -> bool:

@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 
 _HERE = "127.0.0.1"
 _OPEN = "warning: everyone who reaches this address can call the tools; it asks for no login."
-_KEYS = {
-    "mode": "mode", "host": "host", "port": "port", "names": "allow_hosts", "ask": "ask",
-    "sessions": "max_sessions", "workers": "workers", "stateless": "stateless", "log": "log",
-    "insecure": "insecure", "strict": "strict", "grace": "grace",
-}  # fmt: skip
-"""The options that stand for keys of `[serve]`, and these."""
+_KEYS = (
+    *("mode", "host", "port", "allow_hosts", "ask", "max_sessions", "workers", "stateless"),
+    *("log", "insecure", "strict", "grace"),
+)
+"""The options that stand for keys of `[serve]`."""
 _HTTP_ONLY = set(_KEYS) - {"mode", "ask", "strict", "log"}
 _APIS_ONLY = ("workers", "strict")
 _CLIENTS: dict[str, dict[str, str]] = tomllib.loads(
@@ -53,7 +52,7 @@ def serve(spec: str | None, *, transport: str | None, **options: Any) -> None:
     A configuration with tables [apis.NAME] serves several APIs. With stdio, SPEC cannot come from
     standard input: the client speaks there.
     """
-    given = {key: options[name] for name, key in _KEYS.items() if _is_given(name)}
+    given = {key: options[key] for key in filter(_is_given, _KEYS)}
     config = str(shared.given_config() if spec is None else spec)
     if config.endswith(".toml") and has_apis(config):
         _check_for_apis()
@@ -95,14 +94,12 @@ def _serve_http(team_server: Any, started: Any, tell: Callable[[str], object]) -
         if started.serve.insecure and not team_server.is_loopback(host):
             tell(_OPEN)
         if started.serve.workers > 1:
-            processes = import_module("openapi_tools.serving.worker_processes")
-            processes.run_workers(started, place)
+            import_module("openapi_tools.serving.worker_processes").run_workers(started, place)
         else:
             server.run(place)
 
 
 def _loaded(spec: str | None, *, ask: bool, **others: Any) -> Toolset:
-    """Return the tools of one document, as the options select them."""
     filters = {name: others[name] for name in ("tags", "methods", "patterns")}
     toolset = shared.load(shared.source_of(spec)).select(shared.selection(**filters))
     if not len(toolset):
@@ -125,7 +122,6 @@ def _say_why(why: str, tell: Callable[[str], object]) -> None:
 
 
 def _check_for_apis() -> None:
-    """Refuse options for one document."""
     known = {*_KEYS, "spec", "transport", "config"}
     for option in click.get_current_context().command.params:
         if option.name and option.name not in known and _is_given(option.name):
@@ -221,19 +217,18 @@ def _started(
 
 def _absolute(arguments: tuple[str, ...], spec: str | None) -> list[str]:
     """Return arguments whose files are found from any folder."""
-    made, before = [], ""
-    for argument in arguments:
+
+    def found(text: str) -> str:
+        return str(Path(text).resolve()) if Path(text).exists() else text
+
+    made = []
+    for before, argument in zip(("", *arguments), arguments, strict=False):
         option, equals, value = argument.partition("=")
         if before in _FILES or argument == spec:
-            made.append(_found(argument))
+            made.append(found(argument))
         else:
-            made.append(f"{option}={_found(value)}" if equals and option in _FILES else argument)
-        before = argument
+            made.append(f"{option}={found(value)}" if equals and option in _FILES else argument)
     return made
-
-
-def _found(text: str) -> str:
-    return str(Path(text).resolve()) if Path(text).exists() else text
 
 
 def _written(place: Path, key: str, name: str, entry: dict[str, Any], *, yes: bool) -> int:

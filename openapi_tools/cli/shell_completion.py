@@ -18,7 +18,8 @@ from click.shell_completion import CompletionItem, ShellComplete, split_arg_stri
 
 from openapi_tools.cli import PROGRAM, VARIABLE, clean, say, summary_of
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.argument_values import resolved, values_of
+from openapi_tools.cli.argument_values import values_of
+from openapi_tools.json_values import follow
 from openapi_tools.loading import cache
 from openapi_tools.options import DefaultSettings
 
@@ -93,7 +94,6 @@ class _Line(ShellComplete):
 
 
 def _line() -> tuple[list[str], str]:
-    """Return the words behind the program's name, and the incomplete one."""
     line = os.environ.get("COMP_LINE", "")
     words = split_arg_string(line)
     last = "" if not words or line[-1:].isspace() else words.pop()
@@ -145,10 +145,10 @@ def _arguments(context: click.Context, incomplete: str) -> Iterator[Any]:
     for argument, entry in schema.get("properties", {}).items():
         if not equals and argument not in given:
             need = "required. " if argument in schema.get("required", ()) else ""
-            words = resolved(entry, schema).get("description", "")
-            yield f"{argument}=", ("help", f"{need}{entry.get('description', words)}")
+            words = follow(schema, entry).get("description", "")
+            yield f"{argument}=", ("help", f"{need}{words}")
         elif equals and argument == name:
-            is_flag = resolved(entry, schema).get("type") == "boolean"
+            is_flag = follow(schema, entry).get("type") == "boolean"
             values = ["true", "false"] if is_flag else values_of(entry, schema)
             yield from ((f"{argument}={value}",) for value in values)
 

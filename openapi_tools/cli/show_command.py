@@ -12,8 +12,8 @@ import click
 from openapi_tools.browse.tool_facts import facts_of
 from openapi_tools.cli import as_json, clean, columns, head_of, pad, page, say, width_of
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.argument_values import resolved, values_of
-from openapi_tools.json_values import text_of
+from openapi_tools.cli.argument_values import values_of
+from openapi_tools.json_values import follow, text_of
 from openapi_tools.model import DEFAULT_STYLES
 from openapi_tools.validation.samples import example
 
@@ -49,7 +49,6 @@ def show(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> None:
 def _lines(
     tool: OperationTool, facts: dict[str, Any], spec: str, width: int | None
 ) -> Iterator[str]:
-    """Yield the lines of a tool, wrapped for a terminal."""
     yield click.style(clean(tool.name), bold=True)
     yield clean(f"{tool.method} {tool.path}", lines=False)
     yield ""
@@ -131,7 +130,7 @@ def _rows(tool: OperationTool, facts: dict[str, Any], between: str) -> Iterator[
     schema = tool.input_schema
     ways = {place["argument"]: _where(place) for place in facts["arguments"]}
     for name, entry in schema.get("properties", {}).items():
-        own = {**resolved(entry, schema), **(entry if isinstance(entry, dict) else {})}
+        own = follow(schema, entry)
         kind = " or ".join(_types(entry, schema, 0)) or "any"
         kind = f"{kind} ({own['format']})" if kind == "string" and own.get("format") else kind
         values = values_of(entry, schema)
@@ -153,7 +152,7 @@ def _plain(value: Any) -> str:
 
 def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
     """Return the kinds of value that a schema takes; none where it does not say."""
-    schema = resolved(schema, root)
+    schema = follow(root, schema)
     named = schema.get("type")
     if named:
         kinds = named if isinstance(named, list) else [named]
@@ -183,7 +182,6 @@ def _array(schema: dict[str, Any], root: dict[str, Any], depth: int) -> str:
 
 
 def _security(facts: dict[str, Any]) -> str:
-    """Return the security requirements as words: alternatives, and what each needs together."""
     kinds = facts["security_schemes"]
     alternatives = [
         " and ".join(f"{name} ({kinds[name]})" for name in alternative) or "none"

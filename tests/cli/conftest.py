@@ -1,12 +1,14 @@
 """What the tests of the command line share."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from documents import document
 
+from openapi_tools import code
 from openapi_tools.cli import commands
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -78,3 +80,12 @@ def send(write):
         return write({"/a": {"post": {"operationId": "send", "requestBody": body}}}, **more)
 
     return write_operation
+
+
+@pytest.fixture
+def without_code(monkeypatch):
+    """A machine on which the extra `code` is not installed."""
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    for name in ("code_tools", "program", "sandbox"):
+        monkeypatch.delitem(sys.modules, f"openapi_tools.code.{name}", raising=False)
+        monkeypatch.delattr(code, name, raising=False)

@@ -145,14 +145,7 @@ def test_what_is_no_value_is_wrong_usage(refused, upload, tmp_path, monkeypatch,
     assert refused("call", upload, "send", *pairs, said=[said]).count("\n") == 2
 
 
-@pytest.mark.parametrize(
-    ("tool", "content"),
-    [
-        ("picture", PNG),
-        ("long", LONG),
-        ("latin", LATIN),
-    ],
-)
+@pytest.mark.parametrize(("tool", "content"), [("picture", PNG), ("long", LONG), ("latin", LATIN)])
 def test_a_body_goes_to_a_file_byte_for_byte(run, shop, tmp_path, tool, content):
     place = tmp_path / "body"
 

@@ -7,7 +7,6 @@ from xml.etree import ElementTree as ET
 
 import corpus
 import documents
-import jsonschema_rs
 import pytest
 import yaml
 
@@ -22,6 +21,11 @@ WHOLE = {"operationId": "get_it", "summary": "Gets it.", "responses": OK}
 ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
+UNION = {"oneOf": [PAIR, {**PAIR, "title": "B"}]}
+
+VALUES = [f"value {n}" for n in range(900)]
+
+
 def body(schema):
     return {"content": {"application/json": {"schema": schema}}}
 
@@ -30,22 +34,10 @@ RULES = [
     ("missing-id", "/a", {"summary": "Gets it.", "responses": OK}),
     ("generated-name", "/a", {**WHOLE, "operationId": "x" * 70}),
     ("missing-description", "/a", {"operationId": "get_it", "responses": OK}),
-    (
-        "undescribed-arguments",
-        "/a",
-        {**WHOLE, "parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}]},
-    ),
-    (
-        "large-definition",
-        "/a",
-        {**WHOLE, "requestBody": body({"enum": [f"value {n}" for n in range(900)]})},
-    ),
+    ("undescribed-arguments", "/a", {**WHOLE, "parameters": [{**ID, "in": "query"}]}),
+    ("large-definition", "/a", {**WHOLE, "requestBody": body({"enum": VALUES})}),
     ("undeclared-variable", "/a/{id}", WHOLE),
-    (
-        "ambiguous-union",
-        "/a",
-        {**WHOLE, "requestBody": body({"oneOf": [PAIR, {**PAIR, "title": "B"}]})},
-    ),
+    ("ambiguous-union", "/a", {**WHOLE, "requestBody": body(UNION)}),
     ("no-paging", "/a", {**WHOLE, "responses": ANSWERS}),
 ]
 
@@ -92,10 +84,7 @@ UNIONS = [
     ({"enum": ["a"]}, {"enum": ["b"]}),
     ({"type": "string", "format": "uuid"}, {"type": "string", "format": "date"}),
     ({"allOf": [PAIR]}, {"allOf": [PAIR]}),
-    *(
-        ({**PAIR, "required": ["a"], "properties": {"a": {"const": 1}}}, other)
-        for other in [{**PAIR, "required": ["a"], "properties": {"a": {"const": 2}}}]
-    ),
+    tuple({**PAIR, "required": ["a"], "properties": {"a": {"const": n}}} for n in (1, 2)),
 ]
 
 
@@ -109,12 +98,11 @@ def test_members_that_a_value_tells_apart_are_no_finding(lint, members):
 
 
 def test_a_shared_union_is_found_once_and_a_discriminator_is_enough(lint):
-    union = {"oneOf": [PAIR, {**PAIR, "title": "B"}]}
     node = {**WHOLE, "requestBody": body({"$ref": "#/components/schemas/U"})}
     paths = {"/a": {"post": node}, "/b": {"post": {**node, "operationId": "b"}}}
 
-    found = lint(paths, components={"schemas": {"U": union}})["hints"]
-    told = {**union, "discriminator": {"propertyName": "a"}}
+    found = lint(paths, components={"schemas": {"U": UNION}})["hints"]
+    told = {**UNION, "discriminator": {"propertyName": "a"}}
     none = lint(paths, components={"schemas": {"U": told}})["hints"]
 
     places = [item["pointer"] for item in found if item["rule"] == "ambiguous-union"]
@@ -146,52 +134,19 @@ def test_without_openapi_core_the_rules_about_tools_are_left(run, write, monkeyp
     assert result.stderr.count("\n") == 1
 
 
-# What OASIS says of the parts that are written here (SARIF 2.1.0, sections 3.13 to 3.30).
-SARIF = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "properties": {
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["tool", "results"],
-                "properties": {
-                    "tool": {
-                        "properties": {
-                            "driver": {
-                                "required": ["name", "rules"],
-                                "properties": {"rules": {"items": {"required": ["id"]}}},
-                            }
-                        }
-                    },
-                    "results": {
-                        "items": {
-                            "required": ["ruleId", "ruleIndex", "level", "message", "locations"],
-                            "properties": {
-                                "level": {"enum": ["none", "note", "warning", "error"]},
-                                "message": {"required": ["text"]},
-                                "ruleIndex": {"type": "integer", "minimum": 0},
-                            },
-                        }
-                    },
-                },
-            },
-        },
-    },
-}
+LEVELS = {"none", "note", "warning", "error"}
 BROKEN = {"/a": {"get": {**WHOLE, "parameters": [{"$ref": "#/gone"}]}}, "/b/{c}": {"get": {}}}
 
 
 def sarif(text):
+    """Return the results of a log that has what SARIF 2.1.0 wants (sections 3.13 to 3.30)."""
     log = json.loads(text)
-    jsonschema_rs.validate(SARIF, log)
-    (run_,) = log["runs"]
-    rules = [rule["id"] for rule in run_["tool"]["driver"]["rules"]]
-    assert all(rules[item["ruleIndex"]] == item["ruleId"] for item in run_["results"])
-    return run_["results"]
+    ((tool, results, _),) = (run.values() for run in log["runs"])
+    rules = [rule["id"] for rule in tool["driver"]["rules"]]
+    assert (log["version"], tool["driver"]["name"]) == ("2.1.0", "openapi-tools")
+    assert [item for item in results if rules[item["ruleIndex"]] != item["ruleId"]] == []
+    assert all(i["level"] in LEVELS and i["message"]["text"] and i["locations"] for i in results)
+    return results
 
 
 def test_sarif_has_places_with_lines(run, write, tmp_path):
@@ -312,11 +267,8 @@ def spoiled(root, number):
 
 
 SPOILED = [
-    "realworld/openapi.yml",
-    "figma/openapi.yaml",
-    "spotify/fixed-spotify-open-api.yml",
-    "meilisearch/open-api.json",
-    "unitycatalog/all.yaml",
+    *("realworld/openapi.yml", "figma/openapi.yaml", "spotify/fixed-spotify-open-api.yml"),
+    *("meilisearch/open-api.json", "unitycatalog/all.yaml"),
 ]
 SKIPPED = [
     "ogc/examples/openapi/ogcapi-features-1-example1.yaml",
@@ -390,23 +342,14 @@ def test_what_fails_and_what_is_not_judged_is_told_apart(run, write):
 def test_junit_has_a_case_for_each_tool_and_says_what_was_not_judged(run, write):
     suite = ET.fromstring(run("prove", write(UNPROVED), "--format", "junit").stdout)
 
-    assert suite.attrib == {
-        "name": "openapi-tools prove",
-        "tests": "4",
-        "failures": "1",
-        "skipped": "2",
-        "errors": "0",
-    }
-    states = {case.get("name"): [part.tag for part in case] for case in suite.iter("testcase")}
+    counts = {"tests": "4", "failures": "1", "skipped": "2", "errors": "0"}
+    assert suite.attrib == {"name": "openapi-tools prove", **counts}
+    states = [(case.get("name"), *(part.tag for part in case)) for case in suite.iter("testcase")]
     counted = {part.get("name"): part.get("value") for part in suite.iter("property")}
     assert counted == {"proved": "1", "not judged": "1", "failed": "1", "skipped": "1"}
     assert [part.get("type") for part in suite.iter("failure")] == ["document"]
-    assert states == {
-        "fits": [],
-        "shows_another": ["failure"],
-        "asks_too_much": ["skipped"],
-        "GET /broken": ["skipped"],
-    }
+    skipped = [("asks_too_much", "skipped"), ("GET /broken", "skipped")]
+    assert states == [("fits",), ("shows_another", "failure"), *skipped]
 
 
 def test_junit_is_xml_whatever_a_document_says(run, write):
@@ -478,8 +421,8 @@ def test_tools_are_proved_for_another_server(run, museum):
 
 @pytest.fixture
 def versions(write, tmp_path):
-    """Two versions of a document: another server, and an argument that is required now."""
-    paths = {"/a": {"get": {**WHOLE, "parameters": [{**ID, "in": "query", "required": False}]}}}
+    """Two versions of a document: another server."""
+    paths = {"/a": {"get": WHOLE}}
     new = tmp_path / "new.json"
     new.write_text(write(paths, servers=[{"url": "https://b.example"}]).read_text())
     return write(paths), new
@@ -488,17 +431,10 @@ def versions(write, tmp_path):
 def test_differences_end_with_the_exit_code_that_is_asked_for(run, versions):
     old, new = versions
 
-    codes = [
-        run("diff", old, one, *options).exit_code
-        for one, options in [
-            (new, []),
-            (new, ["--fail-on", "breaking"]),
-            (new, ["--fail-on", "any"]),
-            (old, ["--fail-on", "any"]),
-        ]
-    ]
-
-    assert codes == [0, 1, 1, 0]
+    assert run("diff", old, new).exit_code == 0
+    assert run("diff", old, new, "--fail-on", "breaking").exit_code == 1
+    assert run("diff", old, new, "--fail-on", "any").exit_code == 1
+    assert run("diff", old, old, "--fail-on", "any").exit_code == 0
 
 
 def test_differences_are_lines_data_sarif_or_annotations(run, versions):

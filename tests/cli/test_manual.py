@@ -19,6 +19,7 @@ LINES = [(name, line) for name in commands.commands for line in lines_of(name)]
 def test_every_command_has_examples_in_its_help(run, name):
     shown = run(name, "--help").stdout
 
+    assert shown.startswith(f"Usage: openapi-tools {name} ")
     assert lines_of(name)
     assert [line for line in lines_of(name) if f"\n  {line}\n" not in shown] == []
     assert "\nExit codes:\n" in shown

@@ -98,12 +98,6 @@ ROWS = [
     ("an old version", 2, "list old.json", ["'swagger' is '1.2'; this package reads Swagger 2.0"]),
     ("no SPEC", 2, "list", ["give SPEC, or --config with a file that names its source"]),
     ("no paths", 0, "list nothing.yaml", ["no paths with operations, hence no tools"]),
-    (
-        "no scheme",
-        2,
-        "list {host}/openapi.json",
-        ["no such file; did you mean http://{host}/openapi"],
-    ),
     # addresses
     ("Swagger UI", 2, "list {site}/docs", ["HTML page", "names the document {site}/openapi.json;"]),
     ("Redoc", 2, "list {site}/api/redoc", ["names the document {site}/v1/openapi.yaml;"]),
@@ -114,74 +108,28 @@ ROWS = [
     ("no openapi.json", 2, "list {site}/openapi.json", ["status 404", "often at /openapi.json"]),
     ("a closed port", 2, "list http://127.0.0.1:9/a", ["(Connection refused). Check the address"]),
     ("refused DNS", 2, "list http://no.invalid/a", ["no connection to no.invalid", "Check the"]),
-    (
-        "http for https",
-        2,
-        "list https://{host}/a",
-        ["does not speak TLS; is its address one of http"],
-    ),
+    ("http for https", 2, "list https://{host}/a", ["does not speak TLS; is its address one"]),
     ("a certificate", 2, "list {tls}/a", ["certificate is not accepted", "--ca-file trusts other"]),
     # commands and options
     ("wrong command", 2, "calls museum.yaml", ["No such command 'calls'. Did you mean 'call'"]),
-    (
-        "wrong option",
-        2,
-        "list museum.yaml --timout 3",
-        ["No such option '--timout'. Did you mean '--timeout'"],
-    ),
-    (
-        "wrong setting",
-        2,
-        "list museum.yaml --set tmeout=3",
-        ["tmeout: unknown setting", "timeout?"],
-    ),
+    ("wrong option", 2, "list museum.yaml --timout 3", ["'--timout'. Did you mean '--timeout'"]),
     ("TOML typo", 2, "list bad.toml", ["bad.toml:2: this is not TOML"]),
     ("wrong key", 2, "list key.toml", ["key.toml:2: timeout: unknown key; there are source"]),
     ("server's file", 2, "list team.toml", ["team.toml: apis: a server's file is for `serve`"]),
     ("wrong tag", 0, "list museum.yaml --tag Event", ["no tool is selected", "Events, Operations"]),
     # calls
-    (
-        "wrong operation",
-        2,
-        "call museum.yaml get_hours",
-        ["is called 'get_hours'", "get_museum_hours"],
-    ),
+    ("wrong operation", 2, "call museum.yaml get_hours", ["'get_hours'", "get_museum_hours"]),
     ("another case", 2, "call museum.yaml getMuseumHour", ["did you mean get_museum_hours"]),
     ("unlike any", 2, "call museum.yaml nope", ["among 8 tools; `openapi-tools list SPEC` names"]),
     ("one argument", 2, "call shop.json get_it zzz=1", ["'zzz'; there is flag."]),
-    (
-        "wrong argument",
-        2,
-        "call {hours} limt=3",
-        ["no argument is called 'limt'; did you mean limit"],
-    ),
+    ("wrong argument", 2, "call {hours} limt=3", ["called 'limt'; did you mean limit"]),
     ("no equals sign", 2, "call {hours} limit", ["'limit' is not of the form name=value"]),
-    (
-        "no number",
-        2,
-        "call {hours} limit=many",
-        ["limit: 'many' is not valid JSON", "write digits"],
-    ),
+    ("no number", 2, "call {hours} limit=many", ["'many' is not valid JSON", "write digits"]),
     ("no boolean", 2, "call shop.json get_it flag=yes", ["but boolean is expected; write true or"]),
     ("no such file", 2, "call {hours} startDate=@x", ["file 'x' cannot be read", "write @@"]),
-    (
-        "wrong type",
-        1,
-        'call {hours} --json {{"limit":"3"}}',
-        ["/limit: expected an integer, got '3' (a string)"],
-    ),
-    (
-        "missing argument",
-        1,
-        "call museum.yaml get_ticket_code",
-        ["/ticketId: required but not given"],
-    ),
-    (
-        "wrong scheme",
-        2,
-        "call {hours} --credential basic=$HOME",
-        ["it has 'MuseumPlaceholderAuth'"],
-    ),
+    ("wrong type", 1, 'call {hours} --json {{"limit":"3"}}', ["/limit: expected an integer, got"]),
+    ("no argument", 1, "call museum.yaml get_ticket_code", ["/ticketId: required but not given"]),
+    ("wrong scheme", 2, "call {hours} --credential a=$HOME", ["it has 'MuseumPlaceholderAuth'"]),
     ("no variable", 2, "call {hours} --bearer $NO_SUCH", ["variable NO_SUCH is not set"]),
     ("a literal token", 2, "call {hours} --bearer abc", ["it wants '$VAR', in single quotes"]),
     ("no credential", 1, "call {hours}", ["'MuseumPlaceholderAuth=$NAME'", "It was not sent"]),
@@ -189,35 +137,18 @@ ROWS = [
     ("no servers", 1, "call shop.json get_it", ["give the API's address with --base-url"]),
     ("relative server", 1, "call relative.json get_it", ["'/v1' is relative", "with --base-url"]),
     ("server variable", 1, "call region.json get_it", ["--set server_variables=…"]),
-    (
-        "wrong base URL",
-        2,
-        "call shop.json get_it --base-url x.org",
-        ["did you mean 'http://x.org'"],
-    ),
+    ("no scheme", 2, "call shop.json get_it --base-url x.org", ["did you mean 'http://x.org'"]),
     ("closed API", 1, "call away.json get_it", ["no connection to api.invalid", "give --base-url"]),
     # other commands
-    (
-        "port in use",
-        1,
-        "serve museum.yaml --transport http --port {port}",
-        ["choose another --host"],
-    ),
-    (
-        "edited file",
-        2,
-        "generate museum.yaml --name museum --output edited",
-        ["--force to overwrite"],
-    ),
+    ("port in use", 1, "serve museum.yaml --transport http --port {port}", ["--host or --port"]),
+    ("edited file", 2, "generate museum.yaml --name museum --output edited", ["--force to overw"]),
     ("no output", 2, "generate museum.yaml", ["SPEC needs --output, the folder of the package"]),
     ("no program", 2, "run museum.yaml nope.py", ["'nope.py': No such file"]),
 ]
 
 
-@pytest.mark.parametrize(
-    ("code", "line", "said"), [row[1:] for row in ROWS], ids=[r[0] for r in ROWS]
-)
-def test_a_mistake_on_the_command_line_is_one_line(run, places, monkeypatch, code, line, said):
+@pytest.mark.parametrize(("_", "code", "line", "said"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_mistake_on_the_command_line_is_one_line(run, places, monkeypatch, _, code, line, said):
     monkeypatch.chdir(places["folder"])
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
@@ -266,28 +197,16 @@ MISTAKES = [
     ("a tag in select", "shop.json", {"select": "pets"}, 'select: give Select(tags=["…"])'),
     ("a token", "museum.yaml", {"credentials": "t"}, '{{"bearerAuth": "…"}}'),
     ("a scheme", "museum.yaml", {"credentials": {"a": "t"}}, "it has 'MuseumPlaceholderAuth'"),
-    (
-        "a keyword",
-        "shop.json",
-        {"base_ulr": "x"},
-        "base_ulr: unknown setting; did you mean base_url",
-    ),
-    (
-        "a number as text",
-        "shop.json",
-        {"timeout": "soon"},
-        "timeout: input should be a valid number",
-    ),
+    ("a keyword", "shop.json", {"base_ulr": "x"}, "unknown setting; did you mean base_url"),
+    ("a text", "shop.json", {"timeout": "soon"}, "timeout: input should be a valid number"),
     ("a host", "shop.json", {"base_url": "x.org"}, "did you mean 'http://x.org'?"),
     ("no configuration", None, {"config": "no.toml"}, "no.toml: cannot be read (No such file"),
     ("a wrong overlay", "shop.json", {"overlays": "no.yaml"}, "no.yaml: no such file"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("source", "given", "said"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES]
-)
-def test_a_mistake_in_python_is_an_error_of_one_line(places, monkeypatch, source, given, said):
+@pytest.mark.parametrize(("_", "source", "given", "said"), MISTAKES, ids=[m[0] for m in MISTAKES])
+def test_a_mistake_in_python_is_an_error_of_one_line(places, monkeypatch, _, source, given, said):
     monkeypatch.chdir(places["folder"])
     source = source.format(**places) if isinstance(source, str) else source
 
@@ -300,9 +219,7 @@ def test_a_mistake_in_python_is_an_error_of_one_line(places, monkeypatch, source
 def test_a_wrong_name_of_a_tool_in_python_names_the_nearest(places):
     toolset = load_tools(places["folder"] / "museum.yaml")
 
-    with pytest.raises(
-        KeyError, match="no tool is called 'get_hours'; did you mean get_museum_hours"
-    ):
+    with pytest.raises(KeyError, match="'get_hours'; did you mean get_museum_hours"):
         toolset["get_hours"]
 
 
@@ -326,9 +243,7 @@ def test_a_missing_extra_says_how_this_installation_gets_it(museum, tmp_path, ex
         museum.write_text(f'[apis.museum]\nsource = "{source}"\n')
     code = "import sys; sys.modules['mcp'] = None; from openapi_tools.cli import main; main()"
     how = [sys.executable, "-c", code, "serve", str(museum)]
-    told = subprocess.run(
-        how, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
-    )
+    told = subprocess.run(how, capture_output=True, text=True, input="", check=False)
 
     assert (told.returncode, told.stdout) == (2, "")
     assert "pip install" in told.stderr

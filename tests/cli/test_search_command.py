@@ -2,17 +2,13 @@
 
 import json
 import os
-import pty
 import signal
-import subprocess
-import sys
 import threading
 import time
-from contextlib import suppress
 
 import pytest
+import terminals
 
-from openapi_tools import code
 from openapi_tools.errors import install_command
 
 ID = {"name": "pet_id", "in": "path", "required": True, "schema": {"type": "string"}}
@@ -241,10 +237,12 @@ def test_requests_that_do_not_fit_the_document_are_told(run, specs):
     assert ran.stderr.startswith("note: not judged: ")
 
 
-def test_without_a_terminal_calls_that_may_change_something_are_refused(run, museum, program):
-    text = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
+DELETING = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
+NOWHERE = ["--base-url", "http://127.0.0.1:1", "--anonymous"]
 
-    ran = run("run", museum, program(text), "--base-url", "http://127.0.0.1:1", "--anonymous")
+
+def test_without_a_terminal_calls_that_may_change_something_are_refused(run, museum, program):
+    ran = run("run", museum, program(DELETING), *NOWHERE)
 
     assert (ran.exit_code, ran.stdout) == (1, "")
     assert "delete_special_event may change something" in ran.stderr
@@ -252,10 +250,7 @@ def test_without_a_terminal_calls_that_may_change_something_are_refused(run, mus
 
 
 def test_such_calls_are_made_when_they_are_allowed(run, museum, program):
-    text = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
-    options = ["--base-url", "http://127.0.0.1:1", "--anonymous", "--yes"]
-
-    ran = run("run", museum, program(text), *options)
+    ran = run("run", museum, program(DELETING), *NOWHERE, "--yes")
 
     assert ran.exit_code == 1
     assert "Connection refused" in ran.stderr or "onnect" in ran.stderr
@@ -263,20 +258,14 @@ def test_such_calls_are_made_when_they_are_allowed(run, museum, program):
 
 @pytest.mark.parametrize(("answer", "code", "said"), [("y", 1, "onnect"), ("n", 1, "not approved")])
 def test_on_a_terminal_such_calls_are_asked_about(museum, program, answer, code, said):
-    text = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
-    options = ["--base-url", "http://127.0.0.1:1", "--anonymous"]
-
-    ended, shown = on_terminal(["run", museum, program(text), *options], answer)
+    ended, shown = on_terminal(["run", museum, program(DELETING), *NOWHERE], answer)
 
     assert "Call delete_special_event (DELETE /special-events/{eventId})?" in shown
     assert (ended, said in shown, "Traceback" in shown) == (code, True, False)
 
 
 def test_an_interrupted_question_ends_the_command(museum, program):
-    text = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"
-    options = ["--base-url", "http://127.0.0.1:1", "--anonymous"]
-
-    ended, shown = on_terminal(["run", museum, program(text), *options], None)
+    ended, shown = on_terminal(["run", museum, program(DELETING), *NOWHERE], None)
 
     assert (ended, "Traceback" in shown) == (130, False)
 
@@ -290,31 +279,22 @@ def interrupt(process):
 
 def on_terminal(arguments, answer):
     """Run the command on a terminal, answer its question; return the exit code and the output."""
-    terminal, own = pty.openpty()
-    command = [sys.executable, "-m", "openapi_tools", *map(str, arguments)]
-    process = subprocess.Popen(command, stdin=own, stdout=own, stderr=own, start_new_session=True)
-    os.close(own)
-    shown, is_answered = b"", False
-    with suppress(OSError):  # the end of a terminal, on Linux
-        while read := os.read(terminal, 4096):
-            shown += read
-            if b"[y/N]" in shown and not is_answered:
-                is_answered = True
-                if answer is None:
-                    threading.Thread(target=interrupt, args=(process,), daemon=True).start()
-                else:
-                    os.write(terminal, answer.encode() + b"\n")
-    os.close(terminal)
-    return process.wait(30), shown.decode()
+    answered = []
+
+    def hear(process, terminal, shown):
+        if b"[y/N]" not in shown or answered:
+            return
+        answered.append(answer)
+        if answer is None:
+            threading.Thread(target=interrupt, args=(process,), daemon=True).start()
+        else:
+            os.write(terminal, answer.encode() + b"\n")
+
+    return terminals.talk([*terminals.PROGRAM, *map(str, arguments)], hear=hear)
 
 
-def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, program, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    monkeypatch.delitem(sys.modules, "openapi_tools.code.sandbox", raising=False)
-    for name in ("code_tools", "program", "sandbox"):
-        monkeypatch.delitem(sys.modules, f"openapi_tools.code.{name}", raising=False)
-        monkeypatch.delattr(code, name, raising=False)
-
+@pytest.mark.usefixtures("without_code")
+def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, program):
     said = refused("run", museum, program("1"), "--mock")
 
     assert said == (

@@ -5,8 +5,6 @@ import http.client
 import json
 import re
 import signal
-import socket
-import sys
 import threading
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -23,7 +21,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_api import COMMAND, DOCUMENT, MODES, Api, served, written
 
-from openapi_tools import code, load_tools
+from openapi_tools import load_tools
 from openapi_tools.contracts.mcp import create_server
 
 SECRET = "s3cr3t-t0k3n-value"
@@ -122,43 +120,23 @@ def test_wrong_usage_is_told_from_a_failure(refused, museum, options, said):
     assert SECRET not in refused("serve", museum, *options, said=[said])
 
 
-APIS = {
-    "an option for one document": (
-        ["--bearer", "$PET_KEY"],
-        "--bearer is for one document; write it into a table [apis.NAME].",
-    ),
-    "a selection": (["--tag", "a"], "--tag is for one document; write it into a table"),
-    "an API that is wrong, strictly": (["--strict"], "--strict: an API cannot be served: gone: "),
-    "an address for others": (["--host", "0.0.0.0"], "or add --insecure to let everyone call."),
-    "too many workers": (
-        ["--workers", "999"],
-        "serve: workers: input should be less than or equal to 256.",
-    ),
-    "an option for http": (
-        ["--transport", "stdio", "--workers", "2"],
-        "--workers is for http only",
-    ),
-}
+APIS = [
+    (["--bearer", "$PET_KEY"], "--bearer is for one document; write it into a table [apis.NAME]."),
+    (["--tag", "a"], "--tag is for one document; write it into a table"),
+    (["--strict"], "--strict: an API cannot be served: gone: "),
+    (["--host", "0.0.0.0"], "or add --insecure to let everyone call."),
+    (["--workers", "999"], "serve: workers: input should be less than or equal to 256."),
+    (["--transport", "stdio", "--workers", "2"], "--workers is for http only"),
+]
 
 
-@pytest.mark.parametrize("case", APIS)
-def test_wrong_usage_with_several_apis_is_told(refused, museum, tmp_path, case):
-    options, said = APIS[case]
+@pytest.mark.parametrize(("options", "said"), APIS)
+def test_wrong_usage_with_several_apis_is_told(refused, museum, tmp_path, options, said):
     config = tmp_path / "openapi-tools.toml"
-    config.write_text(
-        f'[serve]\n[apis.museum]\nsource = "{museum}"\n[apis.gone]\nsource = "x.json"'
-    )
+    museum = f'[apis.museum]\nsource = "{museum}"'
+    config.write_text(f'[serve]\n{museum}\n[apis.gone]\nsource = "x.json"')
 
     refused("serve", "--config", config, *options, said=[said], env={"PET_KEY": SECRET})
-
-
-@pytest.fixture
-def without_code(monkeypatch):
-    """A machine on which the extra `code` is not installed."""
-    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    for name in ("code_tools", "program", "sandbox"):
-        monkeypatch.delitem(sys.modules, f"openapi_tools.code.{name}", raising=False)
-        monkeypatch.delattr(code, name, raising=False)
 
 
 def many(count, **more):
@@ -212,27 +190,6 @@ def test_programs_that_cannot_run_are_wrong_usage(refused, museum):
     assert refused("serve", museum, "--mode", "code") == (
         f"openapi-tools: error: pydantic_monty is not installed: {install_command('code')}\n"
     )
-
-
-def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    rooms = ("openapi_tools.contracts.mcp", "openapi_tools.serving.")
-    for name in [name for name in sys.modules if name.startswith(rooms)]:
-        monkeypatch.delitem(sys.modules, name)
-
-    assert refused("serve", museum) == (
-        f"openapi-tools: error: mcp is not installed: {install_command('mcp')}\n"
-    )
-
-
-def test_a_port_that_is_taken_is_told_in_one_line(refused, museum):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-
-        assert refused("serve", museum, "--transport", "http", "--port", port, code=1) == (
-            f"openapi-tools: error: 127.0.0.1:{port} cannot be listened on (Address already in "
-            "use); choose another --host or --port.\n"
-        )
 
 
 @pytest.mark.parametrize(

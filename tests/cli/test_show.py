@@ -63,17 +63,6 @@ def test_a_tool_without_arguments_says_so(run, write):
     assert "\nArguments: none\n\nServers: http://api.example.com/v1\nSecurity: none\n" in shown
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("get_musuem_hours", "did you mean get_museum_hours"),
-        ("zzz", "among 8 tools; `openapi-tools list SPEC` names them."),
-    ],
-)
-def test_an_unknown_tool_is_wrong_usage_with_close_names(refused, museum, name, said):
-    assert refused("show", museum, name, said=[said])
-
-
 def test_a_header_of_a_part_is_an_argument_that_travels(run, send):
     part = {
         "schema": {"type": "object", "properties": {"file": {}}},

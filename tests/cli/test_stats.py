@@ -3,15 +3,15 @@
 import hashlib
 import json
 import socket
+import sys
+from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner
 from corpus import FOLDER
 from documents import document
 from packages import ROOT
 
 from openapi_tools import load_tools
-from openapi_tools.cli import commands
 from openapi_tools.cli.list_command import naive
 from openapi_tools.search import costs as stats
 
@@ -30,15 +30,12 @@ def offline(monkeypatch, tmp_path):
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
-def run(*args):
-    return CliRunner().invoke(commands, [str(arg) for arg in args])
+@pytest.fixture
+def data(run):
+    return lambda *args: json.loads(run("stats", *args, "--json").stdout)
 
 
-def data(*args):
-    return json.loads(run("stats", *args, "--json").stdout)
-
-
-def test_tools_stand_by_their_size_with_the_totals():
+def test_tools_stand_by_their_size_with_the_totals(data):
     found = data(SPECS / "discord.json")
 
     sizes = [tool["shown"]["bytes"] for tool in found["tools"]]
@@ -52,7 +49,7 @@ def test_tools_stand_by_their_size_with_the_totals():
 
 
 @pytest.mark.long
-def test_a_reader_sees_the_largest_and_what_all_cost():
+def test_a_reader_sees_the_largest_and_what_all_cost(run):
     result = run("stats", SPECS / "discord.json", "--limit", 2, "--tag", "none")
     assert (result.exit_code, result.stdout.splitlines()[-2].split()[:2]) == (0, ["tight", "0"])
     assert "no tool is selected; the document has no tags." in result.stderr
@@ -67,7 +64,7 @@ def test_a_reader_sees_the_largest_and_what_all_cost():
 
 @pytest.mark.long
 @pytest.mark.parametrize("profile", ["openai_strict", "gemini", "mcp"])
-def test_a_budget_and_a_profile_are_chosen(profile):
+def test_a_budget_and_a_profile_are_chosen(data, profile):
     options = ("--match", "*webhook*", "--budget", 4_000)
     found = data(SPECS / "discord.json", *options, "--profile", profile)
 
@@ -76,7 +73,7 @@ def test_a_budget_and_a_profile_are_chosen(profile):
     assert max(tool["shown"]["bytes"] for tool in found["tools"]) <= 4_000
 
 
-def test_a_wrong_budget_or_profile_is_named():
+def test_a_wrong_budget_or_profile_is_named(run):
     for option in (("--budget", "5"), ("--profile", "gpt")):
         result = run("stats", SPECS / "museum.yaml", *option)
         assert result.exit_code == 2
@@ -141,47 +138,34 @@ def test_a_wrong_file_in_the_cache_of_tiktoken_is_not_used(tmp_path):
     assert (how, count("x" * 445)) == ("estimated", 100)
 
 
-def test_tokens_are_counted_where_the_cache_has_the_encoding(tmp_path, monkeypatch):
+class Package:
+    """Stands for tiktoken."""
+
+    @staticmethod
+    def get_encoding(name):
+        assert name == "cl100k_base"
+        return SimpleNamespace(encode_ordinary=str.split)
+
+
+@pytest.mark.parametrize(
+    ("package", "how"), [(Package, "counted with cl100k_base"), (None, "estimated")]
+)
+def test_tokens_are_counted_where_the_cache_has_the_encoding(tmp_path, monkeypatch, package, how):
     content = b"an encoding"
     (tmp_path / FILE).write_bytes(content)
     encodings = {"cl100k_base": (FILE, hashlib.sha256(content).hexdigest())}
     monkeypatch.setattr(stats, "ENCODINGS", encodings)
+    monkeypatch.setitem(sys.modules, "tiktoken", package)
 
-    class Package:
-        @staticmethod
-        def get_encoding(name):
-            assert name == "cl100k_base"
-            return Package
+    found, count = stats.counter()
 
-        @staticmethod
-        def encode_ordinary(text):
-            return text.split()
-
-    monkeypatch.setattr(stats, "import_module", lambda _: Package)
-
-    how, count = stats.counter()
-
-    assert (how, count("two words")) == ("counted with cl100k_base", 2)
-
-
-def test_tokens_are_estimated_without_tiktoken(tmp_path, monkeypatch):
-    content = b"an encoding"
-    (tmp_path / FILE).write_bytes(content)
-    monkeypatch.setattr(
-        stats, "ENCODINGS", {"cl100k_base": (FILE, hashlib.sha256(content).hexdigest())}
-    )
-
-    def fail(_):
-        raise ImportError
-
-    monkeypatch.setattr(stats, "import_module", fail)
-
-    assert stats.counter()[0] == "estimated"
+    assert found == how
+    assert count("two words") == 2
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the published documents are not at hand")
-def test_definitions_of_github_cost_as_much_less_as_promised():
+def test_definitions_of_github_cost_as_much_less_as_promised(data):
     found = data(FOLDER / "github" / "api.github.com.json")
     naive_cost, shown, tight = (found["totals"][way] for way in ("naive", "shown", "tight"))
 

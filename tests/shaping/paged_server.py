@@ -1,15 +1,13 @@
 """A FastAPI application on loopback with a list for each way of paging."""
 
 import contextlib
-import socket
-import threading
 import uuid
 from types import SimpleNamespace
 from typing import Annotated
 
-import uvicorn
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
+from servers.site import running
 
 ITEMS = [{"id": str(number), "name": f"thing {number}"} for number in range(1, 24)]
 """23 items: two whole pages of ten and one of three."""
@@ -211,19 +209,6 @@ def create_app(routes=ROUTES):
 
     app.include_router(routes)
     return app
-
-
-@contextlib.contextmanager
-def running(app):
-    """Serve an application on loopback; gives its URL."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
-    thread.join(timeout=10)
 
 
 @contextlib.contextmanager
