@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from inspect import getmembers, isfunction
@@ -27,6 +28,7 @@ with requiring("testing"):
     from referencing.exceptions import Unresolvable
 
 _TRAVERSED = 64
+_REFERENCE = re.compile(r"""'\$ref' is a required|"\$ref" is a""")  # in a message: it is missing
 _TRAVELLING = frozenset({"enum", "const", "default"})
 _NAMED = {("properties",), ("responses",), ("definitions",), ("schemas",), ("$defs",)}
 """Members whose keys are names of the document's own."""
@@ -125,15 +127,15 @@ def _closest(error: Any, root: Any) -> Any:
     value = _value_at(root, error.instance_path)
     reference = isinstance(value, Mapping) and "$ref" in value
     depth = len(error.instance_path)
-    meant = [branch for branch in branches if branch and _wants_reference(branch) == reference]
+    meant = [
+        branch
+        for branch in branches
+        if branch and reference == any(_REFERENCE.search(error.message) for error in branch)
+    ]
     best = min(meant, key=lambda branch: _distance(branch, depth), default=None)
     if best is None:
         return error
     return _closest(max(best, key=lambda item: len(item.instance_path)), root)
-
-
-def _wants_reference(branch: list[Any]) -> bool:
-    return any("'$ref' is a required" in e.message or '"$ref" is a' in e.message for e in branch)
 
 
 def _distance(branch: list[Any], depth: int) -> tuple[bool, bool, int]:

@@ -225,19 +225,15 @@ def _path_variables(variables: Mapping[str, str]) -> dict[str, str]:
 def _cookies(header: str) -> Iterator[tuple[str, str]]:
     for part in header.split(";"):
         name, equals, value = part.strip().partition("=")
+        if value.startswith('"'):  # RFC 6265, section 4.1.1
+            with suppress(CookieError, KeyError):
+                value = SimpleCookie(f"a={value}")["a"].value
         if equals:
-            yield name, unquote(_unquoted(value))
-
-
-def _unquoted(value: str) -> str:
-    """Return a cookie's value without quotes around it (RFC 6265, section 4.1.1)."""
-    with suppress(CookieError, KeyError):
-        value = SimpleCookie(f"a={value}")["a"].value if value.startswith('"') else value
-    return value
+            yield name, unquote(value)
 
 
 def _join_members(
-    pairs: list[tuple[str, Any]], parameter: Mapping[str, Any], document: Mapping[str, Any]
+    pairs: list[tuple[str, Any]], parameter: Mapping[str, Any], document: Document
 ) -> None:
     """Add an exploded object under its own name, where openapi-core looks for it."""
     schema = follow(document, parameter.get("schema"))

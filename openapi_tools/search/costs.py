@@ -1,4 +1,4 @@
-"""Costs of definitions: bytes and tokens, estimated or counted without the network."""
+"""Costs of definitions, estimated or counted without the network; which tools to offer by them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.errors import MissingExtraError
 from openapi_tools.json_values import text_of
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     Count = Callable[[str], int]
 
 _BYTES_OF_TOKEN = 4.45  # of compact JSON: `cl100k_base` on published documents
+_MOST = 128  # tools that providers take in one request
 MOST_TOKENS = 20_000  # of definitions; of more, a few tools that reach the others are better
 _LEAST = 60  # bytes of a definition beside its words and its schema, the name included
 ENCODINGS = {
@@ -80,3 +82,32 @@ def _is_more(definitions: Iterable[tuple[str, Any]], room: float) -> bool:
         if room < 0:
             return True
     return False
+
+
+def in_mode(toolset: Any, mode: str) -> tuple[Any, str, str]:
+    """Return the tools to offer, the mode that is not `auto`, and the reason for its choice.
+
+    Raises:
+        MissingExtraError: The mode `code` needs an extra that is not installed.
+    """
+    why = ""
+    if mode == "auto":
+        why = _too_many(toolset)
+        mode = "code" if why else "tools"
+    if mode == "code":
+        try:
+            return toolset.code_tools(), mode, why
+        except MissingExtraError as error:
+            if not why:
+                raise
+            mode, why = "search", f"{why}; mode code needs more: {error}"
+    return (toolset.meta_tools() if mode == "search" else toolset), mode, why
+
+
+def _too_many(toolset: Any) -> str:
+    """Return why a model should not get each tool; empty if it may."""
+    if len(toolset) > _MOST:
+        return f"{len(toolset)} tools are more than the {_MOST} that providers take at once"
+    if exceeds(list(toolset)):
+        return f"the definitions of these tools take more than {MOST_TOKENS:,} tokens"
+    return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,12 +25,16 @@ from openapi_tools.search.producers import SHOWN, Producers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    Embed = Callable[[list[str]], Any]
+
 _FUSED = 100  # tools of a ranking that are joined with another
 _CLAUSES = re.compile(r"[.,;:!?]\s|[。、，；：！？]")  # noqa: RUF001 -- Chinese punctuation
 _CLAUSE = 0.75  # how much the best clause counts beside the whole task; chosen on public sets
 _MOST_CLAUSES = 20
 _MOST_LINES = 50
 _READ = 10_000  # characters of a query that are read
+_BATCH = 256  # texts that are embedded at once
+_RANK = 60  # how little the first ranks differ; the usual value of reciprocal rank fusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +59,15 @@ class Part:
         self.tools = list(tools)
         self._kept: Any = kept if all(hasattr(tool, "form") for tool in self.tools) else None
         self._turn = ForkLock()
-        self._known: tuple[Index, Producers] | None = None
+        self._found: tuple[Index, Producers] | None = None
         self._vectors: tuple[Any, list[array[float]]] | None = None
-
-    @property
-    def index(self) -> Index:
-        """The index, read or made at the first search."""
-        return self._found()[0]
-
-    @property
-    def producers(self) -> Producers:
-        """The graph, read or made with the index."""
-        return self._found()[1]
 
     @cached_property
     def places(self) -> dict[str, int]:
         """The places of its tools by name."""
         return {tool.name: place for place, tool in enumerate(self.tools)}
 
-    def vectors(self, embed: Callable[[list[str]], Any]) -> list[array[float]]:
+    def vectors(self, embed: Embed) -> list[array[float]]:
         """Return the vectors of its tools, made once for an embedder."""
         with self._turn:
             if self._vectors is None or self._vectors[0] is not embed:
@@ -80,28 +75,24 @@ class Part:
                 self._vectors = (embed, embedded(embed, texts))
             return self._vectors[1]
 
-    def _found(self) -> tuple[Index, Producers]:
+    @property
+    def found(self) -> tuple[Index, Producers]:
+        """The index and the graph, read or made at the first search."""
         with self._turn:
-            if self._known is None:
-                self._known = self._read() or self._made()
-            return self._known
+            if self._found is None:
+                self._found = self._read() or self._made()
+            return self._found
 
     def _file(self) -> Any:
         """Return the place for these tools: a configuration may have shaped or chosen them."""
-        return self._kept.formed(repr([tool.form for tool in self.tools]))
+        return self._kept.formed(repr([sys.byteorder, *(tool.form for tool in self.tools)]))
 
     def _read(self) -> tuple[Index, Producers] | None:
         data = None if self._kept is None else self._file().read()
         if data is None:
             return None
-        try:
-            size, graph = from_json(data.partition(b"\n")[0])
-            index = Index.from_bytes(data[-size:])
-            places = {at for each in graph for listed in each.values() for at in listed}
-            good = index.size == len(graph) == len(self.tools) and places <= {*range(index.size)}
-            return (index, Producers(self.tools, graph)) if good else None
-        except (AttributeError, TypeError, ValueError):
-            return None
+        size, graph = from_json(data.partition(b"\n")[0])
+        return Index.from_bytes(data[-size:]), Producers(self.tools, graph)
 
     def _made(self) -> tuple[Index, Producers]:
         index, producers = Index.of(self.tools), Producers(self.tools)
@@ -152,7 +143,7 @@ class Finder:
         """Return the producers of a tool's arguments, as `Toolset.producers` does."""
         part, places, own = self._homes[name]
         found: dict[str, tuple[str, ...]] = {}
-        for argument, listed in part.producers.places(part.places[own]).items():
+        for argument, listed in part.found[1].places(part.places[own]).items():
             there = [places[each] for each in listed if places[each] >= 0]
             if there:
                 found[argument] = tuple(self.tools[at].name for at in there[:SHOWN])
@@ -168,11 +159,17 @@ class Finder:
         }
 
     def _ranked(self, line: str, limit: int) -> list[tuple[int, float]]:
+        """Return the best tools by words, and by vectors where there is an embedder.
+
+        The rankings are joined by reciprocal rank fusion (SIGIR 2009).
+        """
         embed = next((one for given in self.settings if (one := given.embed)), None)
         if embed is None:
             return self._by_words(line, limit)
-        words = [place for place, _ in self._by_words(line, max(limit, _FUSED))]
-        both = fused((words, self._by_vectors(embed, line)[: max(limit, _FUSED)]))
+        most, both = max(limit, _FUSED), dict[int, float]()
+        for ranking in (self._by_words(line, most), self._by_vectors(embed, line)[:most]):
+            for rank, (place, _) in enumerate(ranking, start=1):
+                both[place] = both.get(place, 0.0) + 1 / (_RANK + rank)
         return _first(list(both.items()), limit)
 
     def _by_words(self, line: str, limit: int) -> list[tuple[int, float]]:
@@ -198,7 +195,7 @@ class Finder:
             if words <= wanted.keys():
                 wanted |= dict.fromkeys(others)
         found: list[tuple[int, float]] = []
-        for number, scored in scores([part.index for part, _ in self.parts], wanted).items():
+        for number, scored in scores([part.found[0] for part, _ in self.parts], wanted).items():
             places = self.parts[number][1]
             shown = scored
             if not isinstance(places, range):  # some are hidden
@@ -207,13 +204,16 @@ class Finder:
             found += [(places[at], score) for at, score in shown.items() if score >= least]
         return _first(found, limit)
 
-    def _by_vectors(self, embed: Callable[[list[str]], Any], line: str) -> list[int]:
+    def _by_vectors(self, embed: Embed, line: str) -> list[tuple[int, float]]:
         (query,) = embedded(embed, [line])
         found: list[tuple[int, float]] = []
         for part, places in self.parts:
-            near = zip(places, nearest(query, part.vectors(embed)), strict=True)
-            found += [(at, score) for at, score in near if at >= 0]
-        return [at for at, _ in _first(found, len(found))]
+            vectors = part.vectors(embed)
+            if any(len(vector) != len(query) for vector in vectors):
+                raise SettingsError("embed: the vectors of queries and tools differ in length.")
+            near = (sum(map(mul, query, vector)) for vector in vectors)
+            found += [(at, score) for at, score in zip(places, near, strict=True) if at >= 0]
+        return _first(found, len(found))
 
     @cached_property
     def _synonyms(self) -> list[tuple[frozenset[str], list[str]]]:
@@ -245,11 +245,7 @@ def _first(found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
-_BATCH = 256  # texts of one call
-_RANK = 60  # how little the first ranks differ; the usual value of reciprocal rank fusion
-
-
-def embedded(embed: Callable[[list[str]], Any], texts: Sequence[str]) -> list[array[float]]:
+def embedded(embed: Embed, texts: Sequence[str]) -> list[array[float]]:
     """Return the vectors of texts, each of length 1; SettingsError where the function fails."""
     made: list[array[float]] = []
     for start in range(0, len(texts), _BATCH):
@@ -276,28 +272,8 @@ def _checked(given: Any, count: int) -> list[array[float]]:
         raise SettingsError(
             f"embed: {counted(count, 'text')} got {counted(len(vectors), 'vector')}."
         )
-    return list(map(_unit, vectors))
-
-
-def _unit(vector: array[float]) -> array[float]:
-    length = math.sqrt(sum(map(mul, vector, vector)))
-    if not vector or not math.isfinite(length):
+    lengths = [math.hypot(*vector) for vector in vectors]
+    if not all(vectors) or not all(map(math.isfinite, lengths)):
         raise SettingsError("embed: a vector is empty, or a number in it is not finite.")
-    return array("d", [number / (length or 1) for number in vector])
-
-
-def nearest(query: array[float], vectors: Iterable[array[float]]) -> list[float]:
-    """Return how near each vector is to a query's, from -1 to 1; SettingsError by length."""
-    listed = list(vectors)
-    if any(len(vector) != len(query) for vector in listed):
-        raise SettingsError("embed: the vectors of queries and tools differ in length.")
-    return [sum(map(mul, query, vector)) for vector in listed]
-
-
-def fused(rankings: Iterable[Iterable[int]]) -> Mapping[int, float]:
-    """Return a score for each place in rankings, by reciprocal rank fusion (SIGIR 2009)."""
-    scores: dict[int, float] = {}
-    for ranking in rankings:
-        for rank, place in enumerate(ranking, start=1):
-            scores[place] = scores.get(place, 0.0) + 1 / (_RANK + rank)
-    return scores
+    pairs = zip(vectors, lengths, strict=True)
+    return [array("d", [number / (length or 1) for number in vector]) for vector, length in pairs]

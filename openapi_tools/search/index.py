@@ -10,17 +10,16 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 import unicodedata
 from array import array
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import snowballstemmer
 
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import DEFINITIONS
+from openapi_tools.json_values import DEFINITIONS, as_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,25 +27,18 @@ if TYPE_CHECKING:
 _K1 = 1.6
 
 
-class _Field(NamedTuple):
-    """How much a field counts, and how much its length does."""
-
-    weight: float
-    b: float = 0.75
-
-
 FIELDS = {
-    "name": _Field(2),
-    "summary": _Field(2),
-    "description": _Field(1),
-    "path": _Field(2),
-    "tags": _Field(1.5),
-    "parameters": _Field(0.7, 0.9),
-    "words": _Field(0.3, 0.9),
-    "values": _Field(0.3),
-    "answer": _Field(0.3, 0.9),
+    "name": (2, 0.75),
+    "summary": (2, 0.75),
+    "description": (1, 0.75),
+    "path": (2, 0.75),
+    "tags": (1.5, 0.75),
+    "parameters": (0.7, 0.9),
+    "words": (0.3, 0.9),  # descriptions of parameters
+    "values": (0.3, 0.75),  # of their enums
+    "answer": (0.3, 0.9),
 }
-"""Chosen on public sets; `words` are descriptions of parameters, `values` their enums."""
+"""How much a field counts, and how much its length does; chosen on public sets."""
 _DEEP, _ANSWER_DEEP = 2, 1  # levels of objects that are read in an input and an answer
 _MEMBERS = 300  # schemas that are read for a tool
 _VALUES = 40  # values of an enum that are read
@@ -82,11 +74,8 @@ class Index:
         """Return the index of tools, whose numbers are their places in the sequence."""
         known = lru_cache(maxsize=None)(terms)
         counted = [
-            {
-                name: [*chain.from_iterable(map(known, texts))]
-                for name, texts in texts_of(tool).items()
-            }
-            for tool in tools
+            {name: [*chain.from_iterable(map(known, found))] for name, found in texts.items()}
+            for texts in map(texts_of, tools)
         ]
         totals = {name: sum(len(each[name]) for each in counted) for name in FIELDS}
         postings: dict[str, tuple[array[int], array[float]]] = {}
@@ -108,30 +97,18 @@ class Index:
         """Return the index as bytes for `from_bytes`, on a machine of the same kind."""
         terms = "\n".join(self._places).encode()
         parts = (terms, *(part.tobytes() for part in (self._ends, self._tools, self._weights)))
-        head = json.dumps([sys.byteorder, self.size, *map(len, parts)]).encode()
+        head = json.dumps([self.size, *map(len, parts)]).encode()
         return b"\n".join((head, b"".join(parts)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Index:
-        """Return an index from its bytes; ValueError for others."""
+        """Return an index from its bytes."""
         head, _, body = data.partition(b"\n")
-        order, size, *lengths = json.loads(head)
+        size, *lengths = json.loads(head)
         starts = pairwise(accumulate(lengths, initial=0))
-        words, *arrays = (body[start:end] for start, end in starts)
-        first, second, third = arrays
-        ends, tools, weights = array("I", first), array("I", second), array("f", third)
+        words, ends, tools, weights = (body[start:end] for start, end in starts)
         terms = words.decode().split("\n") if words else []
-        whole = (
-            order == sys.byteorder
-            and len(ends) == len(terms) + 1
-            and ends[0] == 0
-            and ends[-1] == len(tools) == len(weights)
-            and max(tools, default=-1) < size
-            and math.isfinite(sum(weights))
-        )
-        if not whole:
-            raise ValueError("not an index")
-        return cls(size, terms, ends, tools, weights)
+        return cls(size, terms, array("I", ends), array("I", tools), array("f", weights))
 
 
 def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int, float]]:
@@ -155,9 +132,9 @@ def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -
     weights: dict[str, float] = {}
     for name, listed in fields.items():
         if listed:
-            field = FIELDS[name]
+            weight, b = FIELDS[name]
             length = len(listed) * count / totals[name]
-            share = field.weight / (1 - field.b + field.b * length)
+            share = weight / (1 - b + b * length)
             for term in listed:
                 weights[term] = weights.get(term, 0.0) + share
     return weights
@@ -166,20 +143,19 @@ def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -
 def texts_of(tool: Any) -> dict[str, list[str]]:
     """Return the texts of a tool's fields."""
     summary, _, description = tool.description.partition("\n")
-    names: list[str] = []
-    words: list[str] = []
-    values: list[str] = []
-    for name, node in _members(tool.input_schema, _DEEP):
-        names.append(name)
-        if isinstance(said := node.get("description"), str):
-            words.append(said)
-        if isinstance(listed := node.get("enum"), list):
-            values += [value for value in listed[:_VALUES] if isinstance(value, str)]
-    answer = [name for name, _ in _members(tool.answer_schema, _ANSWER_DEEP)]
-    heads = {"name": [tool.name], "summary": [summary], "description": [description]}
-    place = {"path": [tool.path], "tags": list(tool.tags)}
-    return {**heads, **place, "parameters": names, "words": words, "values": values} | {
-        "answer": answer
+    given = list(_members(tool.input_schema, _DEEP))
+    words = [node.get("description") for _, node in given]
+    values = [value for _, node in given for value in as_list(node.get("enum"))[:_VALUES]]
+    return {
+        "name": [tool.name],
+        "summary": [summary],
+        "description": [description],
+        "path": [tool.path],
+        "tags": list(tool.tags),
+        "parameters": [name for name, _ in given],
+        "words": [text for text in words if isinstance(text, str)],
+        "values": [text for text in values if isinstance(text, str)],
+        "answer": [name for name, _ in _members(tool.answer_schema, _ANSWER_DEEP)],
     }
 
 

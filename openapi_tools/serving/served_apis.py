@@ -18,7 +18,7 @@ from openapi_tools.errors import OpenAPIToolsError, requiring
 from openapi_tools.json_values import digest_of
 from openapi_tools.loading.load import load_tools
 from openapi_tools.redaction import redacted
-from openapi_tools.search.modes import in_mode
+from openapi_tools.search.costs import in_mode
 from openapi_tools.serving.mcp_tasks import add_tasks
 from openapi_tools.serving.web_server import on_signal
 from openapi_tools.tools.guardrails import require_approval

@@ -7,12 +7,14 @@ at a load. Each response and component is looked at once.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, is_json, is_media_type, is_wildcard
+from openapi_tools.json_values import as_list
 from openapi_tools.visible_text import cut, plain_text
 
 if TYPE_CHECKING:
@@ -53,7 +55,6 @@ class AnswerLines:
     def __init__(self, follow: Follow, chosen: Collection[str]) -> None:
         self._follow = follow
         self._returns, self._fails = "returns" in chosen, "errors" in chosen
-        self._clauses: dict[str, tuple[str, set[str]]] = {}
         self._schemas: dict[tuple[int, str], str] = {}
 
     def lines(self, method: str, operation: dict[str, Any], resource: Any, told: str) -> list[str]:
@@ -67,8 +68,12 @@ class AnswerLines:
         for key, node in islice(answers.items(), _LOOKED_AT):
             status = key if key.__class__ is str else str(key)
             if status[:1] == "4":
-                if self._fails and (words := self._failure(status, node, told + failures)):
-                    failures += f"; {status} {words}"
+                # A component is shared: it says nothing about this operation.
+                is_own = node.__class__ is dict and "$ref" not in node and status not in _OTHERS
+                if not (self._fails and is_own):
+                    continue
+                if words := _clause(node.get("description"), told + failures, 1):
+                    failures += f"; {status} {cut(words, _CLAUSE)}"
             elif asks and status[:1] == "2":
                 asks = False  # further ones are variants
                 if words := self._returned(node, resource, told):
@@ -83,7 +88,7 @@ class AnswerLines:
             node, resource, _ = self._follow(node, resource)
             if not isinstance(node, dict):
                 return ""
-            words = self._clause(node.get("description"), told, _NEW)
+            words = _clause(node.get("description"), told, _NEW)
             return words or self._content(node, resource)
         except DocumentError:  # an answer that cannot be read does not spoil the tool
             return ""
@@ -134,9 +139,8 @@ class AnswerLines:
 
     def _names(self, node: dict[str, Any], resource: Any) -> Iterator[str]:
         seen = set()
-        needed = node.get("required")
-        first = needed[:_LOOKED_AT] if isinstance(needed, list) else ()
-        for name in chain(first, self._members(node, resource)):
+        needed = as_list(node.get("required"))[:_LOOKED_AT]
+        for name in chain(needed, self._members(node, resource)):
             if _is_name(name) and name not in seen:
                 seen.add(name)
                 yield name
@@ -155,26 +159,18 @@ class AnswerLines:
                 room = _LOOKED_AT - len(waiting)
                 waiting += [(branch, owner) for branch in branches[:room] if room > 0]
 
-    def _failure(self, status: str, node: Any, told: str) -> str:
-        """Return the words of a documented error, empty if they only repeat its status."""
-        # A component is shared: it says nothing about this operation.
-        if node.__class__ is not dict or "$ref" in node or status in _OTHERS:
-            return ""
-        return cut(self._clause(node.get("description"), told, 1), _CLAUSE)
 
-    def _clause(self, text: Any, told: str, new: int) -> str:
-        """Return an answer's description, empty if it adds nothing new."""
-        if text.__class__ is not str:
-            return ""
-        known = self._clauses.get(text)
-        clause, words = known or self._clauses.setdefault(text, _clause(text))
-        if len(words) < new:
-            return ""
-        told = told.lower()
-        return clause if sum(word not in told for word in words) >= new else ""
+def _clause(text: Any, told: str, new: int) -> str:
+    """Return an answer's description, empty if it has fewer than so many new words."""
+    if text.__class__ is not str:
+        return ""
+    clause, words = _read(text)
+    told = told.lower()
+    return clause if sum(word not in told for word in words) >= new else ""
 
 
-def _clause(text: str) -> tuple[str, set[str]]:
+@lru_cache(maxsize=4096)
+def _read(text: str) -> tuple[str, set[str]]:
     """Return a description without an opening that repeats the status, and what it is about."""
     plain = " ".join(plain_text(text, MAX_FAILS).split())
     plain = _OPENING.sub("", plain).strip(" .;,:-")

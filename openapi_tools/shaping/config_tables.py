@@ -169,8 +169,7 @@ TABLES |= dict.fromkeys(("exclude", "select"), SelectTable)
 def configuration_schema() -> dict[str, Any]:
     """Return the JSON Schema of a configuration file, for editors."""
     schema = Configuration.model_json_schema()
-    names = sorted(
-        set(Settings.model_fields) - {"approve", "approve_for", "embed", "files", "state"}
-    )
+    functions = {"approve", "approve_for", "embed", "files", "state"}
+    names = sorted(Settings.model_fields.keys() - functions)
     schema["properties"]["settings"]["propertyNames"] = {"enum": names}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -39,12 +39,8 @@ _ONE = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PAIR = re.compile(rf"\s*(?P<keys>{_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
 _KEY = re.compile(_ONE)
 _PATHS = ("download_dir", "ref_root", "ca_file")
-_KINDS = {
-    "dict_type": "a table",
-    "model_type": "a table",
-    "string_type": "a text",
-    "tuple_type": "a list",
-}
+_KINDS = {"dict_type": "a table", "model_type": "a table", "string_type": "a text"}
+_KINDS |= {"tuple_type": "a list"}
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -206,18 +202,23 @@ def _is_pattern(key: str) -> bool:
 def read_configuration(given: str | os.PathLike[str] | Mapping[str, Any]) -> ConfigFile:
     """Return a configuration from a TOML file or a mapping; SettingsError names the place."""
     if isinstance(given, Mapping):
-        return ConfigFile(_checked(dict(given), "config", {}), "config", Path.cwd(), {})
-    path = Path(given)
-    data, lines = read_tables(path)
-    return ConfigFile(_checked(data, str(path), lines), str(path), path.parent, lines)
+        data, lines, name, folder = dict(given), Lines(), "config", Path.cwd()
+    else:
+        data, lines = read_tables(Path(given))
+        name, folder = str(Path(given)), Path(given).parent
+    return ConfigFile(checked_table(Configuration, data, name, lines), name, folder, lines)
 
 
 def read_tables(path: Path) -> tuple[dict[str, Any], Lines]:
     """Return the tables of a TOML file, and the lines of their keys; SettingsError."""
     text = _read(path)
-    data, lines = _parsed(text, path), key_lines(text)
+    data: Any = _parsed(text, path)
+    lines = key_lines(text)
     if path.name == "pyproject.toml":
-        data = _project(data, path)
+        for key in _PROJECT:
+            data = data.get(key) if isinstance(data, dict) else None
+        if not isinstance(data, dict):
+            raise SettingsError(f"{path}: the file has no table [{'.'.join(_PROJECT)}].")
         lines = {keys[2:]: number for keys, number in lines.items() if keys[:2] == _PROJECT}
         data.pop("generate", None)
     return data, lines
@@ -243,18 +244,6 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
         line = re.search(r"at line (\d+)", str(error))
         place = f"{path}:{line[1]}" if line else path
         raise SettingsError(f"{place}: this is not TOML: {error!s:.200}.") from None
-
-
-def _project(node: Any, path: Path) -> dict[str, Any]:
-    for key in _PROJECT:
-        node = node.get(key) if isinstance(node, dict) else None
-    if not isinstance(node, dict):
-        raise SettingsError(f"{path}: the file has no table [{'.'.join(_PROJECT)}].")
-    return node
-
-
-def _checked(data: dict[str, Any], name: str, lines: Lines) -> Configuration:
-    return checked_table(Configuration, data, name, lines)
 
 
 def checked_table(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.json_values import resolve
+from openapi_tools.json_values import as_text, resolve
 from openapi_tools.options import close_names
 from openapi_tools.redaction import excerpt
 
@@ -119,8 +119,7 @@ class _Walk:
         return _any_of(shape.items or [_OPEN])
 
     def _flattened(self, schema: Any) -> Any:
-        """Return the schema of a list whose items that are lists give their own items."""
-        item = self._items(schema)
+        item = self._items(schema)  # items that are lists give their own items
         shape = self._shape(item)
         own = [] if shape.kinds == frozenset({"array"}) else [item]
         return _list_of(_any_of([*own, *(shape.items if "array" in (shape.kinds or ()) else ())]))
@@ -130,10 +129,9 @@ class _Walk:
         if not isinstance(schema, dict) or self._left < 0:
             return _Shape(is_open=True)
         parts = [_own(schema)]
-        reference = schema.get("$ref")
-        if isinstance(reference, str):
-            if reference in seen:
-                return _Shape(is_open=True)
+        if (reference := as_text(schema.get("$ref"))) in seen:
+            return _Shape(is_open=True)
+        if reference:
             target = resolve(self._root, reference.removeprefix("#"))
             parts.append(self._shape(target, (*seen, reference)))
         parts += [self._shape(part, seen) for part in schema.get("allOf", ())]

@@ -315,20 +315,16 @@ class StoredFile:
 def file_of(source: str, value: str, settings: Settings) -> StoredFile:
     """Return the file of a `handle`, or of a `path` in one of the settings' folders; InputError."""
     if source == "path":
-        return _below(value, settings)
+        for root in settings.file_roots:
+            with suppress(OSError, RuntimeError, ValueError):
+                return StoredFile(Path(value).name, partial(_opened_below, root, value))
+        raise InputError("no such file in the folders that files may be read from.")
     store, name = store_of(settings), re.sub(_MARK, "", value)
     with suppress(OSError, ValueError, LookupError):
         if store is not None and _HANDLE.fullmatch(value):
             kind = mimetypes.guess_type(name)[0] or ""
             return StoredFile(name, partial(store.open, value), kind)
     raise InputError("no such file; give the `handle` of an earlier answer, letter by letter.")
-
-
-def _below(path: str, settings: Settings) -> StoredFile:
-    for root in settings.file_roots:
-        with suppress(OSError, RuntimeError, ValueError):
-            return StoredFile(Path(path).name, partial(_opened_below, root, path))
-    raise InputError("no such file in the folders that files may be read from.")
 
 
 def _opened_below(root: Path, path: str) -> BinaryIO:

@@ -126,9 +126,8 @@ class PageReader:
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
         """Note the step after an answer, and return it in words for a model; empty for none."""
         self._value = value
-        self._members = dict(
-            reversed(list(http_rules.members_in(value, http_rules.CONTAINERS, 2)))
-        )  # the first count
+        found = list(http_rules.members_in(value, http_rules.CONTAINERS, 2))
+        self._members = dict(reversed(found))  # the first ones count
         self.step = step = self._found(headers)
         # The note has the address in a header.
         is_told = step and step.url and not step.arguments and "link" in headers
@@ -175,8 +174,7 @@ class PageReader:
     def _with(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
         """Return the step to a value of an argument; None where the tool does not take it."""
         if argument not in self.properties:
-            is_hidden = self._paging is not None and not self._paging.argument
-            return Step(sure=sure) if is_hidden else None
+            return None if self._paging.argument else Step(sure=sure)  # it is hidden
         taken = fitted(value, self.properties[argument])
         return None if taken is None else Step({argument: taken}, sure=sure)
 
@@ -185,11 +183,10 @@ class PageReader:
         if not http_rules.is_safe(self.operation.method):  # an address would be asked by GET
             return Step()
         try:
-            url = http_rules.without_pairs(
-                http_rules.inner_url(target, self.url, self.server), self.hidden
-            )
+            url = http_rules.inner_url(target, self.url, self.server)
         except InvalidUrlError as error:
             return Step(outside=str(error))
+        url = http_rules.without_pairs(url, self.hidden)
         changes = None if self.followed else self._changes(url)
         return Step(changes or {}, str(url), linked=True)
 

@@ -203,7 +203,7 @@ class MockApi:
         call = RecordedCall(**hidden_request(request), headers=hidden_headers(request.headers))
         if route is not None:
             call.tool = f"{request.method} {route.path}"
-            if (tool := self._tools.get(_place_of(request.method, route.path))) is not None:
+            if tool := self._tools.get(_place_of(request.method, route.path)):
                 call.tool = tool.name
                 call.arguments = hidden(arguments_of(tool, request, route))
         if self._options["judge"]:

@@ -96,17 +96,15 @@ def _misfit(arguments: dict[str, Any], schema: dict[str, Any]) -> str:
 
 
 async def _called(tool: Any, api: MockApi, arguments: dict[str, Any]) -> Proof:
-    """Return the proof of one call."""
     sent, known = len(api.calls), len(api.problems)
     result = await tool.execute(arguments)
-    document = api.openapi()
-    _, operation = operation_at(document, tool.pointer)
     if len(api.calls) == sent:
         told = f"the sampled input was not sent: {result.output}"
-    else:
-        problems = list(_relevant(document, operation, api.calls[-1], api.problems[known:]))
-        return _judged(tool.name, result, problems, is_shown=_shows_answer(document, operation))
-    return Proof(tool.name, UNJUDGED, UNJUDGED, told)
+        return Proof(tool.name, UNJUDGED, UNJUDGED, told)
+    document = api.openapi()
+    _, operation = operation_at(document, tool.pointer)
+    problems = list(_relevant(document, operation, api.calls[-1], api.problems[known:]))
+    return _judged(tool.name, result, problems, is_shown=_shows_answer(document, operation))
 
 
 def _relevant(
@@ -116,11 +114,9 @@ def _relevant(
     kind = essence(call.headers.get("content-type", ""))
     body = follow(document, operation.get("requestBody"))
     content = follow(document, follow(document, body.get("content")).get(kind))
-    is_union = (
-        "form" in kind and {"oneOf", "anyOf"} & follow(document, content.get("schema")).keys()
-    )
+    unions = {"oneOf", "anyOf"} & follow(document, content.get("schema")).keys()
     for problem in problems:
-        if is_union or _UNSURE.search(problem):
+        if ("form" in kind and unions) or _UNSURE.search(problem):
             yield f"{UNJUDGED}: {problem}"
         elif problem != _EMPTY or not is_form(kind):
             yield problem

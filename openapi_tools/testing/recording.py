@@ -16,13 +16,7 @@ from urllib.parse import parse_qs
 import httpx
 
 from openapi_tools.errors import CallError, SettingsError, SourceError
-from openapi_tools.http_rules import (
-    is_form,
-    is_json,
-    is_multipart,
-    names_credential,
-    parameter,
-)
+from openapi_tools.http_rules import is_form, is_json, is_multipart, names_credential, parameter
 from openapi_tools.redaction import MASK, Redactor, excerpt, hidden
 from openapi_tools.transport.http_messages import learn_headers
 
@@ -37,14 +31,10 @@ MODES = ("none", "once", "all")
 _OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "connection", "date")
 
 
-def _same(part: Any) -> Any:
-    return part
-
-
 def hidden_request(request: httpx.Request) -> dict[str, Any]:
     """Return method, URL and body of a request that has been read, without credentials."""
     url = str(request.url.copy_with(userinfo=b""))
-    body = body_of(request.content, request.headers, hidden)
+    body = body_of(request.content, request.headers, masked=True)
     return {"method": request.method, "url": hidden(url), "body": body}
 
 
@@ -80,8 +70,9 @@ class RecordedCall:
     status: int = 0
 
 
-def body_of(content: bytes, headers: httpx.Headers, shown: Callable[[Any], Any] = _same) -> Any:
+def body_of(content: bytes, headers: httpx.Headers, *, masked: bool = False) -> Any:
     """Return a body as data where it is JSON or a form, else as text or `{"base64": …}`."""
+    shown: Callable[[Any], Any] = hidden if masked else lambda part: part
     kind = headers.get("content-type", "")
     if is_multipart(kind):
         content = content.replace(parameter(kind, "boundary").encode() or b"--", b"boundary")
@@ -195,9 +186,8 @@ class Cassette(httpx.AsyncBaseTransport):
         for name in _OF_CONNECTION:
             response.headers.pop(name, None)
         answer = {"status": response.status_code, "headers": hidden_headers(response.headers)}
-        self._tape.append(
-            {"request": asked, "answer": answer | _written(content, response.headers)}
-        )
+        answer |= _written(content, response.headers)
+        self._tape.append({"request": asked, "answer": answer})
         return httpx.Response(response.status_code, headers=response.headers, content=content)
 
     def _taken(self, asked: dict[str, Any]) -> dict[str, Any]:

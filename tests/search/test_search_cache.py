@@ -83,16 +83,6 @@ def test_a_damaged_index_is_made_anew(folder, made, case):
     assert side.read_bytes() == whole
 
 
-@pytest.mark.parametrize("data", [b"", b"[2,[]]\n[]", b'["big",1,0,4,0,0]\n\0\0\0\0'])
-def test_a_whole_file_that_is_not_an_index_is_made_anew(made, monkeypatch, data):
-    with monkeypatch.context() as patch:
-        patch.setattr(Index, "to_bytes", lambda index: data)
-        first = hits(load_tools(MUSEUM))
-
-    assert hits(load_tools(MUSEUM)) == first
-    assert made == [8, 8]
-
-
 def test_an_index_that_others_can_write_is_not_read(folder, made):
     hits(load_tools(MUSEUM))
     sides(folder)[0].chmod(0o666)
@@ -100,12 +90,6 @@ def test_an_index_that_others_can_write_is_not_read(folder, made):
     hits(load_tools(MUSEUM))
 
     assert made == [8, 8]
-
-
-@pytest.mark.parametrize("data", [b"", b"[]\n", b"[1,2]\n", b'["little",1,2,3,4,5]\n' + b"\0" * 14])
-def test_bytes_that_are_not_an_index_are_refused(data):
-    with pytest.raises(ValueError, match=r"to unpack|Expecting value|not "):
-        Index.from_bytes(data)
 
 
 def test_tools_of_another_form_have_an_index_of_their_own(folder, made):
