@@ -156,25 +156,20 @@ def asker_of(
     base = server.partition("://")[2].partition("/")[2].rstrip("/")
     path = url.raw_path.partition(b"?")[0].decode("ascii").removeprefix(f"/{base}" if base else "")
     near = (t for t in tools if t.method == "GET" and t.path.count("/") == path.count("/"))
-    fitting = (tool for tool in near if _pattern(tool.path).fullmatch(path))
-    for tool in sorted(fitting, key=lambda tool: tool.path.count("{")):
-        arguments = _arguments_at(tool, path, url)
+    for tool in sorted(near, key=lambda tool: tool.path.count("{")):
+        pattern = "([^/]+)".join(map(re.escape, re.split(r"{[^{}]*}", tool.path)))
+        match = re.fullmatch(pattern, path)
+        arguments = None if match is None else _arguments_at(tool, match.groups(), url)
         with suppress(OpenAPIToolsError):
             if arguments is not None:
                 return tool.name, tool.check(arguments)
     return None
 
 
-def _pattern(template: str) -> re.Pattern[str]:
-    return re.compile("([^/]+)".join(map(re.escape, re.split(r"{[^{}]*}", template))))
-
-
-def _arguments_at(tool: Any, path: str, url: httpx.URL) -> dict[str, Any] | None:
-    match, properties = _pattern(tool.path).fullmatch(path), tool.input_schema["properties"]
-    names = [*VARIABLE.findall(tool.path)]
-    values = map(unquote, match.groups() if match else ())
+def _arguments_at(tool: Any, values: Iterable[str], url: httpx.URL) -> dict[str, Any] | None:
+    properties, names = tool.input_schema["properties"], VARIABLE.findall(tool.path)
     query = parse_qs(url.query.decode("ascii"), keep_blank_values=True)
-    wanted = {("path", name): value for name, value in zip(names, values, strict=True)}
+    wanted = {("path", name): unquote(value) for name, value in zip(names, values, strict=True)}
     wanted |= {("query", n): v[0] if len(v) == 1 else "" for n, v in query.items()}
     arguments: dict[str, Any] = {}
     for parameter in tool.operation.parameters:
@@ -207,14 +202,14 @@ class RequestAuth:
 
 def joined(parts: Iterable[RequestAuth]) -> RequestAuth:
     """Return one value for all schemes of a requirement; at most one has `httpx_auth`."""
-    parts = [part for part in parts if part]
-    return RequestAuth(
-        headers=tuple(pair for part in parts for pair in part.headers),
-        query=tuple(pair for part in parts for pair in part.query),
-        cookies=tuple(pair for part in parts for pair in part.cookies),
-        httpx_auth=next((p.httpx_auth for p in parts if p.httpx_auth is not None), None),
-        certificate=next((p.certificate for p in parts if p.certificate is not None), None),
-    )
+    found = RequestAuth()
+    for part in parts:
+        found = RequestAuth(
+            *(found.headers + part.headers, found.query + part.query, found.cookies + part.cookies),
+            part.httpx_auth if found.httpx_auth is None else found.httpx_auth,
+            found.certificate or part.certificate,
+        )
+    return found
 
 
 def auth_headers(present: set[str], auth: RequestAuth) -> _Pairs:
@@ -296,13 +291,9 @@ class Preview:
 
     def as_data(self) -> dict[str, Any]:
         """Return the request as JSON-native data: method, url, headers, body, and a note."""
-        members: dict[str, Any] = {
-            "method": self.method,
-            "url": self.url,
-            "headers": [list(pair) for pair in self.headers],
-            "body": self.body,
-        }
-        return {**members, "note": self.note} if self.note else members
+        headers, note = [*map(list, self.headers)], {"note": self.note} if self.note else {}
+        start = {"method": self.method, "url": self.url}
+        return {**start, "headers": headers, "body": self.body, **note}
 
 
 def preview_of(
@@ -313,7 +304,7 @@ def preview_of(
     redactor: Redactor | None = None,
 ) -> Preview:
     """Return the preview of a request that was built with masked credentials."""
-    redactor = Redactor() if redactor is None else redactor
+    redactor = redactor or Redactor()
     return Preview(
         tool,
         copy.deepcopy(redactor.data(arguments)),  # an approver may not change the call

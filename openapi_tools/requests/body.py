@@ -154,20 +154,18 @@ def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
     """Write a file in its own media type if that is listed, else in the first that fits."""
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
-    given = file.type_among(listed)
-    if any(http_rules.matches(given, kind) for kind in listed):
-        return Content(given, _joined([file.content]))
-    if http_rules.is_wildcard(body.media_type):
+    given, kind = file.type_among(listed), body.media_type
+    if any(http_rules.matches(given, one) for one in listed):
+        kind = given
+    elif http_rules.is_wildcard(kind):
         if file.content_type:
-            reason = f"{file.content_type} does not fit {body.media_type}."
-            raise InputError(reason, pointer="/content_type")
-        return Content(_OCTETS, _joined([file.content]))
-    if http_rules.is_text(body.media_type):
+            raise InputError(f"{file.content_type} does not fit {kind}.", pointer="/content_type")
+        kind = _OCTETS
+    elif http_rules.is_text(kind):
         if "text" in value:
             return _text(body, value["text"], sources)
         kind = next(filter(http_rules.is_bytes, listed), _OCTETS)
-        return Content(kind, _joined([file.content]))
-    return Content(body.media_type, _joined([file.content]))
+    return Content(kind, _joined([file.content]))
 
 
 def _joined(pieces: list[bytes | StoredFile]) -> bytes | list[bytes | StoredFile]:
@@ -326,28 +324,26 @@ def read_file(value: Any, settings: Settings) -> File:
     source = next(iter(given), "")
     if len(given) != 1 or not isinstance(value[source], str):
         raise InputError('a file is needed: {"base64": …} or {"text": …}.')
+    content: bytes | StoredFile
     try:
-        content = _content(source, value[source], settings)
+        match source:
+            case "base64":
+                content = _decoded(value[source])
+            case "text":
+                content = encode_text(value[source])
+            case _:
+                content = shaping.files.file_of(source, value[source], settings)
     except InputError as error:
         raise InputError(error.reason, pointer=f"/{source}") from None
     filename = value.get("filename") or ("" if isinstance(content, bytes) else content.name)
     if not isinstance(filename, str):
         raise InputError("text is needed.", pointer="/filename")
-    kind = value.get("content_type")
+    kind = value.get("content_type") or ""
     is_one = isinstance(kind, str) and http_rules.is_media_type(kind)
-    if kind is not None and (not is_one or http_rules.is_wildcard(kind)):
+    if value.get("content_type") is not None and (not is_one or http_rules.is_wildcard(kind)):
         reason = "a media type is needed, for instance 'image/png'."
         raise InputError(reason, pointer="/content_type")
-    return File(content, filename, kind or "")
-
-
-def _content(source: str, text: str, settings: Settings) -> bytes | StoredFile:
-    if source == "base64":
-        return _decoded(text)
-    if source == "text":
-        return encode_text(text)
-    found: StoredFile = shaping.files.file_of(source, text, settings)
-    return found
+    return File(content, filename, kind)
 
 
 def _decoded(text: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import Parameter
 
-_RESERVED = ":/?#[]@!$&'()*+,;="
-_IN_PATH = "".join(c for c in _RESERVED if c not in "/?#[]")
-_IN_MATRIX = _IN_PATH.replace(";", "")  # with which the next pair begins
-_IN_QUERY = "".join(c for c in _RESERVED if c not in "#&+")
-_IN_COOKIE = "".join(c for c in _RESERVED if c not in ";&")
-
+_RESERVED = {  # characters that `allowReserved` sends unchanged
+    "path": ":@!$&'()*+,;=",
+    "matrix": ":@!$&'()*+,=",  # without the one with which the next pair begins
+    "query": ":/?[]@!$'()*,;=",
+    "cookie": ":/?#[]@!$'()*+,=",
+}
 PATH_LITERAL = "/:@!$&'()*+,;="
 """Characters of a path as a document writes it that need no encoding (RFC 3986, section 3.3)."""
 
@@ -117,32 +117,25 @@ def shown(text: str) -> str:
     return repr(excerpt(text, 80))
 
 
-def _reserved(safe: str) -> Writer:
-    """Return the writer for `allowReserved`: values may hold more characters, names may not."""
-    return replace(ENCODED, value=partial(keep_triples, safe=safe))
-
-
-def _printed(writer: Writer) -> Writer:
-    """Return the writer that does not encode `|`, `[` and `]` between values."""
-    return replace(writer, delimiters={**writer.delimiters, "|": "|"}, brackets=("[", "]"))
-
-
 _DELIMITERS = {",": ",", " ": "%20", "\t": "%09", "|": "%7C"}
 
 ENCODED = Writer(percent_encode, percent_encode, _DELIMITERS)  # for paths, queries and cookies
-_QUERY_RESERVED = _reserved(_IN_QUERY)
-_QUERY_WRITERS = {  # by `allow_reserved` and `printed`
-    (False, False): ENCODED,
-    (False, True): _printed(ENCODED),
-    (True, False): _QUERY_RESERVED,
-    (True, True): _printed(_QUERY_RESERVED),
-}
-COOKIE_RESERVED = _reserved(_IN_COOKIE)
-PATH_RESERVED = _reserved(_IN_PATH)
-MATRIX_RESERVED = _reserved(_IN_MATRIX)
+
+
+@lru_cache
+def _writer(place: str, *, reserved: bool, printed: bool = False) -> Writer:
+    """Return a place's writer; `reserved` is for values, `printed` for what stands between them."""
+    made = ENCODED
+    if reserved:
+        made = replace(made, value=partial(keep_triples, safe=_RESERVED[place]))
+    if printed:
+        made = replace(made, delimiters={**_DELIMITERS, "|": "|"}, brackets=("[", "]"))
+    return made
+
+
 FORM = Writer(form_encode, form_encode, {**_DELIMITERS, " ": "+"})
 FORM_RESERVED = replace(
-    FORM, value=lambda text: keep_triples(text, _IN_QUERY + " ").replace(" ", "+")
+    FORM, value=lambda text: keep_triples(text, f"{_RESERVED['query']} ").replace(" ", "+")
 )
 RAW = Writer(str, str, dict(zip(_DELIMITERS, _DELIMITERS, strict=True)), ("[", "]"))
 
@@ -245,9 +238,8 @@ def path_text(parameter: Parameter, value: Any) -> str:
         if has_dot_segment(value):
             reason = "could be read as a step to another path; it is not sent."
             raise InputError(f"{shown(value)} {reason}")
-    is_matrix, writer = parameter.style == "matrix", ENCODED
-    if parameter.allow_reserved:
-        writer = MATRIX_RESERVED if is_matrix else PATH_RESERVED
+    is_matrix = parameter.style == "matrix"
+    writer = _writer("matrix" if is_matrix else "path", reserved=parameter.allow_reserved)
     if parameter.media_type:
         return writer.value(content_text(parameter.media_type, value))
     if not is_text and _is_undefined(value):
@@ -255,13 +247,15 @@ def path_text(parameter: Parameter, value: Any) -> str:
     if is_matrix:
         found = pairs(parameter, value, writer)
         return "".join(f";{name}={text}" if text else f";{name}" for name, text in found)
-    write = _label if parameter.style == "label" else _simple
-    return write(parameter, value, writer)
+    if parameter.style == "label":
+        return "." + ".".join(_texts(parameter, value, writer))
+    return ",".join(_texts(parameter, value, writer))
 
 
 def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
     """Return the encoded names and values that a query parameter adds; none for undefined."""
-    return pairs(parameter, value, _QUERY_WRITERS[parameter.allow_reserved, parameter.printed])
+    writer = _writer("query", reserved=parameter.allow_reserved, printed=parameter.printed)
+    return pairs(parameter, value, writer)
 
 
 def cookie_text(parameter: Parameter, value: Any) -> str:
@@ -273,8 +267,7 @@ def cookie_text(parameter: Parameter, value: Any) -> str:
             check_cookie_name(name)
             check_cookie_value(text)
         return "; ".join(f"{name}={text}" for name, text in found)
-    writer = COOKIE_RESERVED if parameter.allow_reserved else ENCODED
-    found = pairs(parameter, value, writer)
+    found = pairs(parameter, value, _writer("cookie", reserved=parameter.allow_reserved))
     names = {percent_encode(parameter.name): parameter.name}
     return "&".join(f"{names.get(name, name)}={text}" for name, text in found)
 
@@ -286,7 +279,7 @@ def header_text(parameter: Parameter, value: Any) -> str | None:
     elif _is_undefined(value):
         return None
     else:
-        text = _simple(parameter, value, RAW)
+        text = ",".join(_texts(parameter, value, RAW))
     check_header(text)
     return text
 
@@ -313,11 +306,11 @@ def pairs(parameter: Parameter, value: Any, writer: Writer) -> list[tuple[str, s
         return [(name, writer.value(content_text(parameter.media_type, value)))]
     if parameter.style == "deepObject" or not isinstance(value, (list, dict)):
         return list(_deep_pairs(name, value, writer))
-    if not parameter.explode:
-        return [] if _is_undefined(value) else [(name, _joined(parameter, value, writer))]
-    if isinstance(value, dict):
+    if not parameter.explode and _is_undefined(value):
+        return []
+    if isinstance(value, dict) and parameter.explode:
         return _members(parameter, value, writer)
-    return [(name, item) for item in _items(parameter, value, writer)]
+    return [(name, text) for text in _texts(parameter, value, writer)]
 
 
 def _deep_pairs(name: str, value: Any, writer: Writer) -> Iterator[tuple[str, str]]:
@@ -337,38 +330,24 @@ def _deep_pairs(name: str, value: Any, writer: Writer) -> Iterator[tuple[str, st
         yield name, writer.value(plain_text(value))
 
 
-def _label(parameter: Parameter, value: Any, writer: Writer) -> str:
+def _texts(parameter: Parameter, value: Any, writer: Writer) -> list[str]:
+    """Return what a style joins: the items or members of an exploded value, else one text."""
     if not isinstance(value, (list, dict)):
-        return "." + writer.value(plain_text(value))
-    if not parameter.explode:
-        delimiter = "." if parameter.printed else ","
-        return "." + delimiter.join(_flat(parameter, value, writer))
-    if isinstance(value, list):
-        return "." + ".".join(_items(parameter, value, writer))
-    return "." + ".".join(f"{name}={text}" for name, text in _members(parameter, value, writer))
-
-
-def _simple(parameter: Parameter, value: Any, writer: Writer) -> str:
-    if not isinstance(value, (list, dict)):
-        return writer.value(plain_text(value))
-    if isinstance(value, dict) and parameter.explode:
-        return ",".join(f"{name}={text}" for name, text in _members(parameter, value, writer))
-    return _joined(parameter, value, writer)
-
-
-def _joined(parameter: Parameter, value: Any, writer: Writer) -> str:
-    delimiter = writer.delimiters[DELIMITERS.get(parameter.style, ",")]
-    return delimiter.join(_flat(parameter, value, writer))
-
-
-def _flat(parameter: Parameter, value: Any, writer: Writer) -> list[str]:
-    if isinstance(value, list):
-        return _items(parameter, value, writer)
-    return [text for pair in _members(parameter, value, writer) for text in pair]
-
-
-def _items(parameter: Parameter, value: list[Any], writer: Writer) -> list[str]:
-    return [_item(item, parameter.inner, writer) for item in value if item is not None]
+        return [writer.value(plain_text(value))]
+    if isinstance(value, dict):
+        members = _members(parameter, value, writer)
+        if parameter.explode:
+            return [f"{name}={text}" for name, text in members]
+        flat = [text for pair in members for text in pair]
+    else:
+        flat = [_item(item, parameter.inner, writer) for item in value if item is not None]
+        if parameter.explode and (
+            parameter.location == "query" or parameter.style not in DELIMITERS
+        ):
+            return flat
+    is_dotted = parameter.style == "label" and parameter.printed
+    joint = "." if is_dotted else writer.delimiters[DELIMITERS.get(parameter.style, ",")]
+    return [joint.join(flat)]
 
 
 def _members(parameter: Parameter, value: dict[str, Any], writer: Writer) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import fnmatch
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import jmespath
@@ -144,8 +144,7 @@ def _checked(given: Mapping[str, Any]) -> AnswerShape:
 class _Pruner:
     def __init__(self, shape: Shaper) -> None:
         patterns = "|".join(map(fnmatch.translate, shape.drop))
-        self._pattern = re.compile(patterns) if patterns else None
-        self._known: dict[str, bool] = {}
+        self._matches = cache(re.compile(patterns).match) if patterns else None
         self._nulls = shape.nulls
         self._most = shape.max_items
         asked = {"dropped": shape.drop, "nulls": not shape.nulls, "items": shape.max_items}
@@ -168,14 +167,10 @@ class _Pruner:
         if value is None and not self._nulls:
             self.counts["nulls"] += 1
             return False
-        if self._pattern is None:
+        if self._matches is None or not self._matches(name):
             return True
-        dropped = self._known.get(name)
-        if dropped is None:
-            dropped = self._known[name] = self._pattern.match(name) is not None
-        if dropped:
-            self.counts["dropped"] += 1
-        return not dropped
+        self.counts["dropped"] += 1
+        return False
 
 
 def check_fields(expression: str, schema: dict[str, Any] | None = None) -> None:

@@ -74,6 +74,16 @@ class Body:
     disposition: str = ""
     cut: bool = False  # the end may be missing
 
+    @property
+    def charset(self) -> str:
+        """The one that the media type names, or an empty text."""
+        return http_rules.parameter(self.media_type, "charset")
+
+    @property
+    def lines(self) -> bytes:
+        """Its whole lines."""
+        return self.data[: self.data.rfind(b"\n") + 1] if self.cut else self.data
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -96,9 +106,8 @@ def read_content(body: Body, shape: Shape) -> Content:
     if http_rules.is_json(kind):
         return _json(body, most, shape.values)
     if http_rules.is_json_lines(kind) or http_rules.is_json_sequence(kind):
-        data = _whole_lines(body) if body.cut else body.data
-        values, notes = _read_each(data, b"\n" if http_rules.is_json_lines(kind) else b"\x1e", most)
-        return Content(values, notes, is_data=True)
+        delimiter = b"\n" if http_rules.is_json_lines(kind) else b"\x1e"
+        return Content(*_read_each(body.lines, delimiter, most), is_data=True)
     if kind != _EVENTS and not http_rules.is_multipart(kind):
         return _text_or_bytes(body, kind, shape)
     if kind == _EVENTS:
@@ -122,20 +131,15 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
             if start in (b"{", b"["):
                 return Content(*read_json(body.data, values=shape.values), is_data=True)
     if (kind in _HTML and not shape.html) or (undeclared and shown_text.looks_like_html(body.data)):
-        page = shown_text.decode_text(
-            body.data, http_rules.parameter(body.media_type, "charset"), most=shown_text.LOOKED_AT
-        )
+        page = shown_text.decode_text(body.data, body.charset, most=shown_text.LOOKED_AT)
         whole = page.length if page.length > shown_text.LOOKED_AT else 0
         if shown_text.has_markup(page.text):
             return Content(shown_text.page_text(page.text), page.notes, whole=whole)
     # Large data under the name of bytes is a file if there is a store.
     is_file = kind == _OCTETS and shape.keep is not None and len(body.data) > shape.room
     is_unknown = not http_rules.is_always_bytes(kind) and not is_file
-    if (
-        http_rules.is_text(kind)
-        or http_rules.is_form(kind)
-        or (is_unknown and http_rules.is_readable(body.data))
-    ):
+    is_text = http_rules.is_text(kind) or http_rules.is_form(kind)
+    if is_text or (is_unknown and http_rules.is_readable(body.data)):
         return _text(body, shape)
     return _bytes(body, kind or _OCTETS, shape)
 
@@ -143,9 +147,7 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
 def _text(body: Body, shape: Shape) -> Content:
     """Return text; of a long one, decode the beginning only and count the rest."""
     most = 2 * shape.room  # cleaning takes some
-    found = shown_text.decode_text(
-        body.data, http_rules.parameter(body.media_type, "charset"), most=most
-    )
+    found = shown_text.decode_text(body.data, body.charset, most=most)
     text = shown_text.clean_text(found.text)
     if found.length <= most:
         return Content(text, found.notes)
@@ -155,8 +157,7 @@ def _text(body: Body, shape: Shape) -> Content:
 
 def _json(body: Body, most: int, values: int) -> Content:
     try:
-        charset = http_rules.parameter(body.media_type, "charset")
-        return Content(*read_json(body.data, charset, values=values), is_data=True)
+        return Content(*read_json(body.data, body.charset, values=values), is_data=True)
     except ValueError as error:
         if body.cut:
             return _unfinished(body, most)
@@ -175,18 +176,13 @@ def _json(body: Body, most: int, values: int) -> Content:
 
 def _unfinished(body: Body, most: int) -> Content:
     """Return the values of the whole lines of cut JSON, or one value, closed early."""
-    lines, notes = _read_each(_whole_lines(body), b"\n", most)
+    lines, notes = _read_each(body.lines, b"\n", most)
     if lines and _UNREADABLE not in notes:
         return Content(lines, notes, is_data=True)
     try:
-        charset = http_rules.parameter(body.media_type, "charset")
-        return Content(*read_begun(body.data, charset), is_data=True)
+        return Content(*read_begun(body.data, body.charset), is_data=True)
     except ValueError:
         raise CallError("decode", "no whole value came") from None
-
-
-def _whole_lines(body: Body) -> bytes:
-    return body.data[: body.data.rfind(b"\n") + 1]
 
 
 def _bytes(body: Body, kind: str, shape: Shape) -> Content:
@@ -318,10 +314,8 @@ def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], 
         try:
             value, found = read_json(text)
         except ValueError:
-            value, found = (
-                shown_text.clean_text(shown_text.decode_text(text[:_READ]).text.strip()),
-                [_UNREADABLE],
-            )
+            value = shown_text.clean_text(shown_text.decode_text(text[:_READ]).text.strip())
+            found = [_UNREADABLE]
             unreadable += 1
         values.append(value)
         notes += (note for note in found if note not in notes)

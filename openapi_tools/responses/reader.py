@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
@@ -36,7 +36,7 @@ from openapi_tools.result import ToolResult
 from openapi_tools.transport.failures import retry_after, timed_out
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     import httpx
 
@@ -57,7 +57,7 @@ _ERROR_READ = 1_000_000
 _ERROR_HEAD = 64_000
 _MARKER = 20
 _OCTETS = "application/octet-stream"
-_VALUE = 50  # bytes of a JSON value, on average
+_VALUE = 50  # bytes of a JSON value, on average: more are read where larger answers are allowed
 _GROWTH = 4  # upper bound for the growth of JSON text when it is rewritten
 _LONGEST = 1024  # characters of a header that a result keeps
 
@@ -75,12 +75,6 @@ _ADVICE = 220  # characters that are left for words about a cut, where there is 
 _ROOMY = 2000
 
 
-class FollowUp(Protocol):
-    """Finds what follows an answer, and says it in one line; empty for nothing."""
-
-    def read(self, value: Any, headers: Mapping[str, str], /) -> str: ...  # noqa: D102 -- as above
-
-
 def read_answer(
     answer: Answer,
     operation: Operation,
@@ -88,12 +82,13 @@ def read_answer(
     *,
     redactor: Redactor | None = None,
     keep: Keep | None = None,
-    after: FollowUp | None = None,
+    after: Callable[[Any, Mapping[str, str]], str] | None = None,
     shaper: Shaper | None = None,
 ) -> ToolResult:
     """Return an answer as a result; CallError where no whole value came in time.
 
-    Secrets are masked before anything is read or cut; `after` finds what follows the answer.
+    Secrets are masked before anything is read or cut; `after` says in one line what follows the
+    answer, or nothing.
     """
     if redactor:
         answer = _without_secrets(answer, redactor)
@@ -104,17 +99,17 @@ def read_answer(
         return _failed(answer, operation, metadata)
     most = settings.max_output_chars if shaper is None else shaper.max_chars
     try:
-        content = _content(answer, media_type, operation, (settings, most), keep=keep)
+        content = _content(answer, media_type, operation, settings, room=_room(most), keep=keep)
     except CallError as error:
         return _unread(error, answer, metadata, operation.timeout or settings.timeout)
     if content.file is not None:
         metadata["file"] = content.file
-    note = _header_note(headers, after.read(content.value, headers) if after is not None else "")
+    note = _header_note(headers, after(content.value, headers) if after is not None else "")
     if shaper is not None:
         note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=answer.cut), note)))
         if redactor and shaper.fields:  # which may have joined pieces of a secret
             content.value = redactor.data(content.value)
-    output = _output(content, answer, metadata, (operation, settings, shaper))
+    output = _output(content, answer, metadata, (operation, settings, shaper), most)
     return ToolResult.ok(output, metadata, header_note=note)
 
 
@@ -156,16 +151,17 @@ def _content(
     answer: Answer,
     media_type: str,
     operation: Operation,
-    limits: tuple[Settings, int],
+    settings: Settings,
     *,
-    keep: Keep | None = None,
+    room: int,
+    keep: Keep | None,
 ) -> Content:
-    settings, most = limits
+    values = max(VALUES, settings.max_response_bytes // _VALUE)
     if answer.file is None and (answer.method == "HEAD" or not answer.content):
         return Content(None)
     if answer.file is None and media_type == "application/json":
         try:
-            return Content(*read_json(answer.content, values=_values(settings)), is_data=True)
+            return Content(*read_json(answer.content, values=values), is_data=True)
         except ValueError:
             pass  # read below, which describes the error
     disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
@@ -173,18 +169,13 @@ def _content(
         return as_file(keep, answer.file, disposition, essence(media_type) or _OCTETS)
     body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
     shape = Shape(
-        room=_room(most),
+        room=room,
         keep=keep,
         base64=settings.max_base64_bytes,
         html=any("html" in media_type for media_type in operation.accept),
-        values=_values(settings),
+        values=values,
     )
     return read_content(body, shape)
-
-
-def _values(settings: Settings) -> int:
-    """Return the number of JSON values to read; it grows with the allowed size of answers."""
-    return max(VALUES, settings.max_response_bytes // _VALUE)
 
 
 def _output(
@@ -192,6 +183,7 @@ def _output(
     answer: Answer,
     metadata: dict[str, Any],
     about: tuple[Operation, Settings, Shaper | None],
+    most: int,
 ) -> Any:
     """Return the value within the cap; the metadata notes the rest."""
     notes = list(content.notes)
@@ -201,7 +193,6 @@ def _output(
         notes.append(f"the stream was cut, because {why}")
         goes_on = f"the stream went on; {why}"
     operation, settings, shaper = about
-    most = settings.max_output_chars if shaper is None else shaper.max_chars
     # A chosen value may be larger than the answer.
     size = len(answer.content) if "shaped" not in metadata else most * _GROWTH + 1
     left_out = metadata.get("shaped", {}).get("items", 0)

@@ -349,7 +349,7 @@ class Execution:
         keep = self._files and self._files.keep
 
         def read() -> ToolResult:
-            about: Any = {"keep": keep, "after": after, "shaper": shaper}
+            about: Any = {"keep": keep, "after": after and after.read, "shaper": shaper}
             return read_answer(answer, operation, settings, redactor=redactor, **about)
 
         chooses = shaper is not None and bool(shaper.fields)

@@ -238,8 +238,8 @@ class Attempts:
 
     def discard(self) -> None:
         """Remove the file of an answer that is not used."""
-        if self._exchange is not None:
-            self._exchange.discard()
+        if self._exchange is not None and self._exchange.file is not None:
+            self._exchange.file.discard()
 
     @property
     def answer(self) -> Answer:

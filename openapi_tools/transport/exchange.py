@@ -102,7 +102,7 @@ class Exchange:
         self._received: bytes | bytearray = b""
         self._redirects = 0
         self._cut = ""
-        self._file: Download | None = None
+        self.file: Download | None = None
 
     @property
     def status(self) -> int:
@@ -181,7 +181,7 @@ class Exchange:
         file = None if begin is None else begin(response.status_code, response.headers)
         try:
             await self._read_body(response, file)
-            self._file = file if file is not None and file.is_file else None
+            self.file = file if file is not None and file.is_file else None
         except CallError as error:
             if error.kind != "too_large" or not self._has_part():
                 status = response.status_code
@@ -190,7 +190,7 @@ class Exchange:
                 raise CallError(error.kind, reason, **facts) from None
             self._cut = error.kind
         finally:
-            if file is not None and self._file is None:
+            if file is not None and self.file is None:
                 file.discard()
 
     async def _read_body(self, response: httpx.Response, file: Download | None) -> None:
@@ -218,11 +218,6 @@ class Exchange:
                 decoder.finish()
         if file is not None:
             self._received = await file.finish()
-
-    def discard(self) -> None:
-        """Remove the file of an answer that is not used."""
-        if self._file is not None:
-            self._file.discard()
 
     async def _take(self, limit: int, piece: bytes) -> None:
         """Keep a piece; one that is alone, as most are, is not copied."""
@@ -255,7 +250,7 @@ class Exchange:
         assert response is not None  # noqa: S101 -- callers have received one
         status, headers, content = response.status_code, response.headers, bytes(self._received)
         elapsed = time.perf_counter() - self._started
-        done = (elapsed, self._redirects, self._cut, attempts, self._file)
+        done = (elapsed, self._redirects, self._cut, attempts, self.file)
         return Answer(self.request, status, headers, content, *done)
 
 

@@ -66,14 +66,11 @@ class NetworkPolicy:
     private: bool  # whether loopback, private and similar addresses may be reached
     named: tuple[str, int] | None = None  # the host and port of the user's own API
 
-    def guards(self, host: str, port: int) -> bool:
-        """Whether the addresses of a host have to be public."""
-        return not self.private and (host.lower(), port) != self.named
-
     def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
         """Refuse a host (CallError, `denied`) when one of its addresses is not a public one."""
-        kinds = filter(None, map(kind_of, addresses)) if self.guards(host, port) else ()
-        for kind in kinds:
+        if self.private or (host.lower(), port) == self.named:
+            return
+        for kind in filter(None, map(kind_of, addresses)):
             article = "an" if kind[0] in "aeiou" and kind != "unique-local" else "a"
             reason = (
                 f"the host {excerpt(host, 100)!r} has {article} {kind} address, which is "
@@ -83,7 +80,7 @@ class NetworkPolicy:
 
     def check_name(self, host: str, port: int) -> None:
         """Refuse a host by its name alone, for connections that a proxy makes."""
-        if self.guards(host, port) and (address := _address_of(host)):
+        if address := _address_of(host):
             self.check(host, port, [address])
 
 

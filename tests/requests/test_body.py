@@ -180,7 +180,10 @@ async def test_a_boundary_in_the_document_is_replaced_and_never_the_same(wire):
         pytest.param({"base64": "-_+/"}, "/base64", id="both alphabets"),
         pytest.param({"base64": "AA=A"}, "/base64", id="padding inside"),
         pytest.param({"text": "a", "filename": 5}, "/filename", id="a number as name"),
-        pytest.param({"text": "a", "content_type": "png"}, "/content_type", id="no media type"),
+        *(
+            pytest.param({"text": "a", "content_type": kind}, "/content_type", id=kind)
+            for kind in ("png", "a/b/c", "a /b", "a/b;", "a/b; c", "a/b, c/d", "é/b", "a/b;c=é")
+        ),
         pytest.param({"text": "a", "content_type": "image/*"}, "/content_type", id="a range"),
         pytest.param({"text": "a", "content_type": "a/b\r\nX: 1"}, "/content_type", id="two lines"),
         pytest.param({"path": "/etc/passwd"}, "/path", id="a path without roots"),

@@ -110,28 +110,6 @@ async def test_what_is_not_read_is_not_taken_without_end():
         stream.abort()
 
 
-async def test_a_write_waits_for_a_slow_reader_and_ends_with_it():
-    closing = asyncio.Event()
-
-    async def hold(peer):
-        await closing.wait()
-
-    async with Faults(hold) as server:
-        stream = await connect("127.0.0.1", server.port, ANYWHERE)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
-                await stream.write(b"x" * (16 * 1024 * 1024))
-        stuck = asyncio.create_task(stream.write(b"y" * 65536))
-        await asyncio.sleep(0.01)
-        closing.set()  # which ends the wait
-
-        with pytest.raises(httpx.WriteError):
-            await asyncio.wait_for(stuck, 5)
-        with pytest.raises(httpx.WriteError):
-            await stream.write(b"z")
-        stream.abort()
-
-
 async def test_a_large_body_arrives_whole_at_a_slow_reader(transport):
     body = os.urandom(1024) * 8 * 1024
 
@@ -145,25 +123,6 @@ async def test_a_large_body_arrives_whole_at_a_slow_reader(transport):
 
     assert answered.status_code == 200
     assert server.requests[0].endswith(body)
-
-
-async def test_a_reset_is_an_error_after_what_came_before_it():
-    resetting = asyncio.Event()
-
-    async def part(peer):
-        await peer.write(b"HTTP")
-        await resetting.wait()
-        peer.reset()
-
-    async with Faults(part) as server:
-        stream = await connect("127.0.0.1", server.port, ANYWHERE)
-        first = await stream.read()
-        assert (first, stream.is_readable()) == (b"HTTP", False)
-        resetting.set()
-
-        with pytest.raises(httpx.ReadError, match="reset"):
-            await asyncio.wait_for(stream.read(), 5)
-        stream.abort()
 
 
 async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch):

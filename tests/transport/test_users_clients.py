@@ -1,6 +1,5 @@
-"""A user's `AsyncClient` of httpx or httpx2 is used alike: documents, addresses, bodies, faults."""
+"""A user's `AsyncClient` of httpx or httpx2 is used alike: documents, addresses, bodies."""
 
-import gzip
 import json
 
 import pytest
@@ -49,18 +48,6 @@ async def test_it_fetches_a_document_by_url(client, recorder):
     assert recorder.requests[-1].header("x-own") == "mine"
 
 
-async def test_compressed_answers_and_errors_are_read(client, recorder):
-    body = gzip.compress(b'[{"name": "Rex"}]')
-    headers = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")]
-    recorder.answers.extend([Answer(200, headers, body), Answer(422, body=b'{"detail": "no"}')])
-    async with loaded(client) as toolset:
-        assert (await toolset.call("list_pets", {})).output == [{"name": "Rex"}]
-        refused = await toolset.call("list_pets", {})
-
-    assert refused.error["status"] == 422
-    assert refused.error["body"] == {"detail": "no"}
-
-
 async def test_a_body_is_sent_once_and_retried_whole(client, recorder):
     recorder.answers.extend([Answer(503), Answer()])
     async with load_tools(document(PATHS), client=client, retries=2) as toolset:
@@ -68,31 +55,6 @@ async def test_a_body_is_sent_once_and_retried_whole(client, recorder):
 
     assert result.success
     assert [request.body for request in recorder.requests] == [b'{"name":"Rex"}'] * 2
-
-
-FAULTS = {
-    "a cut answer": (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", "timeout"),
-    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "protocol"),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_faults_are_told_alike(client, recorder, fault):
-    raw, kind = FAULTS[fault]
-    recorder.answers.append(Answer(raw=raw))
-    async with loaded(client, timeout=0.5) as toolset:
-        result = await toolset.call("list_pets", {})
-
-    assert result.error["type"] == kind
-
-
-async def test_no_connection_and_no_answer_in_time_are_told_alike(library, unused_tcp_port):
-    url = f"http://127.0.0.1:{unused_tcp_port}"
-    async with library.AsyncClient() as client, loaded(client, base_url=url) as toolset:
-        result = await toolset.call("list_pets", {})
-
-    assert result.error["type"] == "connection"
-    assert result.error["retryable"] is True
 
 
 async def test_a_transport_of_the_package_reaches_an_application(library):
