@@ -16,7 +16,7 @@ import jsonschema_rs
 from jsonpath.filter import BaseExpression, RelativeFilterQuery
 from jsonpath.function_extensions import ExpressionType, FilterFunction
 
-from openapi_tools.json_values import same
+from openapi_tools.json_values import compact, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +32,7 @@ MAX_LENGTH = 4_096  # characters of a query, and of a pattern
 
 _PER_CHARACTER = 5
 _PER_PATTERN = 10_000
+_PER_STEP = 16  # bytes of a compared value, as JSON
 _TIERS = ((4_000, 0.5), (256_000, 8.0), (1_000_000, 30.0))
 """Bytes of a compiled pattern, and the steps that it takes for each character at worst."""
 _DOT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.", re.DOTALL)
@@ -172,22 +173,10 @@ class _Environment(jsonpath.JSONPathEnvironment):
         return _is_less(*pair) or ("=" in operator and self._equal(*pair))
 
     def _equal(self, one: Any, other: Any) -> bool:
-        waiting = [(one, other)]
-        while waiting:
-            one, other = waiting.pop()
-            self.queries.spend(1)
-            if one is other:
-                continue
-            if isinstance(one, dict) and isinstance(other, dict):
-                self.queries.spend(len(one) // 16)
-                if one.keys() != other.keys():
-                    return False
-                waiting += [(one[key], other[key]) for key in one]
-            elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-                waiting += zip(one, other, strict=True)
-            elif isinstance(one, list) or not same(one, other):
-                return False
-        return True
+        self.queries.spend(1)
+        if isinstance(one, dict | list) and type(one) is type(other):
+            self.queries.spend(len(compact(one)) // _PER_STEP)
+        return same(one, other)
 
 
 def _one(value: Any) -> Any:

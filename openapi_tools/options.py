@@ -25,8 +25,6 @@ _LONGEST_NAME = 60
 _MOST_NAMES = 25_000
 _COMPARED = 60  # names compared letter by letter: up to half a millisecond for each
 _NEAR = 0.6
-
-
 LEAST_BUDGET = 2_048  # the smallest budget of a definition, in bytes
 
 
@@ -216,26 +214,6 @@ def _variable(variable: str, name: str, *, secret: bool) -> str:
     raise SettingsError(reason)
 
 
-class _Tool(Protocol):
-    """The attributes of a tool that a selection looks at."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def tags(self) -> tuple[str, ...]: ...
-    @property
-    def deprecated(self) -> bool: ...
-    @property
-    def read_only(self) -> bool: ...
-
-
-_LISTS = ("tags", "methods", "names", "paths")
-
-
 @dataclass(frozen=True, slots=True)
 class Select:
     """Which operations become tools: those that satisfy every given member.
@@ -264,7 +242,7 @@ class Select:
     exclude: Select | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        for name in _LISTS:
+        for name in ("tags", "methods", "names", "paths"):
             given = getattr(self, name)
             is_list = isinstance(given, Iterable) and not isinstance(given, str)
             texts = tuple(given) if is_list else (given,)
@@ -290,10 +268,10 @@ class Select:
         form = 'Select(tags=["…"]), a dict of its members, or a function of the tool'
         raise SettingsError(f"select: give {form}, not {kind_of(given)}.")
 
-    def takes(self, tool: _Tool) -> bool:
+    def takes(self, tool: Any) -> bool:
         """Tell whether a tool is selected."""
-        return (
-            (not self.tags or bool(set(self.tags) & set(tool.tags)))
+        return bool(
+            (not self.tags or set(self.tags) & set(tool.tags))
             and (not self.methods or tool.method in {method.upper() for method in self.methods})
             and self.takes_name(tool.name)
             and (not self.paths or _matches(tool.path, self.paths))
@@ -309,7 +287,7 @@ class Select:
 
 
 def unknown_in(
-    selection: Any, tools: Sequence[_Tool], prefix: str = "", skipped: Sequence[Any] = ()
+    selection: Any, tools: Sequence[Any], prefix: str = "", skipped: Sequence[Any] = ()
 ) -> Iterator[tuple[str, str]]:
     """Yield each member of a selection that no tool has, also without prefix, and a message."""
     known: dict[str, Iterable[str]] = {

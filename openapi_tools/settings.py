@@ -100,94 +100,64 @@ SettingsMembers = TypedDict(  # noqa: UP013 -- a class has a line for each membe
 
 
 class Settings(BaseModel):
-    """How a document is read and how its tools call the API.
+    """How a document is read and how its tools call the API; docs/python.md says more of each.
 
     Attributes:
         base_url: Replaces every server of the document, path included: `"http://localhost:8000/v1"`.
         server_variables: Values for the placeholders of the document's server URLs, by name.
-        timeout: Seconds for a whole call: waiting for a turn, connecting and reading the answer are
-            included. The same bound holds for fetching the document.
-        wait: Seconds to wait for the end of work that an answer only accepts (202): its state is
-            asked for until then. By default the result says how to ask.
-        concurrency: Calls of one toolset that may be under way at once; more wait for their turn.
+        timeout: Seconds for a whole call, waiting for a turn included; as much for the document.
+        wait: Seconds to wait for the end of work that an answer only accepts (202).
+        concurrency: Calls of one toolset at once; more wait for their turn.
         max_response_bytes: An answer larger than this, decoded, is an error.
-        max_file_bytes: A binary answer larger than this, decoded, is an error where files are kept.
-        max_output_chars: An output longer than this, as text, is cut and says so; the default is
-            some 15,000 tokens of a model.
+        max_file_bytes: The same for a binary answer, where files are kept.
+        max_output_chars: An output longer than this, as text, is cut and says so.
         max_items: Items of each list in an answer that are shown; 0 for all.
-        drop: Name patterns of members that are left out of answers at any depth, for instance
-            `("*_url", "node_id", "_links")`; upper and lower case differ.
+        drop: Name patterns of members that are left out of answers: `("*_url", "node_id")`.
         nulls: Show members of answers whose value is null.
         max_input_chars: Tool input longer than this, as JSON, is refused.
-        max_base64_bytes: A binary answer up to this size comes as base64, a larger one as its media
-            type and size; images that models can see may be larger.
-        download_dir: Folder where binary answers are written, whatever their size; file arguments
-            take the handles of its files.
-        files: A store of another kind for that, in place of `download_dir`: a `FileStore`.
-        check_answers: Compare answers with the document (openapi-core); what does not fit is
-            listed in `result.metadata["answer_problems"]`, the call does not fail.
+        max_base64_bytes: A larger binary answer is its media type and size, images excepted.
+        download_dir: Folder where binary answers are written; file arguments take its handles.
+        files: A `FileStore` in place of that folder.
+        check_answers: List in `result.metadata["answer_problems"]` what does not fit the document.
         file_roots: Folders from which file arguments may name a `path`; none by default.
         prefix: Put before every tool name, for instance `"github_"`.
-        short_names: Name tools by their functions where operation ids are FastAPI's and no other
-            tool wants the name: `read_items` for `read_items_items__get`.
-        body: `"flat"` offers the members of a plain object body as arguments of their own,
-            `"nested"` always gives one argument `body`.
-        media_types: Request media types in order of preference, before the built-in order; a media
-            type that an operation does not list is passed over. Or a dict by the names of tools:
-            `{"image_create": "application/x-tar"}` sends that type, whether it is listed or not,
-            and of several, `{"save": ["application/json", "text/csv"]}`, the model chooses one.
+        short_names: Name tools by their functions where operation ids are FastAPI's.
+        body: `"flat"` offers members of a plain object body as arguments, `"nested"` one `body`.
+        media_types: Request media types in order of preference; or a dict by the names of tools,
+            whose types are sent in any case: `{"image_create": "application/x-tar"}`.
         description_chars: Longest description of a tool or an argument.
-        describe: What descriptions say besides the document's own words about an operation:
-            `"returns"`, what comes back, and `"errors"`, when a call fails.
-        definitions: How much `toolset.definitions` and coordinators show a model: `"short"` leaves
-            out examples, titles and sentences that tell nothing about a call, `"tight"` says less,
-            `"full"` has every word. Calls are checked against the full schema.
-        definition_bytes: Largest definition of a tool, as JSON; 0 sets no limit. A larger one
-            says the rest in words, and accepts no less.
+        describe: `"returns"`, what comes back, and `"errors"`, when a call fails.
+        definitions: How many words `toolset.definitions` and coordinators show a model: `"full"`,
+            `"short"` or `"tight"`. Calls are checked against the full schema.
+        definition_bytes: Largest definition of a tool, as JSON; 0 sets no limit.
         max_document_bytes: A larger document is refused.
-        ref_root: Folder inside which `$ref` may read files; the document's own folder by default,
-            none for a document given as a value.
+        ref_root: Folder inside which `$ref` may read files; the document's own by default.
         ref_urls: URL prefixes that `$ref` may fetch from; none by default.
         allow_private: Whether calls may reach loopback, private and link-local addresses. By
-            default they may, unless the document came from a public one; an address given as
-            `base_url` is always meant. False guards everything, the document's fetching included.
+            default they may, unless the document came from a public one.
         trust_env: Take proxies and certificate authorities from the environment.
         ca_file: PEM file with certificate authorities to trust besides the usual ones.
         credential_origins: Where credentials may go, for instance `"https://api.example.com"`; by
-            default to the origin of `base_url`, else to that of the document's own first server,
-            which for a document from a URL has to be the origin of that URL.
+            default to the origin of `base_url`, else of the document's own first server.
         anonymous: Call operations without the credentials that they require and that are missing.
-        retries: How often a call is tried again: idempotent methods after a broken connection and
-            the statuses 429, 502, 503 and 504. What was never sent is tried again anyway.
-        idempotency_header: The header in which the API takes a key for POST and PATCH, for
-            instance `"Idempotency-Key"`; each such call then gets a key, and may be tried again.
-        approve: Asked with a `Preview` before the calls that `approve_for` names; True lets the
-            call go, it may be async.
+        retries: How often an idempotent call is tried again.
+        idempotency_header: The header in which the API takes a key for POST and PATCH.
+        approve: Asked with a `Preview` before the calls that `approve_for` names; may be async.
         approve_for: `"destructive"` (every write), `"all"`, the name of an extension that is true
             in the operation (`"x-needs-approval"`), or a test of the tool.
-        show_changes: Read the present state before a person approves a PUT, PATCH or DELETE, where
-            a GET of the same tools does that; the question and the `Preview` then say what changes
-            and which call undoes it, and the write is sent with `If-Match` if there is an `ETag`.
+        show_changes: Read the present state before a person approves a write.
         dry_run: Send nothing; the output is what would have been sent, without secrets.
         trace_context: Send the W3C trace context along, to where credentials go.
-        cache: Keep what a load has found in the user's cache folder, so that the next load of the
-            same document need not parse it; docs/cache.md has more.
-        stale: Where the server of a document's URL cannot be reached, take the copy in the cache;
-            `toolset.warnings` then says how old that is.
-        synonyms: Words for the search over tools, by the word of a query that also finds them:
-            `{"repo": ["repository"]}`.
-        embed: Makes vectors for that search: a function of a list of texts that returns a list of
-            vectors. It is called in the thread of the search, so a slow one, or one that asks a
-            server, belongs into a thread: `await asyncio.to_thread(toolset.search, "…")`.
-        transport: What reads answers where no client is given: `"httpx"`, `"fast"` (the extra
-            `fast`), or `"auto"`, which is `"fast"` where that extra is installed.
-        state: A `SharedState`, for instance `RedisState(url)`: tokens, limits (`concurrency` too,
-            where you give it) and cached answers are shared by the processes that use it.
-        rate: Requests in a second to one API; more wait for their turn, within the call's time.
-        user_concurrency: As `concurrency`, for each `Context.user`; calls without one share a turn.
+        cache: Keep what a load has found, so that the next one need not parse the document.
+        stale: Take the copy in the cache where a document's server cannot be reached.
+        synonyms: Words for the search over tools: `{"repo": ["repository"]}`.
+        embed: Makes vectors for that search, in its thread: from a list of texts, one for each.
+        transport: What reads answers without a client of yours: `"httpx"`, `"fast"` or `"auto"`.
+        state: A `SharedState`: tokens, limits and cached answers of several processes.
+        rate: Requests in a second to one API; more wait for their turn.
+        user_concurrency: As `concurrency`, for each `Context.user`.
         user_rate: As `rate`, for each `Context.user`.
-        http_cache: Keep answers of GET as HTTP allows (RFC 9111; the extra `http-cache`), apart for
-            each user and credential.
+        http_cache: Keep answers of GET as HTTP allows (RFC 9111; the extra `http-cache`).
 
     Raises:
         SettingsError: An unknown name or a wrong value; one line for each.

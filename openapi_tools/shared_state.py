@@ -272,13 +272,10 @@ class Limits:
     def __bool__(self) -> bool:
         return any(limit is not None for limit in (*self._api, *self._user))
 
-    def of_api(self, origin: str) -> AbstractAsyncContextManager[None]:
-        """Wait for a turn among the calls of an API."""
-        return self._turn(f"limit:{origin}", *self._api)
-
-    def of_user(self, origin: str, user: str) -> AbstractAsyncContextManager[None]:
-        """Wait for a turn among the calls of a user to an API."""
-        return self._turn(f"limit:{origin} {user}", *self._user)
+    def turns(self, origin: str, user: str) -> tuple[AbstractAsyncContextManager[None], ...]:
+        """Return what waits for a turn among the calls of a user to an API, and among all."""
+        whole = self._turn(f"limit:{origin}", *self._api)
+        return self._turn(f"limit:{origin} {user}", *self._user), whole
 
     def _turn(
         self, key: str, most: int | None, rate: float | None

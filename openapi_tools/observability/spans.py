@@ -55,10 +55,6 @@ class Telemetry:
         if not _is_mute(meters):
             self.durations = _durations(meters)
 
-    def method(self, name: str) -> str:
-        """Return a method as a metric's attribute; all unknown ones share one value."""
-        return name if name in self.methods else _OTHER
-
     def begin(self, started: Event) -> CallSpans:
         """Begin the span of a call."""
         return CallSpans(self, started)
@@ -110,15 +106,16 @@ class CallSpans:
     def request_started(self, request: httpx.Request) -> None:
         """Begin the span of a request that is about to be sent."""
         telemetry = self._telemetry
+        # All unknown methods share one value in metrics.
+        method = request.method if request.method in telemetry.methods else _OTHER
         measured: dict[str, Any] = {
-            "http.request.method": telemetry.method(request.method),
+            "http.request.method": method,
             "server.address": request.url.raw_host.decode("ascii", "replace"),
             "server.port": request.url.port or _PORTS.get(request.url.scheme, 0),
         }
         opened = _Request(measured, time.perf_counter(), time.time_ns(), context.get_current())
         inside = opened.before
         if telemetry.tracer is not None:
-            method = measured["http.request.method"]
             opened.span = telemetry.tracer.start_span(
                 f"{'HTTP' if method == _OTHER else method} {self._template}".strip(),
                 kind=SpanKind.CLIENT,

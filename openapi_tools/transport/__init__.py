@@ -309,7 +309,7 @@ class Attempts:
     ) -> AsyncGenerator[None]:
         """Wait for the turns of the user, of this process and of the API."""
         origin = str(request.url.join("/"))
-        of_user, of_api = limits.of_user(origin, options.user), limits.of_api(origin)
+        of_user, of_api = limits.turns(origin, options.user)
         try:
             async with of_user, self._client.turns, of_api:
                 yield

@@ -11,6 +11,7 @@ Spec: JSON Schema 2020-12, Core, sections 8 and 10, for the schemas that look at
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -126,15 +127,13 @@ def is_large(value: Any) -> bool:
     return size.values > SMALL_VALUES or size.characters > SMALL_TEXT
 
 
+@dataclass(eq=False)
 class Judge:
     """The checked part of a schema, its price, and notes; no validator if it cannot be compiled."""
 
-    def __init__(
-        self, schema: Node, validator: Draft202012Validator | None, notes: tuple[str, ...]
-    ) -> None:
-        self.schema = schema
-        self.validator: Any = validator
-        self.notes = notes
+    schema: Node
+    validator: Any
+    notes: tuple[str, ...]
 
     def affords(self, size: Size) -> bool:
         """Tell whether a verdict on a value of this size comes in time."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from openapi_tools.validation import Judge, Size, groups, size_of
 from openapi_tools.validation.messages import Flaw, read_flaws, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import UnionType
 
     from openapi_tools.validation import Node, Schema
@@ -67,17 +68,12 @@ class Checker:
         self.notes = self._whole.notes
         self._schema = self._whole.schema
         self._known = self._schema.get("properties", {})
-        self._cheap: Judge | None = None
-        self._affords_small: bool | None = None
         self._errors: dict[tuple[str | None, int], float] = {}
 
     def fits(self, arguments: Any, *, is_small: bool = False) -> bool:
         """Tell whether arguments as `accept` returns them fit, if that can be told in time."""
-        if is_small:
-            if self._affords_small is None:
-                self._affords_small = self._whole.affords(_SMALL)
-            if self._affords_small:
-                return bool(self._whole.validator.is_valid(arguments))
+        if is_small and self._affords_small:
+            return bool(self._whole.validator.is_valid(arguments))
         judge = self._judge(size_of(arguments))
         return judge is None or judge.validator.is_valid(arguments)
 
@@ -94,13 +90,15 @@ class Checker:
     def _judge(self, size: Size) -> Judge | None:
         if self._whole.affords(size):
             return self._whole
-        judge = self._cheaper()
-        return judge if judge.affords(size) else None
+        return self._cheap if self._cheap.affords(size) else None
 
-    def _cheaper(self) -> Judge:
-        if self._cheap is None:
-            self._cheap = prepare(self._schema, cheap=True)
-        return self._cheap
+    @cached_property
+    def _cheap(self) -> Judge:
+        return prepare(self._schema, cheap=True)
+
+    @cached_property
+    def _affords_small(self) -> bool:
+        return self._whole.affords(_SMALL)
 
     def _flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
         """Yield the flaws of arguments; those with too many possible errors are checked alone."""
@@ -157,7 +155,7 @@ class Checker:
         """Give the flaws of the first error by cheap keywords, for values not too large."""
         from jsonschema_rs import ValidationError
 
-        size, judge = size_of(arguments), self._cheaper()
+        size, judge = size_of(arguments), self._cheap
         if size.values <= _LARGEST and judge.affords(size):
             try:
                 judge.validator.validate(arguments)
@@ -181,8 +179,8 @@ def _explained(flaws: list[Flaw], call: str) -> InputError:
 
 def prepare(schema: Node, *, cheap: bool = False) -> Judge:
     """Return the part of a schema that can be checked, or be checked soon, with its validator."""
-    for usable in (None, _is_usable):
-        copy = _Copy(schema, usable, cheap)
+    for careful in (False, True):
+        copy = _Copy(schema, careful, cheap)
         try:
             validator = validation.compile_schema(copy.schema)
         except validation.UNUSABLE as error:
@@ -193,7 +191,7 @@ def prepare(schema: Node, *, cheap: bool = False) -> Judge:
     return Judge(copy.schema, None, (*copy.notes, note))
 
 
-def _is_usable(keyword: str, value: object) -> bool:
+def _compiles(keyword: str, value: object) -> bool:
     try:
         validation.compile_schema({keyword: value})
     except validation.UNUSABLE:
@@ -210,10 +208,10 @@ def _is_costly(keyword: str, value: Any) -> bool:
 
 @dataclass(slots=True)
 class _Copy:
-    """The part of a schema that is checked; `usable` tells whether a keyword can be compiled."""
+    """The part of a schema that is checked; a `careful` one has only keywords that compile."""
 
     original: Node
-    usable: Callable[[str, object], bool] | None
+    careful: bool
     cheap: bool
     schema: Node = field(init=False)
     notes: list[str] = field(default_factory=list)
@@ -285,12 +283,11 @@ class _Copy:
             return "is not followed"
         if self.cheap and _is_costly(keyword, value):
             return "may take long"
-        return "" if self._is_usable(keyword, value) else "has a value that cannot be checked"
-
-    def _is_usable(self, keyword: str, value: Any) -> bool:
         if keyword == "pattern" and isinstance(value, str):
-            return self._has_room_for(value)
-        return keyword not in _COMPILED or self.usable is None or self.usable(keyword, value)
+            is_usable = self._has_room_for(value)
+        else:
+            is_usable = not self.careful or keyword not in _COMPILED or _compiles(keyword, value)
+        return "" if is_usable else "has a value that cannot be checked"
 
     def _has_room_for(self, pattern: str) -> bool:
         """Tell whether a pattern can be compiled beside those before it."""

@@ -139,7 +139,11 @@ class _Intake:
             self._check_number(value)
         elif kind is str:
             self._take(len(value) + 4)
-            _check_text(value)
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                reason = "the text holds half of a surrogate pair; give whole Unicode characters."
+                raise InputError(reason) from None
         elif depth >= _DEEPEST:
             raise InputError(f"the input is nested deeper than {_DEEPEST} levels.")
         elif kind is dict:
@@ -215,14 +219,6 @@ class _Intake:
         return self._value(
             _number(value) if issubclass(kind, Decimal) else _by_pydantic(value), depth
         )
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        reason = "the text holds half of a surrogate pair; give whole Unicode characters."
-        raise InputError(reason) from None
 
 
 def _legible(name: object) -> str:
