@@ -9,26 +9,23 @@ cannot carry an input at all, `wire_refusals` does.
 
 import asyncio
 import copy
-import itertools
 import json
 import unicodedata
 from collections import Counter
 from contextlib import contextmanager
 
 import corpus
-import jsonschema_rs
 import pytest
 import tool_rules
 import wire_requests
-from documents import document, with_schema
-from fuzz.inputs import STRANGE, Strange, made
-from fuzz.seeds import MEDIA_TYPES, STYLES, styled, taking
+from documents import with_schema
+from fuzz import seeds
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from schema_pairs import VALUES, pairs
 from servers.recorder import Answer, Recorder
-from strategies import JSON, TEXT, inputs
+from strategies import TEXT, inputs
 from wire_refusals import reasons
 
 from openapi_tools import Settings, ToolResult, load_tools
@@ -37,7 +34,6 @@ from openapi_tools.visible_text import argument_names, plain_text, tool_names
 pytestmark = pytest.mark.untraced
 
 ENTRIES = [entry for entry in corpus.entries() if entry.operations]
-SMALL = [entry for entry in ENTRIES if entry.size < 50_000]
 BASE = "/base/path"
 SLOW = (HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.too_slow)
 REPEATABLE = settings(
@@ -114,38 +110,12 @@ def test_what_a_server_receives_says_what_the_input_said(entry, line):
     assert tally["untold"] <= 0.25 * tally["compared"], f"too little can be compared: {tally}"
 
 
-_ANY = {"type": ["string", "number", "boolean", "null"]}
-_ARRAY = {"type": "array", "items": _ANY}
-_INNER = {"anyOf": [_ANY, _ARRAY, {"type": "object"}]}
-_SHAPES = {
-    "primitive": {"type": ["string", "number", "boolean"]},
-    "array": _ARRAY,
-    "object": {"type": "object", "additionalProperties": _ANY},
-    "nested": {"type": "object", "additionalProperties": _INNER},
-}
-
-
-def _every_style():
-    """Return a document with an operation for each style and shape, and for each kind of body."""
-    paths = styled(_SHAPES, _ANY, reserved="nested")
-    for media_type, (shape, schema) in itertools.product(MEDIA_TYPES[:7], _SHAPES.items()):
-        paths[f"/{media_type}/{shape}"] = {"post": taking(media_type, {**schema, "minItems": 0})}
-    members = {"anyOf": [_ANY, *_SHAPES.values()]}
-    file = {"type": "string", "contentMediaType": "image/png"}
-    schema = {"type": "object", "properties": {"a": members, "b": members, "file": file}}
-    for media_type, style in itertools.product(MEDIA_TYPES[2:4], ("", *STYLES["query"])):
-        encoding = {"a": {"style": style, "explode": style != "form"}, "b": {}} if style else {}
-        post = taking(media_type, schema, encoding=encoding)
-        paths[f"/{media_type}/style/{style}"] = {"post": post}
-    return document(paths, openapi="3.2.0")
-
-
 @pytest.mark.parametrize("examples", [150, pytest.param(1500, marks=pytest.mark.long)])
 def test_every_style_and_kind_of_body_reads_back(every_style, line, examples):
     @settings(REPEATABLE, max_examples=examples)
     @given(st.data())
     def check(data):
-        kind = data.draw(st.sampled_from([*STYLES, "application", "multipart", "text"]))
+        kind = data.draw(st.sampled_from([*seeds.STYLES, "application", "multipart", "text"]))
         fitting = [tool for tool in every_style if tool.path.startswith(f"/{kind}/")]
         tool = data.draw(st.sampled_from(fitting))
         line.read_back(tool, data.draw(inputs(tool.input_schema)))
@@ -155,61 +125,9 @@ def test_every_style_and_kind_of_body_reads_back(every_style, line, examples):
 
 @pytest.fixture(scope="module")
 def every_style(line):
-    with line.tools(_every_style()) as toolset:
+    with line.tools(seeds.every_style()) as toolset:
         assert not toolset.skipped
         yield toolset
-
-
-# The others cannot even be looked at by this test, or are large.
-OTHERS = {"loud", "endless", "void", "many", "equal", "long", "wide", "user dict", "proxy"}
-ODD = st.sampled_from(sorted(STRANGE.keys() - OTHERS)).map(Strange)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("entry", corpus.parameters(SMALL))
-def test_garbage_is_refused_and_sends_nothing(entry, line):
-    @REPEATABLE
-    @given(st.data())
-    def check(data):
-        tool = data.draw(st.sampled_from(tools))
-        names = st.sampled_from([*tool.input_schema["properties"], "unknown", "_tool_call_id"])
-        some = st.dictionaries(names, JSON | ODD, max_size=3)
-        handed = made(data.draw(JSON | ODD | some))
-
-        result, received = line.call(tool, handed)
-
-        assert isinstance(result, ToolResult)
-        assert str(result) or result.success
-        if _may_be_valid(tool, handed):
-            assert len(received) <= 1
-        else:
-            assert received == []
-            assert result.error["type"] == "invalid_input"
-
-    with line.tools(entry.file) as toolset:
-        tools = list(toolset)
-        check()
-
-
-def _may_be_valid(tool, handed):
-    """Tell whether an input fits a tool's schema, or could once Python values are made JSON.
-
-    Providers' strict modes give null for what is left out, so nulls may be left out, too.
-    """
-    if not isinstance(handed, dict):
-        return False
-    given_members = {name: value for name, value in handed.items() if name != "_tool_call_id"}
-    try:
-        fits = jsonschema_rs.Draft202012Validator(tool.input_schema).is_valid
-        return fits(given_members) or fits(_without_nulls(given_members))
-    except (ValueError, TypeError, RecursionError):  # not JSON as it is
-        return given_members.keys() <= tool.input_schema["properties"].keys()
-
-
-def _without_nulls(value):
-    if isinstance(value, dict):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 IDS = ["", "getPets", "get_pets", "get-pets", "GETpets", "a" * 70, "é", "_", "1"]
@@ -231,19 +149,6 @@ def test_tool_names_are_portable_and_distinct_and_those_of_one_alone_unless_shar
     assert all(name.startswith(prefix) for name in names)
     alone = [tool_names([candidate], prefix)[0] for candidate in each]
     assert names == alone or len(set(alone)) < len(alone)
-
-
-@OFTEN
-@given(CANDIDATES.filter(bool), st.sampled_from(["", "api_"]))
-def test_an_appended_operation_renames_no_other(candidates, prefix):
-    *before, appended = candidates
-
-    after = tool_names(candidates, prefix)[:-1]
-
-    # An id that is a name to the letter is never made to give way to one that was derived.
-    own = prefix + appended[0]
-    kept = [name for name in tool_names(before, prefix) if name != own]
-    assert [name for name in after if name in kept] == kept
 
 
 PLACES = st.sampled_from(["path", "query", "header", "cookie", "body"])

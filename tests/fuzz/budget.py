@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "20"))
-"""Of CPU, for each of the three harnesses."""
+"""Of CPU, for each of the three harnesses; `FUZZ_SECONDS=1800` makes a long run."""
 
 _ROUND = settings(
     deadline=None,
@@ -36,17 +36,10 @@ class Harness(NamedTuple):
     check: Callable[[Any], None]
     examples: int = 50
 
-    def round(self, number, note=lambda _: None):
+    def round(self, number):
         """Try some cases."""
-
-        @seed(number)
-        @settings(_ROUND, max_examples=self.examples)
-        @given(self.cases)
-        def tried(case):
-            note(case)
-            self.check(case)
-
-        tried()
+        tried = given(self.cases)(self.check)
+        seed(number)(settings(_ROUND, max_examples=self.examples)(tried))()
 
     def spend(self, seconds=SECONDS):
         """Try cases until the time is over; the number of rounds."""

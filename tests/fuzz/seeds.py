@@ -84,17 +84,15 @@ _TREE = {
 }  # fmt: skip
 
 
-def styled(shapes, other, reserved):
+def _styled():
     """Return an operation for each style and shape of a parameter, beside another parameter."""
     paths = {}
+    beside = {"name": "y", "in": "query", "schema": {}}
     for location, styles in STYLES.items():
-        for style, explode, (shape, schema) in itertools.product(
-            styles, (True, False), shapes.items()
-        ):
-            parameter = {"name": "x", "in": location, "required": True, "schema": schema}
-            parameter |= {"style": style, "explode": explode, "allowReserved": shape == reserved}
+        for style, explode, shape in itertools.product(styles, (True, False), SHAPES):
+            parameter = {"name": "x", "in": location, "required": True, "schema": SHAPES[shape]}
+            parameter |= {"style": style, "explode": explode, "allowReserved": shape == "free"}
             end = "/{x}" if location == "path" else ""
-            beside = {"name": "y", "in": "query", "schema": other}
             path = f"/{location}/{style}/{explode}/{shape}{end}"
             paths[path] = {"get": operation(parameters=[parameter, beside])}
     return paths
@@ -105,7 +103,7 @@ def every_style():
 
     All of them need every kind of credentials.
     """
-    paths = styled(SHAPES, {}, reserved="free")
+    paths = _styled()
     for kind, shape in itertools.product(MEDIA_TYPES, SHAPES):
         paths[f"/{kind}/{shape}"] = {"post": taking(kind, SHAPES[shape])}
     members = {"a": {}, "b": _ANY, "f": {"type": "string", "contentMediaType": "image/png"}}

@@ -6,7 +6,6 @@ import httpx
 import pytest
 from fuzz import executing, loading
 from fuzz.inputs import SECRET
-from fuzz.mutations import Move, Tampered
 from fuzz.watch import nothing_reached
 
 from openapi_tools import ToolResult, load_tools
@@ -83,13 +82,3 @@ def test_a_file_is_noticed(tmp_path):
         (tmp_path / "x").read_text()
     with pytest.raises(AssertionError, match="open"), nothing_reached():
         (tmp_path / "x").read_text()
-
-
-def test_a_tampered_document_is_what_its_moves_make_of_it():
-    plain = Tampered("large").value()
-    moves = (Move("delete", 0, 0, None), Move("replace", 3, 0, "new"))
-    cut = Tampered("large", cuts=(Move("cut off", 10, 0, b""),))
-
-    assert Tampered("large", moves).value() != plain
-    assert Tampered("large").value() == plain
-    assert len(cut.data()) == 10

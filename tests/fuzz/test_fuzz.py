@@ -11,15 +11,9 @@ def redirect(*places):
     return Reply(301, tuple(("location", place) for place in places), b"")
 
 
-FREE, COOKIE = "get_query_form_true_free", "get_cookie_cookie_false_array"
-EQUAL = {"value": 3, "tags": Strange("equal")}
+COOKIE = "get_cookie_cookie_false_array"
 CALLS = {
-    "a class that raises when asked what it is": Call(FREE, Strange("void")),
-    "the same as an argument": Call(FREE, {"x": Strange("void")}),
-    "a dict whose methods raise": Call(FREE, Strange("loud")),
-    "a dict whose members never end": Call("post_application_json_free", Strange("endless")),
     "a text that is another": Call("get_header_simple_true_free", {"x": Strange("word")}),
-    "numbers whose hashes are equal": Call("post_application_json_strict", {"body": EQUAL}),
     "a label of a space and nothing": Call("get_path_label_false_array_x", {"x": [" ", ""]}),
     "a redirect to two places": Call(COOKIE, {"x": []}, redirect("", "/x")),
     "a redirect to a place below": Call(COOKIE, {"x": []}, redirect("x")),

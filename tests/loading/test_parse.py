@@ -317,6 +317,7 @@ def test_nesting_without_end_is_refused(text):
     message = refusal(text)
 
     assert "nested deeper than" in message or "a key is a list or a mapping" in message
+    assert "line " in message
 
 
 @pytest.mark.parametrize("form", ['{{"a": {flow}}}', "{{a: {flow}}}\n", "a:\n{block}b\n"])

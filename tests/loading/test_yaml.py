@@ -43,6 +43,7 @@ def test_an_alias_bomb_is_refused_before_it_grows(text):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert "aliases write out to far more than the document holds" in message
+    assert "line " in message
     assert peak < 64 * 1024 * 1024
 
 

@@ -279,9 +279,11 @@ class Async:
         raise AssertionError
 
 
-@pytest.mark.parametrize("function", [coroutine_function, partial(coroutine_function), Async()])
-def test_a_coroutine_function_cannot_subscribe(function):
-    with pytest.raises(SettingsError, match="put_nowait"):
+@pytest.mark.parametrize(
+    "function", [None, 7, "see", coroutine_function, partial(coroutine_function), Async()], ids=repr
+)
+def test_only_a_plain_function_can_subscribe(function):
+    with pytest.raises(SettingsError, match="a subscriber is a plain function; give the `put_now"):
         pets("http://api.test").subscribe(function)
 
 

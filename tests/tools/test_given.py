@@ -136,12 +136,6 @@ def test_what_is_no_function_is_refused_as_a_guardrail(add, value):
             getattr(target, add)(value)
 
 
-@pytest.mark.parametrize("value", [None, 7, "see"])
-def test_what_is_no_function_is_refused_as_a_subscriber(value):
-    with pytest.raises(SettingsError, match="a subscriber is a plain function"):
-        load_tools(ROOT).subscribe(value)
-
-
 LOADS = ("aload_tools", "load of a package", "load_tools")
 
 

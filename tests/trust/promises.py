@@ -6,16 +6,15 @@ import logging
 import re
 import traceback
 
-import httpx
 import pytest
 from documents import document, operation, with_body
+from tools.answering import answering, fine
 
-from openapi_tools import OpenAPIToolsError, Settings, load_tools
+from openapi_tools import OpenAPIToolsError, load_tools
 
 MOST_BYTES = 256_000
 """Of a tool's definition: name, description and schema as JSON."""
 BASE = "https://api.example"
-HEAD = 'openapi: 3.1.0\ninfo: {title: t, version: "1"}\n'
 _CONTROL = re.compile(r"\\u00[01]|\\[bf]|[\x7f-\x9f\ud800-\udfff]")
 """As JSON has them, which escapes those of ASCII; of these, line ends and tabs are no matter."""
 
@@ -75,17 +74,10 @@ def unseen_in(tool):
     return _CONTROL.findall(json.dumps(said, ensure_ascii=False))
 
 
-def nothing(_):
-    return httpx.Response(200, json={})
-
-
-def quiet(source, *, credentials=None, answer=nothing, **settings):
+def quiet(source, *, credentials=None, answer=fine, **settings):
     """Return the tools of a document whose API answers by a function, and what they send."""
-    sent: list[httpx.Request] = []
-    transport = httpx.MockTransport(lambda request: sent.append(request) or answer(request))
-    client = httpx.AsyncClient(transport=transport)
-    given = Settings(**{"base_url": BASE, **settings})
-    return load_tools(source, settings=given, client=client, credentials=credentials), sent
+    settings = {"base_url": BASE, **settings}
+    return answering(source, answer, settings=settings, credentials=credentials)
 
 
 async def used(source):

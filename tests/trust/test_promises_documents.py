@@ -2,13 +2,11 @@
 
 import json
 import time
-import tracemalloc
 
 import pytest
 from documents import document, operation, tools, with_body
 from trust.promises import (
     BASE,
-    HEAD,
     MOST_BYTES,
     an_object,
     component,
@@ -23,86 +21,6 @@ from trust.promises import (
 )
 
 from openapi_tools import OpenAPIToolsError, Select, generate_package, load_tools
-
-_MIB = 1024 * 1024
-_BODY = "{{/x: {{post: {{requestBody: {{content: {{application/json: {{schema: {}}}}}}}}}}}}}"
-
-
-def bomb(first, level, last):
-    """Return twelve levels of YAML, each with nine aliases of the one before, and an end."""
-    levels = [f"x-{n}: &a{n} {{{level(n, [f'*a{n - 1}'] * 9)}}}" for n in range(1, 12)]
-    return "\n".join([f"{HEAD}x-0: &a0 {first}", *levels, last, ""])
-
-
-def members(_, aliases):
-    return ", ".join(f"p{n}: {alias}" for n, alias in enumerate(aliases))
-
-
-def merged(n, aliases):
-    return f"<<: [{', '.join(aliases)}], k{n}: 1"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        bomb("{type: string}", members, "paths: {}"),
-        bomb("{type: string}", members, f"paths: {_BODY.format('*a11')}"),
-        bomb("{k: v}", merged, "paths: {}"),
-    ],
-    ids=["ignored extension", "used schema", "merge keys"],
-)
-def test_a_yaml_bomb_is_refused_with_its_place_in_bounded_memory(text):
-    tracemalloc.start()
-    try:
-        message, peak = refusal(text), tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-    assert "aliases write out to far more than the document holds" in message
-    assert "line " in message
-    assert peak < 64 * _MIB
-
-
-_ITSELF = _BODY.format("&s {type: object, properties: {a: *s}}")
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (f"{HEAD}paths: {_ITSELF}\n", "'s' contains itself; use '$ref'"),
-        (f"{HEAD}paths: {{}}\n---\n{HEAD}", "line 4, column 1: a second YAML document begins"),
-        (f"---\n{HEAD}paths: {{}}\n...\n---\na: 1\n", "a second YAML document begins"),
-        (f"%YAML 3.0\n---\n{HEAD}paths: {{}}\n", "line 1, column 1: found incompatible"),
-        (f"%TAG ! tag:evil.example,2000:\n---\n{HEAD}paths: !x {{}}\n", "tag"),
-    ],
-    ids=["alias of itself", "second document", "after an end", "version", "tag prefix"],
-)
-def test_odd_yaml_is_refused_with_its_reason(text, reason):
-    assert reason in refusal(text)
-
-
-ARRAYS = "[" * 10_000 + "]" * 10_000
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        ARRAYS,
-        f'{{"openapi": "3.1.0", "paths": {{}}, "x": {ARRAYS}}}',
-        f"{HEAD}paths: {{}}\nx-a: {ARRAYS}\n",
-        f"{HEAD}paths: {{}}\nx-a:\n {'- ' * 5000}1\n",
-        f"{HEAD}paths: {{}}\nx-a: {'{a: ' * 5000}1{'}' * 5000}\n",
-    ],
-    ids=["whole document", "JSON extension", "YAML flow", "YAML block", "YAML mappings"],
-)
-def test_10_000_nested_arrays_are_refused_with_line_and_column(source):
-    started = time.monotonic()
-
-    message = refusal(source)
-
-    assert "nested deeper than 201 levels" in message
-    assert "line " in message
-    assert time.monotonic() - started < 5
 
 
 def nested(levels, kind="array"):
@@ -293,7 +211,6 @@ def chain(count, link):
 
 
 REFERENCES = {
-    "doubles 40 times": chain(40, lambda to, _: an_object({"a": to, "b": to})),
     "allOf of three, 14 times": chain(
         14, lambda to, n: {"allOf": [to] * 3 + [{"properties": {f"p{n}": {}}}]}
     ),
@@ -409,16 +326,6 @@ def test_an_integer_beyond_every_float_is_left_out_as_a_limit(keyword):
     (tool,) = load_tools(with_parameter({"type": "integer", keyword: 10**4000, "title": "t"}))
 
     assert tool.input_schema["properties"]["q"] == {"type": "integer", "title": "t"}
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000])
-@pytest.mark.parametrize("keyword", ["default", "maximum", "enum"])
-def test_numbers_that_json_does_not_have_are_refused_with_their_place(number, keyword):
-    text = json.dumps(with_parameter({keyword: ["HERE"] if keyword == "enum" else "HERE"}))
-
-    message = refusal(text.replace('"HERE"', number))
-
-    assert "line 1, column " in message or f"/schema/{keyword}" in message
 
 
 UNSEEN = "a\ud800\x00\x07\x1b[31m\x9b31m\x7fb"

@@ -3,6 +3,7 @@
 import builtins
 import time
 from collections import UserDict
+from functools import reduce
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -188,6 +189,8 @@ CPU = 2.5
 LEVELS = {f"L{n}": {"oneOf": [component(f"L{n - 1}")] * 2} for n in range(1, 21)}
 """Two equal branches, each with two equal branches, by reference."""
 LEVELS["L0"] = {"const": 1}
+DEEPER = [{"properties": {"next": component("Node")}, "required": [name]} for name in ("x", "y")]
+LEVELS["Node"] = {"oneOf": [*DEEPER, {"type": "integer"}]}
 ANYTHING = document(with_body(an_object({"a": {}})))
 
 
@@ -222,6 +225,9 @@ SLOW: dict[str, tuple[Any, Any, bool]] = {
     "hashes of machine words": ({"uniqueItems": True}, [2**60 + n for n in range(9000)], True),
     "12 levels": ({"$ref": "#/components/schemas/L12"}, 2, False),
     "20 levels": ({"$ref": "#/components/schemas/L20"}, 2, True),
+    "each level doubles": (
+        component("Node"), reduce(lambda value, _: {"next": value}, range(25), "x"), False,
+    ),
     "names that ask for names": (
         {"items": {"dependentRequired": {f"p{n}": ["x"] for n in range(3000)}}},
         [{"q": 1}] * 60_000,

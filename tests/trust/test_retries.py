@@ -186,15 +186,3 @@ async def test_cancelling_a_retry_passes_through_and_leaves_nothing_behind(recor
 
     assert after.success
     assert len(recorder.requests) == 2
-
-
-async def test_a_client_of_the_users_is_retried_as_well(library):
-    answers = [library.Response(503), library.Response(200, json={})]
-    transport = library.MockTransport(lambda _: answers.pop(0))
-    root = document({"/x": {"get": operation(operationId="get")}})
-    settings = Settings(base_url="http://api.test", retries=1)
-    async with library.AsyncClient(transport=transport) as client:
-        result = await load_tools(root, settings=settings, client=client)["get"].execute({})
-
-    assert result.success
-    assert result.metadata["attempts"] == 2

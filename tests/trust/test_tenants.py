@@ -5,11 +5,8 @@ import base64
 import gzip
 import json
 import logging
-import os
 import resource
 import socket
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -233,60 +230,6 @@ async def test_an_exception_that_cannot_be_logged_raises_nothing(error, recorder
         result = await toolset["bearer"].execute({})
 
     assert result.error["type"] == "credentials"
-
-
-async def test_half_of_a_secret_is_not_left_at_a_cut(recorder):
-    secret = "k3y-0123456789-abcdefghij"  # of which another toolset's is a part
-    path = f"/{'p' * 180}{secret}"
-    escaped = "".join(f"\\u{ord(c):04x}" for c in secret)
-    long = json.dumps(["y" * 1000] * 300)[:-1] + f', "{escaped}"]'
-    recorder.answers += [
-        Answer(302, [("Location", f"http://127.0.0.1:1{path}")], b""),
-        Answer(302, [("Location", path)], b""),
-        Answer(404, body=b"{}"),
-        Answer(body=long.encode()),
-    ]
-    async with (
-        api(recorder.url, credentials={"key": "abcdef"}),
-        api(recorder.url, credentials={"key": secret}) as toolset,
-    ):
-        results = [await toolset["open"].execute({}) for _ in range(3)]
-
-    assert [result.success for result in results] == [False, False, True]
-    assert not [result for result in results if "k3y-" in f"{result} {result.error}"]
-
-
-FORKED = """
-import os, sys, threading
-from openapi_tools import redaction
-
-held, go = threading.Event(), threading.Event()
-sys.addaudithook(lambda event, _: go.set() if event == "os.fork" else None)
-known = redaction.Redactor()
-known.know("s3cret-value")
-
-def log():
-    with redaction._guard:
-        held.set()
-        go.wait()
-
-threading.Thread(target=log).start()
-held.wait()
-child = os.fork()
-if not child:
-    assert redaction.redacted("s3cret-value") == "***"
-    os._exit(7)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_fork_in_the_middle_of_a_log_record_does_not_hang():
-    done = subprocess.run(
-        [sys.executable, "-c", FORKED], capture_output=True, text=True, check=False, timeout=30
-    )
-
-    assert (done.stdout, done.stderr) == ("7\n", "")
 
 
 def test_records_of_httpx_lose_what_is_known(caplog):
