@@ -268,8 +268,8 @@ class Observers:
             from openapi_tools.observability.spans import find_telemetry
 
             self._telemetry = find_telemetry(self._telemetry, self._redact)
-        except (ImportError, StopIteration):
-            # The environment names a missing package; OpenTelemetry logs its name.
+        except (ImportError, StopIteration, TypeError):
+            # The environment names a missing package, which OpenTelemetry logs; or it is too old.
             self._off = True
         return self._telemetry
 

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     import httpx
     from opentelemetry.context import Context
-    from opentelemetry.metrics import Histogram, MeterProvider
+    from opentelemetry.metrics import MeterProvider
 
     from openapi_tools.observability import Event
 
@@ -53,7 +52,11 @@ class Telemetry:
         if not _is_mute(tracers):
             self.tracer = trace.get_tracer(_SCOPE, __version__, tracers, _SCHEMA)
         if not _is_mute(meters):
-            self.durations = _durations(meters)
+            meter = metrics.get_meter(_SCOPE, __version__, meters, _SCHEMA)
+            words = "Duration of HTTP client requests."
+            self.durations = meter.create_histogram(
+                _DURATION, "s", words, explicit_bucket_boundaries_advisory=_BUCKETS
+            )
 
     def begin(self, started: Event) -> CallSpans:
         """Begin the span of a call."""
@@ -68,15 +71,6 @@ def find_telemetry(known: Telemetry | None, redact: Callable[[str], str]) -> Tel
     if _is_mute(tracers) and _is_mute(meters):
         return None
     return Telemetry(tracers, meters, redact)
-
-
-def _durations(meters: MeterProvider) -> Histogram:
-    meter = metrics.get_meter(_SCOPE, __version__, meters, _SCHEMA)
-    make = partial(meter.create_histogram, _DURATION, "s", "Duration of HTTP client requests.")
-    try:
-        return make(explicit_bucket_boundaries_advisory=_BUCKETS)
-    except TypeError:  # versions of the API before 1.30 take no advice
-        return make()
 
 
 def _is_mute(provider: object) -> bool:

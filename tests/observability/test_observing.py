@@ -557,42 +557,20 @@ async def test_a_method_that_is_not_known_is_one_of_many(
     assert sdk.measured[0].attributes["http.request.method"] == counted
 
 
-class Histogram(list):
-    def record(self, value, attributes):
-        self.append(attributes["http.response.status_code"])
-
-
-class OldMeters:
-    """Of an API that gives histograms no advice."""
-
-    def __init__(self):
-        self.made = []
-
-    def get_meter(self, *_):
-        return self
-
-    def create_histogram(self, name, unit, description):
-        self.made.append((name, Histogram()))
-        return self.made[-1][1]
-
-
-async def test_spans_need_no_meter_measurements_no_tracer_and_neither_a_new_api(recorder, sdk):
+async def test_spans_need_no_meter_and_measurements_no_tracer(recorder, sdk):
     mute_tracers, mute_meters = trace.NoOpTracerProvider(), metrics.NoOpMeterProvider()
-    old = OldMeters()
     counts = []
     for providers in (
         {"tracer_provider": mute_tracers, "meter_provider": mute_meters},
         {"meter_provider": mute_meters},
         {"tracer_provider": mute_tracers},
-        {"meter_provider": old},
     ):
         async with sdk.watch(pets(recorder.url), **providers) as toolset:
             for _ in range(2):
                 await get_pet(toolset)
         counts.append((len(sdk.spans), sum(point.count for point in sdk.measured)))
 
-    assert counts == [(0, 0), (4, 0), (4, 2), (8, 2)]
-    assert old.made == [("http.client.request.duration", [200, 200])]
+    assert counts == [(0, 0), (4, 0), (4, 2)]
 
 
 async def test_an_instrumented_client_makes_no_second_span(sdk, monkeypatch):
