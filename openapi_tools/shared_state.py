@@ -26,6 +26,7 @@ AHEAD = 0.25  # seconds before its turn in which a call takes it
 _LONGEST_PAUSE = 1.0
 _LARGEST = 64 * 1024 * 1024
 _MOST_RATES = 10_000
+_ANY = 10**9  # more places than holders
 
 
 @runtime_checkable
@@ -108,10 +109,6 @@ class LeasedState(ABC):
         """
 
     @abstractmethod
-    async def renew(self, place: Place) -> None:
-        """Keep a place for further seconds."""
-
-    @abstractmethod
     async def give(self, place: Place) -> None:
         """Give a place back."""
 
@@ -151,7 +148,7 @@ class LeasedState(ABC):
         while True:
             await asyncio.sleep(place.seconds / 3)
             with suppress(CallError):  # it may be reached in time for the next one
-                await self.renew(place)
+                await self.take(place._replace(most=_ANY, rate=None))  # also a forgotten one
 
     @asynccontextmanager
     async def _queue(self, key: str) -> AsyncGenerator[None]:
@@ -245,11 +242,6 @@ class MemoryState(LeasedState):
         for holder in [holder for holder, end in held.items() if end <= now]:
             del held[holder]
         return held
-
-    async def renew(self, place: Place) -> None:
-        """Keep a place for further seconds."""
-        with self._lock:
-            self._places.setdefault(place.key, {})[place.holder] = time.monotonic() + place.seconds
 
     async def give(self, place: Place) -> None:
         """Give a place back."""

@@ -31,8 +31,7 @@ import openapi_tools
 from openapi_tools import OperationTool, Settings, ToolResult, Toolset, testing
 from openapi_tools.cli import commands, imported
 from openapi_tools.errors import ERROR_TYPES
-from openapi_tools.serving.auth_tables import AuthTable, RoleTable
-from openapi_tools.serving.serving_tables import LimitsTable, ServeTable
+from openapi_tools.serving.serving_tables import AuthTable, LimitsTable, RoleTable, ServeTable
 from openapi_tools.shaping.config_tables import TABLES, Configuration, ToolTable
 
 REFERENCE = DOCS / "python.md"

@@ -18,7 +18,7 @@ from openapi_tools.errors import CallError
 from openapi_tools.http_rules import read_url
 from openapi_tools.redaction import Secret, excerpt
 from openapi_tools.requests import origin_of
-from openapi_tools.transport.failures import TRANSPORT_FAULTS, failure
+from openapi_tools.transport.failures import TRANSPORT_FAULTS, failure, retry_after
 from openapi_tools.transport.http_messages import CODINGS, Decoder
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 PATIENCE = 30.0  # seconds for one exchange, to the last byte
 _LARGEST = 1024 * 1024
 _TOO_MANY = 429
-_LONGEST_WAIT = 3600
 SUCCESS = range(200, 300)
 _REDIRECTS = range(300, 400)
 
@@ -122,7 +121,7 @@ def _request(url: str, form: Form | None) -> httpx.Request:
 async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> Reply:
     response = await transport.handle_async_request(request)
     try:
-        wait = _wait(response)
+        wait = retry_after(response.headers)
         _check_status(response.status_code, wait)
         raw = await _read(response)
     finally:
@@ -151,27 +150,20 @@ def _check_status(status: int, wait: float | None) -> None:
 
 async def _read(response: httpx.Response) -> bytes:
     decoder = Decoder(response.headers.get("Content-Encoding", ""), _LARGEST)
-    large = CallError("too_large", f"its answer is larger than {_LARGEST} bytes.", retryable=False)
     body = bytearray()
     try:
-        async for chunk in response.stream:  # type: ignore[union-attr] # an async one here
+        async for chunk in response.aiter_raw():
             for piece in decoder.feed(chunk):
                 body += piece
-            if len(body) > _LARGEST:
-                raise large
         decoder.finish()
     except CallError as error:
-        # The decoder's message names a setting that is for the API's answers only.
-        raise (large if error.kind == "too_large" else error) from None
+        if error.kind != "too_large":  # whose message names a setting for the API's answers
+            raise
+        body += bytes(_LARGEST + 1)
+    if len(body) > _LARGEST:
+        reason = f"its answer is larger than {_LARGEST} bytes."
+        raise CallError("too_large", reason, retryable=False)
     return bytes(body)
-
-
-def _wait(response: httpx.Response) -> float | None:
-    """Return the seconds of `Retry-After`; dates are ignored."""
-    text = response.headers.get("Retry-After", "").strip()
-    if not text.isdecimal() or len(text) > len(str(_LONGEST_WAIT)):
-        return None
-    return float(min(int(text), _LONGEST_WAIT))
 
 
 def is_protected(url: str) -> bool:

@@ -25,12 +25,12 @@ from openapi_tools.settings import Settings
 from openapi_tools.transport import Sender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from openapi_tools.serving.auth_tables import AuthTable, RoleTable
+    from openapi_tools.serving.serving_tables import AuthTable, RoleTable
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("serve"):
@@ -70,11 +70,7 @@ class _Access(AccessToken):
 
 
 class Inbound:
-    """Tells the users of requests by their tokens, as `[serve.auth]` and `[serve.roles]` say.
-
-    Raises:
-        SettingsError: A static token is missing, too short, or of two users.
-    """
+    """Tells the users of requests by their tokens, as `[serve.auth]` and `[serve.roles]` say."""
 
     def __init__(
         self,
@@ -170,23 +166,12 @@ class Inbound:
         access = getattr(caller, "access_token", None)
         return access.user if isinstance(access, _Access) else None
 
-    def visible(
-        self, api_of: Callable[[OperationTool], str]
-    ) -> Callable[[OperationTool, ServerRequestContext[Any, Any]], bool]:
-        """Return whether a user may see a tool; `api_of` gives the name of its table."""
-
-        def shown(tool: OperationTool, request: ServerRequestContext[Any, Any]) -> bool:
-            user = self.user_of(request)
-            if not self._roles or not tool.method:  # a tool that finds others
-                return True
-            roles = () if user is None else user.roles
-            return any(self._roles[role].shows(tool, api_of(tool)) for role in roles)
-
-        return shown
-
-    def guard(self, app: ASGIApp, *, open_paths: Collection[str] = ()) -> ASGIApp:
-        """Return an application that lets requests with a good token in, but for open paths."""
-        return Guard(app, self, frozenset(open_paths))
+    def sees(self, tool: OperationTool, api: str, request: ServerRequestContext[Any, Any]) -> bool:
+        """Tell whether the user of a request may see a tool of an API."""
+        if not self._roles or not tool.method:  # a tool that finds others
+            return True
+        user = self.user_of(request)
+        return user is not None and any(self._roles[r].shows(tool, api) for r in user.roles)
 
     async def aclose(self) -> None:
         """Close the connections to the issuer."""
@@ -194,9 +179,9 @@ class Inbound:
 
 
 class Guard:
-    """The door of an ASGI application: 400, 401, 403 and 503 are answered here."""
+    """Lets requests with a good token into an ASGI application; open paths need none."""
 
-    def __init__(self, app: ASGIApp, inbound: Inbound, open_paths: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, inbound: Inbound, open_paths: Collection[str]) -> None:
         self._app, self._inbound, self._open = app, inbound, open_paths
         place = inbound.settings.resource_server_url
         known = "" if place is None else str(build_resource_metadata_url(place))

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
+    _Answer = dict[str, Any]
+
 with requiring("mcp"):
     from mcp import MCPError, types
     from mcp.types import INVALID_PARAMS
@@ -54,13 +56,7 @@ class _TaskParams(types.RequestParams):
 def add_tasks(
     server: ToolsServer, tools: Callable[[], Iterable[OperationTool]], context: Any = None
 ) -> None:
-    """Let a server answer calls whose work goes on with tasks.
-
-    Args:
-        server: As `create_server` returns it.
-        tools: Returns the tools that the server offers now.
-        context: As for `create_server`.
-    """
+    """Let a server, which offers these tools now, answer calls whose work goes on with tasks."""
     tasks = _Tasks(server, tools, context)
     server.extensions[EXTENSION] = {}
     server.add_request_handler("tools/call", types.CallToolRequestParams, tasks.call)
@@ -88,45 +84,34 @@ class _Tasks:
         job = (getattr(result, "meta", None) or {}).get(JOB)
         if job is None or not _declares(request):
             return result
-        now, user = stamp("seconds"), member_of(await self._context_of(request), "user") or ""
+        user = member_of(await self._context_of(request), "user") or ""
         task: dict[str, Any] = {"taskId": secrets.token_urlsafe(24), "status": "working"}
-        task |= {"createdAt": now, "lastUpdatedAt": now, "ttlMs": int(_SECONDS * 1000)}
-        task |= {"job": job, "user": user, "asked": time.time()}
-        await self._keep(task)
+        task |= {"createdAt": stamp("seconds"), "ttlMs": int(_SECONDS * 1000)}
+        await self._keep(task, job=job, user=user, asked=time.time())
         return {"resultType": "task", **_shown(task)}
 
-    async def get(self, request: ServerRequestContext[Any], params: _TaskParams) -> dict[str, Any]:
+    async def get(self, request: ServerRequestContext[Any], params: _TaskParams) -> _Answer:
         """Return a task with its state; asks the API unless it was asked a moment ago."""
         task, context = await self._found(request, params)
         if task["status"] == "working" and time.time() - task["asked"] >= _pause(task) / 2:
-            await self._asked(task, context)
-            await self._keep(task)
+            await self._ask(task, context)
         result = {"result": task["result"]} if task["status"] == "completed" else {}
         return {**_shown(task), **result}
 
-    async def update(
-        self, request: ServerRequestContext[Any], params: _TaskParams
-    ) -> dict[str, Any]:
+    async def update(self, request: ServerRequestContext[Any], params: _TaskParams) -> _Answer:
         """Acknowledge answers; no task asks for any."""
         await self._found(request, params)
         return {}
 
-    async def cancel(
-        self, request: ServerRequestContext[Any], params: _TaskParams
-    ) -> dict[str, Any]:
+    async def cancel(self, request: ServerRequestContext[Any], params: _TaskParams) -> _Answer:
         """End a task; the API is not told, as nothing says how."""
         task, _ = await self._found(request, params)
         if task["status"] == "working":
             told = "not watched any more; the work of the API may go on"
-            task |= {
-                "status": "cancelled",
-                "statusMessage": told,
-                "lastUpdatedAt": stamp("seconds"),
-            }
-            await self._keep(task)
+            await self._keep(task, status="cancelled", statusMessage=told)
         return {}
 
-    async def _asked(self, task: dict[str, Any], context: Any) -> None:
+    async def _ask(self, task: _Answer, context: Any) -> None:
         """Ask the API for the state of a task's work, and note it."""
         offered = self._tools()
         known = {tool.name: tool for tool in getattr(offered, "called", offered)}
@@ -134,19 +119,19 @@ class _Tasks:
             return
         own = PerCall(0, address=task["job"]["url"], is_poll=True)
         result = await called(tool, {}, own, context)
-        task |= {"asked": time.time(), "lastUpdatedAt": stamp("seconds")}
-        job = result.metadata.get("job")
-        if job is None and (result.error or {}).get("retryable"):
-            task["statusMessage"] = clean(str(result))[:500]
-        elif job is not None:
-            task |= {"job": job, "statusMessage": _progress(result)}
+        if (job := result.metadata.get("job")) is not None:
+            changed = {"job": job, "statusMessage": _progress(result)}
+        elif (result.error or {}).get("retryable"):
+            changed = {"statusMessage": clean(str(result))[:500]}
         else:
-            answer = answer_of(result, []).model_dump(mode="json", by_alias=True, exclude_none=True)
-            task |= {"status": "completed", "statusMessage": "the work has ended", "result": answer}
+            changed = {"status": "completed", "statusMessage": "the work has ended"}
+            answer = answer_of(result, [])
+            changed["result"] = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+        await self._keep(task, asked=time.time(), **changed)
 
     async def _found(
         self, request: ServerRequestContext[Any], params: _TaskParams
-    ) -> tuple[dict[str, Any], Any]:
+    ) -> tuple[_Answer, Any]:
         """Return a task of the user of a request, and the context of their calls."""
         if not _declares(request):
             needed: Any = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
@@ -161,7 +146,8 @@ class _Tasks:
     async def _context_of(self, request: ServerRequestContext[Any]) -> Any:
         return with_members(await context_for(self._context, request), state=request)
 
-    async def _keep(self, task: dict[str, Any]) -> None:
+    async def _keep(self, task: _Answer, **changed: Any) -> None:
+        task |= {**changed, "lastUpdatedAt": stamp("seconds")}
         await self._state.put(f"task:{task['taskId']}", json.dumps(task).encode(), _SECONDS)
 
 

@@ -34,7 +34,6 @@ _MARK = b"\x01"  # how encrypted values begin
 _CONNECTIONS = 50  # of one event loop
 _PATIENCE = 3.0  # seconds for one command, with its retries
 _QUIET = 0.1  # seconds after a failure without another try
-_ANY = 10**9  # more places than holders
 _RETRIES = 4  # with pauses of 0.75 s in all: a restart takes so long
 _OPEN: set[object] = set()  # keeps what closes connections at the end of a loop
 _LEFT_BEHIND: list[object] = []  # the parent's clients in a forked process
@@ -96,8 +95,7 @@ class RedisState(LeasedState):
         self._keys = _keys(os.environ.get(VARIABLE, "") if key is None else key)
         self._quiet_until, self._cause = 0.0, ""
         self._process = os.getpid()
-        self._clients: dict[asyncio.AbstractEventLoop, Any] = {}
-        self._keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
+        self._clients: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[Any]]] = {}
 
     def __repr__(self) -> str:
         return f"RedisState({self._name!r})"
@@ -140,10 +138,6 @@ class RedisState(LeasedState):
             is_taken, wait = await script(keys=self._places(place), args=given)
         return Turn(bool(is_taken), wait / 1e6)
 
-    async def renew(self, place: Place) -> None:
-        """Keep a place for further seconds, also where Redis has forgotten it."""
-        await self.take(place._replace(most=_ANY, rate=None))
-
     async def give(self, place: Place) -> None:
         """Give a place back."""
         async with self._asked() as client:
@@ -151,9 +145,8 @@ class RedisState(LeasedState):
 
     async def aclose(self) -> None:
         """Close the running loop's connections; later calls make new ones."""
-        keeper = self._keepers.get(asyncio.get_running_loop())
-        if keeper is not None:
-            await keeper.aclose()
+        if known := self._clients.get(asyncio.get_running_loop()):
+            await known[1].aclose()
 
     def _places(self, place: Place) -> tuple[str, str]:
         name = f"{{{self._names(place.key)[0]}}}"  # in braces: of one node of a cluster
@@ -209,30 +202,27 @@ class RedisState(LeasedState):
     async def _client(self) -> Any:
         """Return the running loop's client."""
         if self._process != os.getpid():
-            _LEFT_BEHIND.append((self._clients, self._keepers))
-            self._clients, self._keepers, self._process = {}, {}, os.getpid()
+            _LEFT_BEHIND.append(self._clients)
+            self._clients, self._process = {}, os.getpid()
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = self._made()
-            self._keepers[loop] = self._keep(loop)  # a loop that ends closes its generators
-            await anext(self._keepers[loop])
-            _OPEN.add(self._keepers[loop])
-        return self._clients[loop]
+            keeper = self._opened_in(loop)  # a loop that ends closes its generators
+            _OPEN.add(keeper)
+            self._clients[loop] = await anext(keeper), keeper
+        return self._clients[loop][0]
 
-    def _made(self) -> Any:
+    async def _opened_in(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[Any]:
+        """Yield a client, which is closed in the end."""
         retry: Any = Retry(ExponentialBackoff(cap=0.4, base=0.05), _RETRIES, (LostError,))
         # With redis-py's own timeout a cancelled call may go on: `asyncio.wait_for` of Python 3.11.
         own: Any = {"retry": retry, "socket_timeout": None, "max_connections": _CONNECTIONS}
         pool = BlockingConnectionPool.from_url(self._url.reveal(), timeout=_PATIENCE, **own)
-        return Redis.from_pool(pool)
-
-    async def _keep(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None]:
-        client = self._clients[loop]
+        client = Redis.from_pool(pool)
         try:
-            yield
+            yield client
         finally:
-            self._clients.pop(loop, None)
-            _OPEN.discard(self._keepers.pop(loop, None))
+            _, keeper = self._clients.pop(loop, (None, None))
+            _OPEN.discard(keeper)
             await client.aclose()
 
 

@@ -46,12 +46,8 @@ logger = logging.getLogger("openapi_tools.serving")
 class ServedApi:
     """One API: its tools, or the reason why there are none.
 
-    `read` loads them, in a thread; without it the API keeps the toolset that it gets.
-
-    Attributes:
-        fault: Why it is not served; empty if it is.
-        stale: Why its document could not be read again; the older tools are served.
-        loaded: When its document was last read, in seconds since 1970.
+    `read` loads them, in a thread; without it the API keeps the toolset that it gets. `fault` says
+    why it is not served, `stale` why its document could not be read again.
     """
 
     def __init__(
@@ -61,18 +57,12 @@ class ServedApi:
         *,
         mode: Mode | None = None,
         fault: str = "",
+        toolset: Toolset | None = None,
     ) -> None:
-        self.name, self.mode, self.fault = name, mode, fault
-        self.toolset: Toolset | None = None
-        self.watched: Toolset | None = None
-        self.stale, self.loaded, self.read = "", 0.0, read
-
-    @classmethod
-    def of(cls, toolset: Toolset) -> ServedApi:
-        """Return the API of a toolset, which is not read again."""
-        made = cls("api")
-        made.toolset, made.loaded = toolset, time.time()
-        return made
+        self.name, self.mode, self.fault, self.read = name, mode, fault, read
+        self.toolset, self.stale = toolset, ""
+        self.loaded = 0.0 if toolset is None else time.time()  # when the document was last read
+        self.offered: Toolset | None = None  # the tools that clients have
 
     def load(self) -> None:
         """Read the document, in a thread; tools that did not change stay the same objects."""
@@ -128,7 +118,6 @@ class ServedApis:
         self._mode, self.mode, self.why = mode, mode, ""
         self.servers: dict[str, ToolsServer] = {}  # by the name of their API; empty for all
         self._offered: dict[str, Iterable[OperationTool]] = {}
-        self._shown: dict[str, Toolset | None] = {}  # the toolsets that clients have
         self._refresh, self._lock = refresh, asyncio.Lock()
         self._hurry = asyncio.Event()
         self.told: Callable[[], object] = lambda: None  # called after documents were read
@@ -171,9 +160,8 @@ class ServedApis:
             server = create_server(self._offer(key), name=key or None, **hooks)
             add_tasks(server, partial(self._offered.__getitem__, key), hooks.get("context"))
             self.servers[key] = server
-        for api in self.served:
-            self._listen(api)
-        self._shown = {api.name: api.toolset for api in self.apis}
+        for api in self.apis:
+            self._watch(api)
         return self.servers[""]
 
     def _offer(self, key: str) -> Iterable[OperationTool]:
@@ -192,22 +180,21 @@ class ServedApis:
         self._offered[key] = found
         return found
 
-    def _listen(self, api: ServedApi) -> None:
-        """Watch the calls of an API's tools, from the first on and once."""
-        toolset = api.toolset
-        if toolset is None or toolset is api.watched:
-            return
-        api.watched = toolset
-        for watch in self.watchers:
-            toolset.subscribe(partial(watch, api.name))
-        if self.guards:
-            toolset.add_input_guardrails(self.guards)
+    def _watch(self, api: ServedApi) -> Toolset | None:
+        """Watch the calls of an API's tools from the first on, and return the tools before."""
+        before, api.offered = api.offered, api.toolset
+        if api.toolset is not None:
+            for watch in self.watchers:
+                api.toolset.subscribe(partial(watch, api.name))
+            if self.guards:
+                api.toolset.add_input_guardrails(self.guards)
+        return before
 
     async def refresh(self) -> None:
         """Read all documents again, and offer other tools where they changed."""
         async with self._lock:
             await asyncio.gather(*(asyncio.to_thread(api.load) for api in self.apis))
-            changed = [api for api in self.apis if api.toolset is not self._shown.get(api.name)]
+            changed = [api for api in self.apis if api.toolset is not api.offered]
             if changed:
                 await self._replace(changed)
 
@@ -215,11 +202,8 @@ class ServedApis:
         logger.info("the tools of %s changed", ", ".join(api.name for api in changed))
         keys = [key for key in ("", *(api.name for api in changed)) if key in self.servers]
         offers = {key: self._offer(key) for key in keys}
-        for api in changed:
-            self._listen(api)
+        old = [toolset for api in changed if (toolset := self._watch(api)) is not None]
         ended = [await self.servers[key].replace(offer) for key, offer in offers.items()]
-        old = [shown for api in changed if (shown := self._shown.get(api.name)) is not None]
-        self._shown |= {api.name: api.toolset for api in changed}
         task = asyncio.create_task(_retire(ended, old))
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)

@@ -60,7 +60,7 @@ class SigningKeys:
 
     def __init__(self, issuer: str, url: str, sender: Sender) -> None:
         self._issuer, self._url, self._sender = issuer, url, sender
-        self._keys: list[tuple[dict[str, Any], Any]] = []
+        self._keys: list[Any] = []
         self._flights: SingleFlight[None] = SingleFlight(PATIENCE * 5)
         self._fetched_at = self._tried_at = -_STALE
         self._failure: CallError | None = None
@@ -78,9 +78,9 @@ class SigningKeys:
 
     def _fitting(self, kid: object, algorithm: str) -> list[Any]:
         """Return the keys of a name and of the kind that an algorithm takes (RFC 7518, 3.1)."""
-        kind = _KINDS[algorithm[:2]]
-        named = ((data, key) for data, key in self._keys if kid in (None, data.get("kid")))
-        return [key for d, key in named if d["kty"] == kind and d.get("alg") in (None, algorithm)]
+        named = (key for key in self._keys if kid in (None, key.get("kid")))
+        fitting = (key for key in named if key.key_type == _KINDS[algorithm[:2]])
+        return [key for key in fitting if key.get("alg") in (None, algorithm)]
 
     async def _renew(self) -> None:
         self._tried_at = time.monotonic()
@@ -114,7 +114,7 @@ async def issuer_metadata(issuer: str, sender: Sender) -> dict[str, Any]:
     raise fault
 
 
-def _usable(listed: list[Any]) -> Iterator[tuple[dict[str, Any], Any]]:
+def _usable(listed: list[Any]) -> Iterator[Any]:
     """Yield the keys that can check signatures; others are passed over (RFC 7517, section 5)."""
     for data in listed:
         if not isinstance(data, dict) or data.get("kty") not in _KINDS.values():
@@ -124,7 +124,7 @@ def _usable(listed: list[Any]) -> Iterator[tuple[dict[str, Any], Any]]:
         if data["kty"] == "RSA" and len(str(data.get("n", ""))) < _LEAST_RSA:
             continue
         try:
-            yield data, import_key(data)
+            yield import_key(data)
         except (JoseError, ValueError, TypeError, KeyError):
             continue
 

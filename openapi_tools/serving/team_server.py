@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from openapi_tools.auth.authorization_server import is_loopback
-from openapi_tools.errors import (
-    CallError,
-    SettingsError,
-    counted,
-    requiring,
-)
+from openapi_tools.errors import CallError, SettingsError, counted, requiring
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import redacted
 from openapi_tools.serving.audit_log import AuditLog, caller, write_logs
@@ -31,12 +26,13 @@ from openapi_tools.shaping.configuration import checked_table
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping
 
     from mcp.server.context import ServerRequestContext
     from starlette.requests import Request
 
     from openapi_tools.serving.call_metrics import CallMetrics
+    from openapi_tools.serving.user_credentials import UserAccess
     from openapi_tools.tools.toolset import Toolset
 
 with requiring("mcp"):
@@ -51,73 +47,22 @@ _GRACE = 3  # seconds for calls to end, for one person's server
 _CHECKED = 3.0  # seconds for an answer of the shared state
 
 
-class Access:
-    """Who may call: everyone, without authentication.
-
-    Subclasses give `settings` to the package `mcp`, guard the app, and look at requests.
-    """
-
-    settings: Any = None
-    is_closed = False
-    sees: Any = None  # a function of a tool and a request: whether its user may use the tool
-    routes: Sequence[Route] = ()
-
-    def admit(self, name: str, toolset: Toolset) -> Toolset:
-        """Take the tools of an API that was loaded."""
-        del name
-        return toolset
-
-    def guard(self, app: Any) -> Any:
-        """Return the app behind its door."""
-        return app
-
-    async def aclose(self) -> None:
-        """Close connections."""
-
-    def name_of(self, request: ServerRequestContext[Any]) -> str:
-        """Return the name of the user of a request, for limits and the audit log."""
-        del request
-        return ""
-
-    async def members_of(self, request: ServerRequestContext[Any]) -> dict[str, Any]:
-        """Return more members of the call's `Context`: credentials, say."""
-        del request
-        return {}
-
-
-def access_of(serve: ServeTable, state: Any, tables: Mapping[str, ApiTable]) -> Access:
-    """Return the authentication of a server; the one place where it is chosen.
-
-    Raises:
-        SettingsError: A token is missing, or credentials of users need an authentication.
-    """
+def access_of(serve: ServeTable, state: Any, tables: Mapping[str, ApiTable]) -> UserAccess | None:
+    """Return the authentication of a server, or SettingsError; None lets everyone call."""
     if serve.auth is not None:
-        users = import_module("openapi_tools.serving.user_access")
-        made: Access = users.UserAccess(serve, serve.auth, tables, state)
+        users = import_module("openapi_tools.serving.user_credentials")
+        made: UserAccess = users.UserAccess(serve, serve.auth, tables, state)
         return made
     for name, table in tables.items():
         if serve.roles or table.users is not None:
             where = "serve.roles" if serve.roles else f"apis.{name}.users"
             raise SettingsError(f"{where}: without [serve.auth] the server knows no users.")
-    return Access()
+    return None
 
 
-def state_of(serve: ServeTable) -> Any:
-    """Return the state that workers share; None without Redis."""
-    if not serve.redis:
-        return None
-    url = from_environment(serve.redis, "redis")
-    return import_module("openapi_tools.serving.redis_state").RedisState(url)
-
-
-def settings_with_state(state: Any) -> dict[str, Any]:
-    """Return the settings by which the calls of each API share a state."""
-    return {} if state is None else {"state": state}
-
-
-def check_place(host: str, access: Access, *, insecure: bool) -> None:
+def check_place(host: str, access: UserAccess | None, *, insecure: bool) -> None:
     """Raise UsageError for an address that others reach, without authentication."""
-    if not host or insecure or access.is_closed or is_loopback(host):
+    if not host or insecure or access is not None or is_loopback(host):
         return
     way = "listen on 127.0.0.1, configure [serve.auth], or add --insecure to let everyone call"
     raise click.UsageError(f"{host} can be reached by others, and calls need no login; {way}.")
@@ -128,7 +73,7 @@ class Started(NamedTuple):
 
     serve: ServeTable
     apis: ServedApis
-    access: Access
+    access: UserAccess | None = None
     state: Any = None
     config: str = ""
     given: Any = None
@@ -153,7 +98,9 @@ class WebServer:
         self._apis, self._serve, self._port = apis, serve, _ = started.apis, started.serve, port
         self._access, self._state = started.access, started.state
         self._is_ending = False
-        self._metrics = _metrics()
+        self._metrics: CallMetrics | None = None
+        if find_spec("prometheus_client") is not None:
+            self._metrics = import_module("openapi_tools.serving.call_metrics").CallMetrics()
         self._audit = AuditLog(serve.audit)
         if serve.audit_arguments:
             apis.guards = [self._audit.remember]
@@ -161,7 +108,8 @@ class WebServer:
         if self._metrics is not None:
             apis.watchers.append(self._metrics.tell)
             apis.told = partial(self._metrics.show, apis.apis)
-        apis.serve(paths=serve.paths, context=self._context_of, visible=self._access.sees)
+        sees = None if self._access is None else self._access.sees
+        apis.serve(paths=serve.paths, context=self._context_of, visible=sees)
         for server in apis.servers.values():
             server.middleware.append(self._note)
 
@@ -177,10 +125,11 @@ class WebServer:
         for name, server in self._apis.servers.items():
             own = server.streamable_http_app(**self._options(name))
             routes += [Route(route.path, own) for route in own.routes if isinstance(route, Route)]
-        routes += self._access.routes
+        routes += [] if self._access is None else self._access.routes
         whole = Starlette(routes=routes, lifespan=self._lifespan)
         count = None if self._metrics is None else self._metrics.count
-        return self._access.guard(ClientLimits(whole, self._serve.limits, count))
+        limited = ClientLimits(whole, self._serve.limits, count)
+        return limited if self._access is None else self._access.guard(limited)
 
     def _options(self, name: str) -> dict[str, Any]:
         serve, shown = self._serve, f"[{self._serve.host}]" if ":" in self._serve.host else None
@@ -190,14 +139,19 @@ class WebServer:
             "stateless_http": serve.is_stateless,
             "max_request_body_size": serve.limits.body_bytes,
             "transport_security": security(shown or serve.host, serve.allow_hosts, self._port),
-            "auth": self._access.settings,
+            "auth": None if self._access is None else self._access.settings,
             **sessions,
         }
 
     async def _context_of(self, request: ServerRequestContext[Any]) -> dict[str, Any]:
-        name = self._access.name_of(request)
+        name = self._user(request)
         caller.set(name)
-        return {"user": name, **await self._access.members_of(request)}
+        own = {} if self._access is None else self._access.members_of(request)
+        return {"user": name, **own}
+
+    def _user(self, request: ServerRequestContext[Any]) -> str:
+        """Return the name of the user of a request, for limits and the audit log."""
+        return "" if self._access is None else self._access.name_of(request)
 
     async def _note(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
         """Leave a line of a call that is refused before it reaches an API."""
@@ -206,13 +160,14 @@ class WebServer:
         except MCPError:
             if ctx.method == "tools/call":
                 name = str((ctx.params or {}).get("name", ""))
-                self._audit.refuse(self._access.name_of(ctx), name, ctx.request_id)
+                self._audit.refuse(self._user(ctx), name, ctx.request_id)
             raise
 
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(self._access.aclose)
+            if self._access is not None:
+                stack.push_async_callback(self._access.aclose)
             await stack.enter_async_context(self._apis.running())
             for server in self._apis.servers.values():
                 await stack.enter_async_context(server.session_manager.run())
@@ -275,24 +230,14 @@ class WebServer:
         return Response(text, media_type=self._metrics.content_type)
 
 
-def _metrics() -> CallMetrics | None:
-    if find_spec("prometheus_client") is None:
-        return None
-    made: CallMetrics = import_module("openapi_tools.serving.call_metrics").CallMetrics()
-    return made
-
-
 def started(
     config: str, given: dict[str, Any], *, logs: bool = False, again: bool = False
 ) -> Started:
     """Read a configuration, with other members of `[serve]`, and load its APIs.
 
     With `logs`, the log of this process is written as the configuration says; with `again`, a
-    server that has started before goes on without APIs that cannot be served any more.
-
-    Raises:
-        SettingsError: The configuration is wrong, no API can be served, or, with `strict`, one
-            cannot.
+    server that has started before goes on without APIs that cannot be served any more. Others
+    raise SettingsError where no API can be served, or, with `strict`, one cannot.
     """
     serving = read_serving(config)
     told = {**serving.serve.model_dump(exclude_unset=True), **given}
@@ -301,10 +246,14 @@ def started(
         write_logs(serve.log)
         with suppress(AttributeError, ValueError):  # no such signal, or not the main thread
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it ends no server that is starting
-    state = state_of(serve)
+    settings: dict[str, Any] = {}
+    if serve.redis:
+        redis = import_module("openapi_tools.serving.redis_state")
+        settings["state"] = redis.RedisState(from_environment(serve.redis, "redis"))
+    state = settings.get("state")
     access = access_of(serve, state, serving.apis)
-    settings = settings_with_state(state)
-    apis = ServedApis.of(serving._replace(serve=serve), settings, access.admit)
+    admit = None if access is None else access.admit
+    apis = ServedApis.of(serving._replace(serve=serve), settings, admit)
     apis.load()
     missing = "; ".join(f"{api.name}: {api.fault}" for api in apis.apis if api.fault)
     if missing and not again and (serve.strict or not apis.served):
@@ -319,8 +268,8 @@ def started_with(toolset: Toolset, given: dict[str, Any]) -> Started:
     serve = checked_table(ServeTable, told, "serve", {})
     if serve.log == "json":
         write_logs(serve.log)
-    apis = ServedApis([ServedApi.of(toolset)], serve.mode)
-    return Started(serve, apis, Access())
+    apis = ServedApis([ServedApi("api", toolset=toolset)], serve.mode)
+    return Started(serve, apis)
 
 
 def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:

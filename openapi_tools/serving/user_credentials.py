@@ -1,4 +1,6 @@
-"""The credentials of each user at an API: exchanged, passed on, from a login, or configured.
+"""The users of a server: who may call, and their credentials at each API.
+
+Those are exchanged, passed on, from a login, or configured.
 
 Spec: RFC 8693 (token exchange); MCP 2026-07-28, basic/authorization, on passing tokens through.
 """
@@ -8,7 +10,8 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from openapi_tools.auth.authorization_server import Endpoints
 from openapi_tools.auth.tokens import Grants, RefusedError, SharedTokens, Stored
@@ -17,14 +20,24 @@ from openapi_tools.model import SecurityScheme
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests import origin_of
+from openapi_tools.serving.inbound_auth import Guard, Inbound
+from openapi_tools.serving.user_login import BACK, START, Logins
+from openapi_tools.shared_state import MemoryState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from mcp.server.context import ServerRequestContext
+
     from openapi_tools.auth.authorization_server import Channel
-    from openapi_tools.auth.tokens import Token
-    from openapi_tools.serving.auth_tables import IdentityTable, UsersTable
     from openapi_tools.serving.inbound_auth import User
+    from openapi_tools.serving.serving_tables import (
+        ApiTable,
+        AuthTable,
+        IdentityTable,
+        ServeTable,
+        UsersTable,
+    )
     from openapi_tools.shared_state import SharedState
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -34,7 +47,66 @@ if TYPE_CHECKING:
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS = "urn:ietf:params:oauth:token-type:access_token"
 _UNKNOWN = 300.0  # seconds for which an exchanged token without an end is used
+_OPEN = ("/healthz", "/readyz", START, BACK)
 _BEARER = SecurityScheme("http", scheme="bearer")
+
+
+class UserAccess:
+    """Lets in whom `[serve.auth]` names."""
+
+    def __init__(
+        self,
+        serve: ServeTable,
+        auth: AuthTable,
+        tables: Mapping[str, ApiTable],
+        state: SharedState | None,
+    ) -> None:
+        self._inbound, self._tables = Inbound(auth, serve.roles), tables
+        self._state = state or MemoryState()
+        self._is_split = serve.workers > 1 and state is None
+        url = auth.resource_url.rstrip("/").removesuffix(serve.path)
+        self._logins = Logins(self._inbound, self._state, url)
+        self.settings, self.routes = self._inbound.settings, self._logins.routes()
+        self.guard = partial(Guard, inbound=self._inbound, open_paths=_OPEN)
+        self.aclose = self._inbound.aclose
+
+    def admit(self, name: str, toolset: Toolset) -> Toolset:
+        """Take the tools of an API that was loaded; SettingsError where its users do not fit."""
+        table, credentials = self._tables[name].users, None
+        if table is not None:
+            credentials = UserCredentials(table, toolset, self._state, name=name)
+            if self._logins.add(credentials) and self._is_split:
+                reason = "mode login with several workers needs redis in [serve]"
+                raise SettingsError(f"apis.{name}.users: {reason}.")
+        for session in toolset.sessions:
+            session.served = name, credentials
+        return toolset
+
+    def sees(self, tool: OperationTool, request: ServerRequestContext[Any]) -> bool:
+        """Tell whether the user of a request may use a tool."""
+        return self._inbound.sees(tool, _served(tool)[0], request)
+
+    def name_of(self, request: ServerRequestContext[Any]) -> str:
+        """Return the name of the user of a request."""
+        user = Inbound.user_of(request)
+        return "" if user is None else user.name
+
+    def members_of(self, request: ServerRequestContext[Any]) -> dict[str, Any]:
+        """Return the members of a call's `Context` with the credentials of its user, by tool."""
+        credentials = partial(_credentials, Inbound.user_of(request))
+        return {"credentials": credentials, "logged_in": self._logins.logged_in}
+
+
+def _served(tool: OperationTool) -> tuple[str, UserCredentials | None]:
+    """Return the name of a tool's API, and the credentials of its users."""
+    session: Any = tool.session
+    found: tuple[str, UserCredentials | None] = session.served
+    return found
+
+
+async def _credentials(user: User | None, tool: OperationTool) -> Mapping[str, Any] | None:
+    known = _served(tool)[1]
+    return None if known is None else await known.for_user(user, tool)
 
 
 class Identity:
@@ -69,11 +141,9 @@ class Identity:
 
 
 class UserCredentials:
-    """The credentials of an API's users, by its table `[apis.NAME.users]`.
+    """The credentials of an API's users, by its table `[apis.NAME.users]`; SettingsError."""
 
-    Raises:
-        SettingsError: The table does not fit the document, or a variable is not set.
-    """
+    ask_for_login: Ask  # set by `Logins`
 
     def __init__(
         self, table: UsersTable, toolset: Toolset, state: SharedState, *, name: str = "api"
@@ -81,14 +151,9 @@ class UserCredentials:
         self.read = Identity(table.read, name, toolset)
         self.write = Identity(table.write, name, toolset)
         self.state, self._sessions = state, toolset.sessions
-        self.ask_for_login: Ask = _no_login
 
     async def for_user(self, user: User | None, tool: OperationTool) -> dict[str, Any] | None:
-        """Return the credentials of a user for a call; None for a tool of another API.
-
-        Raises:
-            CallError: The user has none, or is unknown; nothing is sent then.
-        """
+        """Return the credentials of a user for a call, None for a tool of another API; CallError."""
         if tool.session not in self._sessions:
             return None
         identity = self.read if tool.read_only else self.write
@@ -128,10 +193,10 @@ class UserTokens:
         # An operation may be at another server than its API, where the user has logged in.
         origin = self._identity.origin
         stored = await self._kept.load(origin)
-        if stored is None or not _is_good(stored.token, stale):
+        if not _is_good(stored, stale):
             async with self._kept.alone(origin):
                 stored = await self._kept.load(origin)  # of another call or process
-                if stored is None or not _is_good(stored.token, stale):
+                if not _is_good(stored, stale):
                     stored = await self._renewed(channel, stored)
                     await self._kept.save(stored)
         channel.learn(*stored.token.secrets())
@@ -173,12 +238,10 @@ class UserTokens:
         return Stored(identity.origin, identity.scheme, config.client_id, url, token)
 
 
-def _is_good(token: Token, stale: str | None) -> bool:
-    return token.access.reveal() != stale and not token.is_due(time.time())
-
-
-async def _no_login(_: str, identity: Identity) -> CallError:
-    return identity.refusal("needs a login, and this server has no pages for it")
+def _is_good(stored: Stored | None, stale: str | None) -> TypeGuard[Stored]:
+    if stored is None:
+        return False
+    return stored.token.access.reveal() != stale and not stored.token.is_due(time.time())
 
 
 def _scheme(table: IdentityTable, schemes: Mapping[str, SecurityScheme], place: str) -> str:

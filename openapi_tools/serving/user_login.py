@@ -48,7 +48,6 @@ logger = logging.getLogger("openapi_tools")
 START, BACK = "/login", "/login/callback"
 _SECONDS = 600.0  # for a whole login
 _LOOKS, _PAUSE = 110, 0.5  # for the end of a login: 55 seconds
-_LARGEST = 20 * 1024
 _COOKIE = "openapi-tools-login"
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -71,33 +70,25 @@ _GONE = "This link has expired or was used. Make the call again to get another o
 class Logins:
     """The logins of users at APIs; the browser's user has to be the one whose call needs it.
 
-    Args:
-        inbound: Tells the users of this server.
-        state: Keeps what goes on, and the tokens.
-        url: The address below which browsers reach the pages.
+    The state keeps logins that go on, and tokens; browsers reach the pages below the URL.
     """
 
     def __init__(self, inbound: Inbound, state: SharedState, url: str) -> None:
         self._inbound, self._state, self._url = inbound, state, url.rstrip("/")
-        self._known: dict[str, tuple[UserCredentials, Identity]] = {}
+        self._known: dict[str, Identity] = {}
 
     def add(self, credentials: UserCredentials) -> bool:
-        """Let the users of an API log in, and tell whether they have to.
-
-        Raises:
-            SettingsError: The user of a browser cannot be told.
-        """
+        """Let the users of an API log in, and tell whether they have to; SettingsError."""
+        table, credentials.ask_for_login = self._inbound.table, self.begin
         both = (credentials.read, credentials.write)
-        for identity in both:
-            if identity.table.mode == "login":
-                table, needs = self._inbound.table, f"apis.{identity.name}.users: mode login needs"
-                if table.issuer and not table.client_id:
-                    raise SettingsError(f"{needs} client_id in [serve.auth], to tell who logs in.")
-                if not self._url:
-                    raise SettingsError(f"{needs} resource in [serve.auth], this server's URL.")
-                self._known[identity.id] = credentials, identity
-        credentials.ask_for_login = self.begin
-        return any(identity.id in self._known for identity in both)
+        wanted = {each.id: each for each in both if each.table.mode == "login"}
+        needs = f"apis.{credentials.read.name}.users: mode login needs"
+        if wanted and table.issuer and not table.client_id:
+            raise SettingsError(f"{needs} client_id in [serve.auth], to tell who logs in.")
+        if wanted and not self._url:
+            raise SettingsError(f"{needs} resource in [serve.auth], this server's URL.")
+        self._known |= wanted
+        return bool(wanted)
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages, which need no token: `START` and `BACK`."""
@@ -134,9 +125,8 @@ class Logins:
         if record["user"] not in self._inbound.table.tokens:
             return await self._sent(record, "user", secrets.token_urlsafe(32))
         if request.method == "GET":
-            api = self._known[record["identity"]][1].name
-            return _page(_FORM, api=api, user=record["user"])
-        form = parse_qs((await _body(request)).decode("latin-1"))
+            return _page(_FORM, api=self._known[record["identity"]].name, user=record["user"])
+        form = parse_qs((await request.body()).decode("latin-1"))
         await self._check_user(record, "".join(form.get("token", [])).strip())
         return await self._sent(record, "api", secrets.token_urlsafe(32))
 
@@ -171,11 +161,8 @@ class Logins:
         cookie = request.cookies.get(self._cookie, "")
         async with self._state.alone(_key("state", state), LEASE):
             record = await self._get("state", state)
-            if (
-                record is None
-                or answer is None
-                or not hmac.compare_digest(record["cookie"], _digest(cookie))
-            ):
+            is_own = record is not None and hmac.compare_digest(record["cookie"], _digest(cookie))
+            if record is None or answer is None or not is_own:
                 return _page(_GONE, 404)
             await self._state.remove(_key("state", state))
         back, verifier = self._url + BACK, Secret(record["verifier"])
@@ -184,8 +171,8 @@ class Logins:
         if record["step"] == "user":
             await self._check_user(record, stored.token.access.reveal())
             return await self._sent(record, "api", cookie)
-        credentials, identity = self._known[record["identity"]]
-        await identity.tokens(credentials.state, record["user"]).save(stored)
+        identity = self._known[record["identity"]]
+        await identity.tokens(self._state, record["user"]).save(stored)
         await self._state.remove(_key("open", json.dumps([identity.id, record["user"]])))
         await self._state.put(_key("done", record["login"]), b"1", _SECONDS)
         return _page("You are logged in. Close this window, and make the call again.")
@@ -193,7 +180,7 @@ class Logins:
     @asynccontextmanager
     async def _login(self, record: Record) -> AsyncIterator[tuple[Login, Plan]]:
         """Yield the login of a step, and its endpoints."""
-        identity, table = self._known[record["identity"]][1], self._inbound.table
+        identity, table = self._known[record["identity"]], self._inbound.table
         if record["step"] == "user":
             place = (await issuer_metadata(table.issuer, self._inbound.sender))["url"]
             members: Any = {"scopes": table.scopes, "openid_connect_url": place}
@@ -242,15 +229,6 @@ def _key(kind: str, name: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-async def _body(request: Request) -> bytes:
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > _LARGEST:
-            raise BadTokenError("the form is too large")
-    return body
 
 
 def _page(body: str, status: int = 200, **facts: str) -> HTMLResponse:

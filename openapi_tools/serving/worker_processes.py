@@ -49,11 +49,7 @@ def worker_app() -> Any:
 
 
 def run_workers(server: Started, place: socket.socket) -> None:
-    """Serve a configuration with several processes, on a socket that listens.
-
-    Raises:
-        ClickException: They cannot start.
-    """
+    """Serve a configuration with several processes, on a socket that listens."""
     options = {"config": server.config, "given": server.given, "port": place.getsockname()[1]}
     with tempfile.TemporaryDirectory(prefix="openapi-tools-") as folder:
         os.environ |= {OPTIONS: json.dumps(options), "PROMETHEUS_MULTIPROC_DIR": folder}

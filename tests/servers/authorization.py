@@ -3,15 +3,12 @@
 import asyncio
 import contextlib
 import json
-import socket
-import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-import uvicorn
 from authlib.common.security import generate_token
 from authlib.oauth2 import AuthorizationServer, OAuth2Error
 from authlib.oauth2.rfc6749 import AuthorizationCodeMixin, ClientMixin, OAuth2Request, TokenMixin
@@ -30,6 +27,7 @@ from authlib.oauth2.rfc8628 import (
     DeviceCredentialDict,
 )
 from documents import document, operation
+from servers.site import running as hosted
 
 from openapi_tools import Settings
 from openapi_tools.auth.authorization_server import Channel
@@ -408,20 +406,12 @@ async def channel_to(state):
 
 @contextlib.contextmanager
 def authorization_server(make=State, app=App):
-    # With this protocol asyncio sends an answer at once.
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.bind(("127.0.0.1", 0))
-    listening.listen(512)
-    state = make(f"http://127.0.0.1:{listening.getsockname()[1]}")
-    server = uvicorn.Server(uvicorn.Config(app(state), log_config=None, lifespan="off", ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        yield state
-    finally:
-        state.delay, server.should_exit = 0, True
-        thread.join(timeout=10)
-    assert not thread.is_alive(), "the authorization server did not stop"
+    state = make()
+    with hosted(app(state)) as state.url:
+        try:
+            yield state
+        finally:
+            state.delay = 0
 
 
 @pytest.fixture(scope="module")

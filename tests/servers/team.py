@@ -23,8 +23,8 @@ from servers.recorder import Recorder
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.serving.auth_tables import AuthTable, RoleTable, UsersTable
-from openapi_tools.serving.inbound_auth import Inbound
+from openapi_tools.serving.inbound_auth import Guard, Inbound
+from openapi_tools.serving.serving_tables import AuthTable, RoleTable, UsersTable
 from openapi_tools.serving.team_server import security
 from openapi_tools.serving.user_credentials import UserCredentials
 from openapi_tools.serving.user_login import BACK, START, Logins
@@ -135,22 +135,22 @@ async def serving(toolset, auth, *, roles=None, users=None, mode="tools", state=
             site.logins.add(site.credentials)
 
         def context(request):
-            user, known = Inbound.user_of(request), site.credentials
-            own = {} if known is None else {"credentials": lambda tool: known.for_user(user, tool)}
+            user, at = Inbound.user_of(request), site.credentials
+            own = {} if at is None else {"credentials": lambda tool: at.for_user(user, tool)}
             return {"user": user.name, "logged_in": site.logins.logged_in, **own}
 
         offered = {"search": toolset.meta_tools, "code": toolset.code_tools}.get(mode)
         server = create_server(
             offered() if offered else toolset,
             context=context,
-            visible=site.inbound.visible(lambda _: "shop"),
+            visible=lambda tool, request: known.sees(tool, "shop", request),
         )
         app = server.streamable_http_app(
             auth=site.inbound.settings,
             transport_security=security("127.0.0.1", (), port),
             custom_starlette_routes=site.logins.routes(),
         )
-        guarded = site.inbound.guard(app, open_paths=(START, BACK))
+        guarded = Guard(app, known, (START, BACK))
         web = uvicorn.Server(uvicorn.Config(guarded, log_config=None, access_log=False))
         task = asyncio.create_task(web.serve(sockets=[place]))
         try:

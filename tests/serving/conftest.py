@@ -6,6 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 from servers.counting import CountingApi
 from servers.redis_server import redis_server, running_redis
+from servers.site import running
 
 __all__ = ["redis_server", "running_redis"]
 
@@ -20,7 +21,8 @@ def processes():
 
 @pytest.fixture(scope="module")
 def running_api():
-    with CountingApi() as api:
+    api = CountingApi()
+    with running(api) as api.url:
         yield api
 
 

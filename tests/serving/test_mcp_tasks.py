@@ -1,6 +1,7 @@
 """Long work as tasks of MCP: a client that declares the extension polls, others get the handle."""
 
 import asyncio
+from contextlib import asynccontextmanager
 from typing import Literal
 
 import pytest
@@ -16,6 +17,7 @@ from openapi_tools import MemoryState, load_tools
 from openapi_tools.contracts.mcp import create_server
 from openapi_tools.serving import mcp_tasks
 from openapi_tools.serving.mcp_tasks import EXTENSION, add_tasks
+from openapi_tools.serving.redis_state import RedisState
 
 
 class Task(types.Result):
@@ -203,27 +205,29 @@ async def test_an_unknown_task_is_refused(served):
             assert error.value.error.code == types.INVALID_PARAMS
 
 
-async def test_a_task_belongs_to_its_user_and_to_every_worker(running):
-    state = MemoryState()
+async def test_a_task_belongs_to_its_user_and_to_every_worker(running, redis_server):
+    user = ["ada"]
 
-    def worker(toolset):
+    @asynccontextmanager
+    async def client_of_a_worker():
         def context(_):
             return {"user": user[0]}
 
-        server = create_server(toolset, context=context)
-        add_tasks(server, lambda: toolset, context)
-        return server
+        state = RedisState(redis_server.url)
+        async with load_tools(running.document, base_url=running.url, state=state) as toolset:
+            server = create_server(toolset, context=context)
+            add_tasks(server, lambda: toolset, context)
+            async with connected(server, Polling()) as client:
+                yield client
 
-    user = ["ada"]
-    async with load_tools(running.document, base_url=running.url, state=state) as toolset:
-        async with connected(worker(toolset), Polling()) as client:
-            task = await client.session.call_tool("make_report", {}, allow_claimed=True)
-        async with connected(worker(toolset), Polling()) as client:
-            user[0] = "bob"
-            with pytest.raises(MCPError, match="no such task"):
-                await tasks(client.session, "get", task.task_id)
-            user[0] = "ada"
-            assert (await tasks(client.session, "get", task.task_id))["status"] == "working"
+    async with client_of_a_worker() as client:
+        task = await client.session.call_tool("make_report", {}, allow_claimed=True)
+    async with client_of_a_worker() as client:
+        user[0] = "bob"
+        with pytest.raises(MCPError, match="no such task"):
+            await tasks(client.session, "get", task.task_id)
+        user[0] = "ada"
+        assert (await tasks(client.session, "get", task.task_id))["status"] == "working"
 
 
 async def test_an_impatient_client_does_not_make_the_api_answer_more(served, running, monkeypatch):

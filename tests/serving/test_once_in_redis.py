@@ -1,17 +1,10 @@
-"""Keys of writes and tasks of long work in Redis: another process knows them."""
+"""Keys of writes in Redis: another process knows them."""
 
 import asyncio
-import json
 
 from documents import document, operation
-from mcp import Client
-from serving.test_mcp_tasks import Polling, create_app, tasks
-from shaping.paged_server import serving
 
 from openapi_tools import Context, load_tools
-from openapi_tools.contracts.mcp import create_server
-from openapi_tools.serving import mcp_tasks
-from openapi_tools.serving.mcp_tasks import add_tasks
 from openapi_tools.serving.redis_state import RedisState
 
 PATHS = {"/pets": {"post": operation(operationId="add_pet")}}
@@ -54,21 +47,3 @@ async def test_nothing_is_sent_while_redis_is_away(recorder, redis_server):
 
     assert result.error["type"] == "connection"
     assert recorder.requests == []
-
-
-async def test_a_task_is_known_to_every_worker(redis_server, monkeypatch):
-    monkeypatch.setattr(mcp_tasks, "_PAUSE", 0.0)
-    with serving(create_app) as api:
-        for number in range(2):
-            state = RedisState(redis_server.url)
-            async with load_tools(api.document, base_url=api.url, state=state) as toolset:
-                server = create_server(toolset)
-                add_tasks(server, lambda toolset=toolset: toolset)
-                async with Client(server, mode="auto", extensions=[Polling()]) as client:
-                    if number == 0:
-                        made = await client.session.call_tool("fail", {}, allow_claimed=True)
-                    else:
-                        found = await tasks(client.session, "get", made.task_id)
-
-    assert found["status"] == "completed"
-    assert "The disk is full." in json.dumps(found["result"])

@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -123,16 +122,6 @@ def test_a_worker_whose_configuration_was_spoiled_ends_with_the_reason(worker, t
         worker(**{"a-name-that-is-longer-than-a-name-may-be": PETS})
 
     assert "take letters, digits, _ and -" in caplog.records[-1].message
-
-
-def test_the_address_of_redis_comes_from_the_environment(monkeypatch):
-    made = SimpleNamespace(RedisState=lambda url: f"state at {url}")
-    monkeypatch.setitem(sys.modules, "openapi_tools.serving.redis_state", made)
-    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
-    serve = team_server.ServeTable(redis="${REDIS_URL}")
-
-    assert team_server.state_of(serve) == "state at redis://127.0.0.1:1"
-    assert team_server.state_of(team_server.ServeTable()) is None
 
 
 async def test_without_the_package_for_figures_their_page_says_so(monkeypatch, tmp_path):

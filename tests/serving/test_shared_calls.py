@@ -11,6 +11,7 @@ import sharing_workers as workers
 from documents import document, operation
 from servers.authorization import SECRET, running, server
 from servers.counting import PATHS
+from servers.recorder import Answer, Recorder
 from sharing_workers import KEY
 from stored_files import API as FILES_API
 
@@ -47,7 +48,7 @@ def test_processes_share_the_limits_of_an_api(redis_server, api, processes):
     found = all_of(processes, workers.called, redis_server.url, api.document, 45, limits)
 
     assert [told for results, _ in found for told in results if told] == []
-    assert len(api.times_each()) == 90
+    assert len(set(api.targets)) == 90
     assert api.most <= 3
     assert windows(api.began) <= 60 * 1.05 + 2
     assert api.began[-1] - api.began[0] < 90 / 60 * 1.3
@@ -274,28 +275,16 @@ def test_a_refresher_that_is_killed_frees_the_others(redis_server, server):
 
 
 async def test_a_handle_works_in_another_process(redis_server, processes):
-    files = StateFiles(RedisState(redis_server.url))
-    content, got = bytes(range(256)) * 400, []
+    files, content = StateFiles(RedisState(redis_server.url)), bytes(range(256)) * 400
+    kind = [("Content-Type", "application/octet-stream")]
+    async with Recorder(Answer(headers=kind, body=content)) as peer:
+        about = {**FILES_API, "servers": [{"url": peer.url}]}
+        async with load_tools(about, settings=Settings(files=files)) as tools:
+            handle = (await tools["get"].execute({})).metadata["file"]["handle"]
+            sending = processes.submit(workers.sent_file, redis_server.url, about, handle)
+            assert await asyncio.wrap_future(sending) is None
 
-    async def peer(reader, writer):
-        head = await reader.readuntil(b"\r\n\r\n")
-        size = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
-        got.append(await reader.readexactly(size))
-        body = content if head.startswith(b"GET") else b""
-        kind = "application/octet-stream"
-        lines = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
-        writer.write(lines.encode() + body)
-        writer.close()
-
-    listening = await asyncio.start_server(peer, "127.0.0.1", 0)
-    port = listening.sockets[0].getsockname()[1]
-    about = {**FILES_API, "servers": [{"url": f"http://127.0.0.1:{port}"}]}
-    async with listening, load_tools(about, settings=Settings(files=files)) as tools:
-        handle = (await tools["get"].execute({})).metadata["file"]["handle"]
-        sending = processes.submit(workers.sent_file, redis_server.url, about, handle)
-        assert await asyncio.wrap_future(sending) is None
-
-    assert got[-1] == content
+    assert peer.last.body == content
 
 
 async def test_kept_files_are_bounded_in_size_and_time(redis_server, monkeypatch):
@@ -338,59 +327,37 @@ async def test_kept_files_are_bounded_in_size_and_time(redis_server, monkeypatch
 
 
 async def test_a_job_goes_on_in_another_process(processes):
-    asked = []
-
-    async def peer(reader, writer):
-        line = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")[0].decode()
-        asked.append(line)
-        ended = sum("GET /jobs/7" in each for each in asked) > 1
-        head, body = "HTTP/1.1 202 Accepted\r\nLocation: /jobs/7\r\nRetry-After: 0", "{}"
-        if "GET" in line:
-            head, body = "HTTP/1.1 200 OK", f'{{"status": "{"done" if ended else "running"}"}}'
-        head += f"\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        writer.write((head + body).encode())
-        writer.close()
-
-    listening = await asyncio.start_server(peer, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
     about = document(
         {"/jobs": {"post": operation(operationId="start")},
          "/jobs/{id}": {"get": operation(operationId="look", parameters=[
              {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}])}},
-        servers=[{"url": url}],
     )  # fmt: skip
-    async with listening, load_tools(about) as tools:
-        begun = await tools["start"].execute({})
-        job = dict(begun.metadata["job"])
-        output = await asyncio.wrap_future(processes.submit(workers.resumed, about, job))
+    async with Recorder(Answer(body=b'{"status": "done"}')) as peer:
+        peer.answers.append(Answer(202, [("Location", "/jobs/7"), ("Retry-After", "0")]))
+        peer.answers.append(Answer(body=b'{"status": "running"}'))
+        about["servers"] = [{"url": peer.url}]
+        async with load_tools(about) as tools:
+            begun = await tools["start"].execute({})
+            job = dict(begun.metadata["job"])
+            output = await asyncio.wrap_future(processes.submit(workers.resumed, about, job))
 
     assert output == {"status": "done"}
-    assert sum(line.startswith("POST") for line in asked) == 1
+    assert [request.method for request in peer.requests] == ["POST", "GET", "GET"]
 
 
-def test_kept_answers_are_shared_encrypted_and_apart_for_each_user(redis_server, processes):
-    recorded = []
+async def test_kept_answers_are_shared_encrypted_and_apart_for_each_user(redis_server, processes):
+    headers = [("Content-Type", "application/json"), ("Cache-Control", "max-age=600")]
+    async with Recorder() as peer:
+        bodies = (b'{"secret-answer": 1}', b'{"secret-answer": 2}')
+        peer.answers.extend(Answer(headers=headers, body=body) for body in bodies)
+        about = document(PATHS, servers=[{"url": peer.url}])
+        found = [
+            await asyncio.wrap_future(
+                processes.submit(workers.cached, redis_server.url, about, user)
+            )
+            for user in ("ada", "ada", "ada", "bob", "bob")
+        ]
 
-    async def peer(reader, writer):
-        recorded.append(await reader.readuntil(b"\r\n\r\n"))
-        head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCache-Control: max-age=600"
-        body = f'{{"secret-answer": {len(recorded)}}}'
-        writer.write(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-        writer.close()
-
-    async def both():
-        listening = await asyncio.start_server(peer, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-        about = document(PATHS, servers=[{"url": url}])
-        async with listening:
-            return [
-                await asyncio.wrap_future(
-                    processes.submit(workers.cached, redis_server.url, about, user)
-                )
-                for user in ("ada", "ada", "ada", "bob", "bob")
-            ]
-
-    found = asyncio.run(both())
     assert [told for told, _ in found] == [None, True, True, None, True]
     assert [output["secret-answer"] for _, output in found] == [1, 1, 1, 2, 2]
     assert b"secret-answer" not in redis_server.dump()

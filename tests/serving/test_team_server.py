@@ -15,8 +15,9 @@ from servers.recorder import Answer, Recorder
 from team_servers import client_of, configured, document, hosted
 
 from openapi_tools.errors import CallError, SettingsError
-from openapi_tools.serving import team_server
-from openapi_tools.serving.team_server import check_place
+from openapi_tools.serving import redis_state
+from openapi_tools.serving.team_server import check_place, started
+from openapi_tools.shared_state import MemoryState
 
 PETS = document("Pets", "list_pets", "list_users")
 SHOP = document("Shop", "list_orders", "list_users")
@@ -141,14 +142,14 @@ async def test_one_faulty_api_is_named_and_the_others_serve(servers, tmp_path):
     assert "apis.odd.source: name the document" in apis["odd"]["reason"]
     assert (apis["pets"]["ready"], apis["pets"]["tools"]) == (True, 2)
     with pytest.raises(SettingsError, match=r"--strict: an API cannot be served: gone: .*odd: "):
-        team_server.started(str(config), {"strict": True})
+        started(str(config), {"strict": True})
 
 
 def test_a_server_whose_apis_are_all_wrong_does_not_start(tmp_path):
     config = configured(tmp_path, a='source = "x.json"')
 
     with pytest.raises(SettingsError, match=r"no API can be served: a: .*x\.json: no such file\."):
-        team_server.started(str(config), {})
+        started(str(config), {})
 
 
 async def test_figures_count_calls_errors_bytes_and_documents(servers, tmp_path):
@@ -238,7 +239,7 @@ async def test_a_token_that_comes_as_the_name_of_a_tool_is_masked_in_the_audit_l
     assert json.loads(line)["tool"] == "x***"
 
 
-class Shared:
+class Shared(MemoryState):
     """A shared state that answers to `ping`, or does not."""
 
     fault = None
@@ -251,9 +252,9 @@ class Shared:
 async def test_a_shared_state_that_is_gone_shows(servers, tmp_path, monkeypatch):
     _, _, tables = servers
     shared = Shared()
-    monkeypatch.setattr(team_server, "state_of", lambda _: shared)
-    monkeypatch.setattr(team_server, "settings_with_state", lambda _: {})
-    async with hosted(configured(tmp_path, **tables)) as server:
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
+    monkeypatch.setattr(redis_state, "RedisState", {"redis://127.0.0.1:1": shared}.get)
+    async with hosted(configured(tmp_path, 'redis = "${REDIS_URL}"', **tables)) as server:
         before = await server.get("/readyz")
         shared.fault = CallError("connection", "Redis at 127.0.0.1:1 cannot be reached.")
         after = await server.get("/readyz")
@@ -268,51 +269,11 @@ async def test_a_shared_state_that_is_gone_shows(servers, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"])
 def test_this_machine_needs_no_login(host):
-    check_place(host, team_server.Access(), insecure=False)
+    check_place(host, None, insecure=False)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.com"])
 def test_others_need_a_login_or_a_plain_word(host):
     with pytest.raises(click.UsageError, match="calls need no login; listen on"):
-        check_place(host, team_server.Access(), insecure=False)
-    check_place(host, team_server.Access(), insecure=True)
-
-
-class Known(team_server.Access):
-    """Knows its users by a header: what authentication plugs in."""
-
-    def name_of(self, request):
-        return request.request.headers["x-user"]
-
-    async def members_of(self, request):
-        return {"credentials": {"key": f"key-of-{self.name_of(request)}"}}
-
-    def sees(self, tool, request):
-        return self.name_of(request) == "ada" or tool.name != "list_pets"
-
-
-async def test_authentication_names_users_gives_their_credentials_and_hides_tools(
-    servers, tmp_path, monkeypatch, capfd
-):
-    pets, _, tables = servers
-    monkeypatch.setattr(team_server, "access_of", lambda *_: Known())
-    seen = {}
-    async with hosted(configured(tmp_path, **tables)) as server:
-        for user in ("ada", "bob"):
-            async with client_of(server.url, headers={"X-User": user}) as client:
-                seen[user] = await names_of(client)
-                await client.call_tool("pets_list_users", {})
-                if user == "bob":
-                    with pytest.raises(MCPError, match="no tool is called 'list_pets'"):
-                        await client.call_tool("list_pets", {})
-
-    assert [request.header("X-Key") for request in pets.requests] == ["key-of-ada", "key-of-bob"]
-    assert "list_pets" in seen["ada"]
-    assert "list_pets" not in seen["bob"]
-    audited = [json.loads(line) for line in capfd.readouterr().err.splitlines() if "{" in line]
-    told = [[line[key] for key in ("user", "api", "tool", "outcome")] for line in audited]
-    assert told == [
-        ["ada", "pets", "pets_list_users", "ok"],
-        ["bob", "pets", "pets_list_users", "ok"],
-        ["bob", "", "list_pets", "error"],
-    ]
+        check_place(host, None, insecure=False)
+    check_place(host, None, insecure=True)

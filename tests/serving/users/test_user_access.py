@@ -6,6 +6,7 @@ import httpx
 import pytest
 from doc_pages import DOCS, blocks
 from documents import document, operation
+from mcp import MCPError
 from mcp_api import texts
 from servers.issuer import API, read
 from servers.recorder import Answer, Recorder
@@ -89,6 +90,9 @@ async def test_users_call_several_apis_each_with_the_right_credential(
                 if name in names[user]:
                     result = await client.call_tool(name, {})
                     assert not result.is_error, texts(result)
+                else:
+                    with pytest.raises(MCPError, match=f"no tool is called '{name}'"):
+                        await client.call_tool(name, {})
     async with httpx.AsyncClient() as web:
         pages = {
             page: (await web.get(f"{site.origin}/{page}")).status_code
@@ -108,8 +112,11 @@ async def test_users_call_several_apis_each_with_the_right_credential(
     assert {header for _, _, header in sent(crm)} == {"Bearer key-of-the-crm"}
     assert pages == {"healthz": 200, "readyz": 200, "metrics": 401, "mcp": 401}
     audit = (tmp_path / "audit").read_text()
-    assert f"{issuer.url}|ada" in audit
-    assert '"alice"' in audit
+    lines = [json.loads(line) for line in audit.splitlines()]
+    told = {(line["user"], line["api"], line["tool"], line.get("error")) for line in lines}
+    assert (f"{issuer.url}|ada", "shop", "shop_list_orders", None) in told
+    assert ("alice", "crm", "crm_list_orders", None) in told
+    assert (f"{issuer.url}|eve", "", "shop_list_orders", "refused") in told
     assert "eyJ" not in audit
     assert ALICE not in audit
 
