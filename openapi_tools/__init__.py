@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from openapi_tools.requests import Preview
     from openapi_tools.result import Context, ImageContent, TextContent, ToolCall, ToolResult
     from openapi_tools.serving.redis_state import RedisState
-    from openapi_tools.serving.state_files import StateFiles
     from openapi_tools.settings import FileStore, Settings
     from openapi_tools.shaping.files import FolderStore
+    from openapi_tools.shaping.state_files import StateFiles
     from openapi_tools.shared_state import MemoryState, SharedState
     from openapi_tools.tools.guardrails import require_approval
     from openapi_tools.tools.tool import OperationTool
@@ -76,7 +76,7 @@ _HOMES = {
     "Settings": "settings",
     "SharedState": "shared_state",
     "Skipped": "model",
-    "StateFiles": "serving.state_files",
+    "StateFiles": "shaping.state_files",
     "TextContent": "result",
     "ToolCall": "result",
     "ToolResult": "result",

@@ -68,7 +68,7 @@ def serve(spec: str | None, *, transport: str | None, **options: Any) -> None:
         started = team_server.started_with(_loaded(spec, **options), given)
     transport = transport or ("http" if started.over_http else "stdio")
     _check_transport(transport, spec)
-    told = import_module("openapi_tools.serving.audit_log").logger.info
+    told = import_module("openapi_tools.serving.server_records").logger.info
     tell = told if started.serve.log == "json" else remark
     if transport == "stdio":
         started.apis.serve()
@@ -94,7 +94,7 @@ def _serve_http(team_server: Any, started: Any, tell: Callable[[str], object]) -
         if started.serve.insecure and not team_server.is_loopback(host):
             tell(_OPEN)
         if started.serve.workers > 1:
-            import_module("openapi_tools.serving.worker_processes").run_workers(started, place)
+            team_server.run_workers(started, place)
         else:
             server.run(place)
 

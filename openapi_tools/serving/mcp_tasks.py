@@ -20,7 +20,7 @@ from openapi_tools.errors import requiring
 from openapi_tools.http_rules import folded
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import context_for
-from openapi_tools.serving.audit_log import stamp
+from openapi_tools.serving.server_records import stamp
 from openapi_tools.shared_state import MemoryState
 from openapi_tools.tools.session import PerCall
 from openapi_tools.tools.tool import called

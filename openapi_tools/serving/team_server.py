@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
+import tempfile
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from importlib import import_module
@@ -14,14 +16,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from openapi_tools.auth.authorization_server import is_loopback
-from openapi_tools.errors import CallError, SettingsError, counted, requiring
+from openapi_tools.errors import (
+    CallError,
+    OpenAPIToolsError,
+    SettingsError,
+    counted,
+    requiring,
+)
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import redacted
-from openapi_tools.serving.audit_log import AuditLog, caller, write_logs
-from openapi_tools.serving.client_limits import ClientLimits, ClientProtocol
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
+from openapi_tools.serving.server_records import AuditLog, CallMetrics, caller, logger, write_logs
 from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving
-from openapi_tools.serving.web_server import LOOPBACK, run_app
+from openapi_tools.serving.web_server import (
+    LOOPBACK,
+    ClientLimits,
+    ClientProtocol,
+    config_of,
+    run_app,
+)
 from openapi_tools.shaping.configuration import checked_table
 
 if TYPE_CHECKING:
@@ -31,7 +44,6 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.requests import Request
 
-    from openapi_tools.serving.call_metrics import CallMetrics
     from openapi_tools.serving.user_credentials import UserAccess
     from openapi_tools.tools.toolset import Toolset
 
@@ -41,7 +53,11 @@ with requiring("mcp"):
     from starlette.applications import Starlette
     from starlette.responses import PlainTextResponse, Response
     from starlette.routing import Route
+    from uvicorn.supervisors import Multiprocess
 
+OPTIONS = "OPENAPI_TOOLS_SERVE"
+"""The variable that tells workers the file and the options of the command; it holds no secret."""
+_FACTORY = "openapi_tools.serving.team_server:worker_app"
 _ANY = ("0.0.0.0", "::")  # noqa: S104 -- told apart, not bound to
 _GRACE = 3  # seconds for calls to end, for one person's server
 _CHECKED = 3.0  # seconds for an answer of the shared state
@@ -100,7 +116,7 @@ class WebServer:
         self._is_ending = False
         self._metrics: CallMetrics | None = None
         if find_spec("prometheus_client") is not None:
-            self._metrics = import_module("openapi_tools.serving.call_metrics").CallMetrics()
+            self._metrics = CallMetrics()
         self._audit = AuditLog(serve.audit)
         if serve.audit_arguments:
             apis.guards = [self._audit.remember]
@@ -293,3 +309,38 @@ def security(shown: str, names: tuple[str, ...], port: int) -> TransportSecurity
         allowed_hosts=[*others, *(host for name in own for host in (name, f"{name}:*"))],
         allowed_origins=[f"{scheme}://{host}" for scheme in ("http", "https") for host in origins],
     )
+
+
+class _Workers(Multiprocess):
+    def handle_hup(self) -> None:
+        """Have each worker read its documents again."""
+        for process in self.processes:
+            if process.pid is not None:
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(process.pid, signal.SIGHUP)
+
+
+def worker_app() -> Any:
+    """Return the app of a worker, as the variable `OPTIONS` says."""
+    told = json.loads(os.environ[OPTIONS])
+    try:
+        found = started(told["config"], told["given"], logs=True, again=True)
+    except OpenAPIToolsError as error:  # the file was changed; the supervisor tries again
+        logger.error("%s", error)
+        raise SystemExit(1) from None
+    return WebServer(found, told["port"]).app
+
+
+def run_workers(server: Started, place: socket.socket) -> None:
+    """Serve a configuration with several processes, on a socket that listens."""
+    with requiring("serve"):  # the extra `mcp` may bring an older uvicorn
+        from uvicorn.config import STARTUP_FAILURE
+
+    options = {"config": server.config, "given": server.given, "port": place.getsockname()[1]}
+    with tempfile.TemporaryDirectory(prefix="openapi-tools-") as folder:
+        os.environ |= {OPTIONS: json.dumps(options), "PROMETHEUS_MULTIPROC_DIR": folder}
+        told = {"factory": True, "workers": server.serve.workers, **uvicorn_limits(server.serve)}
+        workers = _Workers(config_of(_FACTORY, **told), [place])
+        workers.run()
+    if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
+        raise click.ClickException("the workers cannot start; the log has the reason.")

@@ -153,7 +153,7 @@ class UserCredentials:
         self.state, self._sessions = state, toolset.sessions
 
     async def for_user(self, user: User | None, tool: OperationTool) -> dict[str, Any] | None:
-        """Return the credentials of a user for a call, None for a tool of another API; CallError."""
+        """Return a user's credentials for a call, None for another API's tool; CallError."""
         if tool.session not in self._sessions:
             return None
         identity = self.read if tool.read_only else self.write

@@ -1,4 +1,7 @@
-"""Run an ASGI application on a socket until it is interrupted; needs uvicorn."""
+"""Run an ASGI application on a socket until it is interrupted, and limit its clients.
+
+Those may send large and slow bodies, keep idle connections, and read no answers. Needs uvicorn.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,12 @@ from openapi_tools.errors import requiring
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from openapi_tools.serving.serving_tables import LimitsTable
     from openapi_tools.tools.toolset import Toolset
 
 with requiring("browse"):  # the extra `mcp` brings it, too
     import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _PATIENCE = 3
@@ -102,3 +107,106 @@ def _silent_once(ending: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         handler.removeFilter(wanted)
+
+
+class ClientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # a variable
+    """Closes connections whose client sends no request, or reads no answer, in time.
+
+    The time is uvicorn's `timeout_keep_alive`, which itself covers only what follows an answer.
+    """
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._unread: Any = None
+        self._unasked: Any = self._later(transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        """Take data, and wait on where the head of a request is not complete."""
+        super().data_received(data)
+        is_waiting = self.cycle is None or self.cycle.response_complete
+        if not is_waiting:
+            self._unasked = _cancelled(self._unasked)
+        elif self._unasked is None:
+            self._unasked = self._later(self.transport.close)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._unread = self._unread or self._later(self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on, as the client reads."""
+        super().resume_writing()
+        self._unread = _cancelled(self._unread)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        super().connection_lost(exc)
+        self._unasked, self._unread = _cancelled(self._unasked), _cancelled(self._unread)
+
+    def _later(self, act: Callable[[], object]) -> Any:
+        return self.loop.call_later(self.timeout_keep_alive, act)
+
+
+def _cancelled(timer: Any) -> Any:
+    return None if timer is None else timer.cancel()
+
+
+class ClientLimits:
+    """An ASGI app that reads whole bodies for another, within limits, and counts bytes."""
+
+    def __init__(
+        self, app: Any, limits: LimitsTable, count: Callable[[str, int], object] | None = None
+    ) -> None:
+        self._app, self._limits = app, limits
+        self._count = count or (lambda _, __: None)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Run the app with the body of the request; 413 for a large one, 408 for a slow one."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def counted(message: Any) -> None:
+            self._count("out", len(message.get("body", b"")))
+            await send(message)
+
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                messages = [await self._body(scope, receive)]
+        except TimeoutError:
+            await _refuse(counted, 408, b"The request took too long.")
+            return
+        if messages[0] is None:
+            await _refuse(counted, 413, b"The body of the request is too large.")
+            return
+
+        async def replayed() -> Any:
+            return messages.pop() if messages else await receive()
+
+        await self._app(scope, replayed, counted)
+
+    async def _body(self, scope: Any, receive: Any) -> Any:
+        """Return the whole body as one message; None if it is too large."""
+        most, body = self._limits.body_bytes, bytearray()
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared[:20]) > most:
+            return None
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":  # the client is gone
+                return message
+            self._count("in", len(message.get("body", b"")))
+            body += message.get("body", b"")
+            if len(body) > most:
+                return None
+            if not message.get("more_body", False):
+                return {"type": "http.request", "body": bytes(body), "more_body": False}
+
+
+async def _refuse(send: Any, status: int, text: bytes) -> None:
+    length = (b"content-length", b"%d" % len(text))
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), length, (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})

@@ -17,8 +17,8 @@ from team_servers import configured, document, hosted
 from openapi_tools.errors import SettingsError
 from openapi_tools.observability import Event
 from openapi_tools.redaction import Redactor
-from openapi_tools.serving import audit_log, team_server
-from openapi_tools.serving.audit_log import AuditLog, SafeFormatter
+from openapi_tools.serving import server_records, team_server
+from openapi_tools.serving.server_records import AuditLog, SafeFormatter
 
 PETS = document("Pets", "list_pets")
 DONE = Event("completed", "list_pets", "GET", "http://a", call_id="7", status=200, elapsed=0.0123)
@@ -100,14 +100,12 @@ def test_long_arguments_are_cut(tmp_path):
 def worker(monkeypatch, tmp_path):
     """Make the app of a worker of a configuration."""
     pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
-    from openapi_tools.serving import worker_processes
-
     monkeypatch.setattr(team_server, "write_logs", lambda _: None)
 
     def make(**apis):
         options = {"config": str(configured(tmp_path, **apis)), "given": {}, "port": 1}
-        monkeypatch.setenv(worker_processes.OPTIONS, json.dumps(options))
-        return worker_processes.worker_app()
+        monkeypatch.setenv(team_server.OPTIONS, json.dumps(options))
+        return team_server.worker_app()
 
     return make
 
@@ -139,15 +137,15 @@ def test_the_log_goes_to_standard_error(monkeypatch, capsys):
     root = logging.getLogger()
     monkeypatch.setattr(root, "handlers", [])
     monkeypatch.setattr(root, "level", root.level)  # which write_logs sets
-    before = audit_log.logger.level
+    before = server_records.logger.level
 
     try:
-        audit_log.write_logs("text")
-        audit_log.logger.info("one")
+        server_records.write_logs("text")
+        server_records.logger.info("one")
         logging.getLogger("other").info("two")
         logging.getLogger("other").warning("three")
     finally:
-        audit_log.logger.setLevel(before)
+        server_records.logger.setLevel(before)
 
     assert capsys.readouterr().err == ("INFO openapi_tools.serving: one\nWARNING other: three\n")
     assert os.environ.get("PROMETHEUS_MULTIPROC_DIR") is None

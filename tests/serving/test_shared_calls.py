@@ -19,7 +19,7 @@ from openapi_tools import Context, OAuth2, Settings, SettingsError, load_tools
 from openapi_tools.shared_state import MemoryState
 
 RedisState = pytest.importorskip("openapi_tools.serving.redis_state").RedisState
-StateFiles = pytest.importorskip("openapi_tools.serving.state_files").StateFiles
+StateFiles = pytest.importorskip("openapi_tools.shaping.state_files").StateFiles
 APP = {"client_id": "app", "client_secret": SECRET, "flow": "clientCredentials"}
 
 __all__ = ["running", "server"]

@@ -1,4 +1,4 @@
-"""Records of a server: its log, as text or as JSON lines, and a line for each call of an API."""
+"""Records of a server: its log, a line for each call of an API, and figures for Prometheus."""
 
 from __future__ import annotations
 
@@ -8,15 +8,30 @@ import os
 import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.redaction import hidden, redacted
+from openapi_tools.search import costs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from openapi_tools.observability import Event
     from openapi_tools.result import ToolCall
+    from openapi_tools.serving.served_apis import ServedApi
 
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable of prometheus_client for the folder in which several workers add up figures."""
+_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_GAUGES = {
+    "api_up": "Whether the tools of an API are served.",
+    "tools": "Tools of an API.",
+    "definition_tokens": "Tokens that the definitions of an API's tools take, estimated.",
+    "document_loaded_timestamp_seconds": "When a document was last read.",
+    "document_stale": "Whether a document could not be read again; its older tools are served.",
+}
 caller: ContextVar[str] = ContextVar("openapi_tools_caller", default="")
 """The name of the user whose request is answered in this task."""
 _arguments: ContextVar[Any] = ContextVar("openapi_tools_arguments", default=None)
@@ -109,3 +124,57 @@ class AuditLog:
 def _begun(user: str, api: str, tool: str, outcome: str) -> dict[str, Any]:
     told = {"time": stamp(), "event": "call", "user": user, "api": api, "tool": tool}
     return {**told, "outcome": outcome}
+
+
+class CallMetrics:
+    """Figures for Prometheus of one server, or of one of its workers."""
+
+    def __init__(self) -> None:
+        self._package: Any = import_module("prometheus_client")
+        self.content_type = self._package.CONTENT_TYPE_LATEST
+        self._own = self._package.CollectorRegistry()
+        counter = self._package.Counter
+        more: Any = {"namespace": "openapi_tools", "registry": self._own}
+        self._calls = counter("calls", "Calls of tools.", ["api", "tool", "outcome"], **more)
+        self._errors = counter("call_errors", "Calls that failed.", ["api", "kind"], **more)
+        about = "Seconds that calls took."
+        self._seconds = self._package.Histogram(
+            "call_seconds", about, ["api"], buckets=_BUCKETS, **more
+        )
+        self._bytes = counter("http_bytes", "Bytes of bodies.", ["direction"], **more)
+        more["multiprocess_mode"] = "mostrecent"
+        self._gauges = {
+            name: self._package.Gauge(name, text, ["api"], **more) for name, text in _GAUGES.items()
+        }
+
+    def tell(self, api: str, event: Event) -> None:
+        """Count a call that ended."""
+        if event.kind not in ("completed", "error"):
+            return
+        outcome = "error" if event.kind == "error" else "ok"
+        self._calls.labels(api, event.tool, outcome).inc()
+        self._seconds.labels(api).observe(event.elapsed)
+        if event.kind == "error":
+            self._errors.labels(api, event.error_type).inc()
+
+    def count(self, direction: str, number: int) -> None:
+        """Count bytes of a request (`in`) or of an answer (`out`)."""
+        self._bytes.labels(direction).inc(number)
+
+    def show(self, apis: Iterable[ServedApi]) -> None:
+        """Set the figures of documents, after they were loaded."""
+        for api in apis:
+            tools = list(api.toolset or ())
+            told = "".join(f"{t.name}{t.description}{t.input_schema}" for t in tools)
+            values = (bool(tools), len(tools), costs.estimate(told), api.loaded, bool(api.stale))
+            for gauge, value in zip(self._gauges.values(), values, strict=True):
+                gauge.labels(api.name).set(value)
+
+    def text(self) -> bytes:
+        """Return the figures of all workers in Prometheus's format."""
+        registry = self._own
+        if FOLDER in os.environ:
+            registry = self._package.CollectorRegistry()
+            import_module("prometheus_client.multiprocess").MultiProcessCollector(registry)
+        text: bytes = self._package.generate_latest(registry)
+        return text
