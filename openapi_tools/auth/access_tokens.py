@@ -9,18 +9,11 @@ import time
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeGuard, TypeVar, cast
 
 from openapi_tools.auth.authorization_server import PATIENCE, Channel, Endpoints, fault
 from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD, OAuth2, chosen_flow
-from openapi_tools.auth.tokens import (
-    Grants,
-    RefusedError,
-    SharedTokens,
-    Stored,
-    Token,
-    TokenStore,
-)
+from openapi_tools.auth.tokens import Grants, RefusedError, SharedTokens, Stored, Token, TokenStore
 from openapi_tools.errors import CallError, CredentialsError, NotPicklableError
 from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret
@@ -176,7 +169,7 @@ class Tokens:
         """Return the token in memory, or the result of one fetch that all callers share."""
         for _ in range(_ROUNDS):
             token = self._token
-            if token is not None and self._fits(token, wanted):
+            if self._fits(token, wanted):
                 return token
             begun = False
 
@@ -196,13 +189,13 @@ class Tokens:
                 return token
             if begun:
                 break
-        raise fault(
-            self._name, "the authorization server gave no other token than the one refused."
-        )
+        reason = "the authorization server gave no other token than the one refused."
+        raise fault(self._name, reason)
 
-    def _fits(self, token: Token, wanted: _Wanted) -> bool:
-        is_good = token.access != wanted.refused and not token.is_due(time.time())
-        return is_good and self._covers(token, wanted)
+    def _fits(self, token: Token | None, wanted: _Wanted) -> TypeGuard[Token]:
+        if token is None or token.access == wanted.refused or token.is_due(time.time()):
+            return False
+        return self._covers(token, wanted)
 
     def _covers(self, token: Token, wanted: _Wanted) -> bool:
         """Whether a new request would add no scope; a user's token keeps its scopes."""
@@ -211,7 +204,7 @@ class Tokens:
     async def _renewed(self, wanted: _Wanted) -> Token:
         """Return a new token; one call at a time does this."""
         token = self._token
-        if token is not None and self._fits(token, wanted):
+        if self._fits(token, wanted):
             return token  # another call fetched it
         origin = wanted.channel.api_origin
         try:
@@ -232,7 +225,7 @@ class Tokens:
     async def _next(self, wanted: _Wanted) -> Token:
         channel = wanted.channel
         token = await self._newest(channel)
-        if token is not None and token is not self._token and self._fits(token, wanted):
+        if token is not self._token and self._fits(token, wanted):
             return token
         said = ""
         if token is not None and token.refresh is not None and self._covers(token, wanted):

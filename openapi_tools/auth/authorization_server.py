@@ -33,6 +33,11 @@ _LARGEST = 1024 * 1024
 _TOO_MANY = 429
 SUCCESS = range(200, 300)
 _REDIRECTS = range(300, 400)
+STARTS = {
+    AUTHORIZATION_CODE: ("authorization_url", "authorizationUrl"),
+    DEVICE: ("device_authorization_url", "deviceAuthorizationUrl"),
+}
+"""Where a login begins: the members of `OAuth2` and of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,15 +210,11 @@ class Endpoints:
         declared = self._declared(flow, refresh=refresh)
         return await self._endpoint(channel, "token_url", declared)
 
-    async def authorization(self, channel: Channel) -> str:
-        """Return the authorization endpoint; no secret goes there."""
-        declared = _text(self._scheme.flows.get(AUTHORIZATION_CODE, {}).get("authorizationUrl"))
-        return await self._endpoint(channel, "authorization_url", declared, is_secret=False)
-
-    async def device(self, channel: Channel) -> str:
-        """Return the device authorization endpoint; a client secret may go there."""
-        declared = _text(self._scheme.flows.get(DEVICE, {}).get("deviceAuthorizationUrl"))
-        return await self._endpoint(channel, "device_authorization_url", declared)
+    async def start(self, channel: Channel, flow: str) -> str:
+        """Return the endpoint where a login begins; a client secret may go to that for devices."""
+        member, key = STARTS[flow]
+        declared = _text(self._scheme.flows.get(flow, {}).get(key))
+        return await self._endpoint(channel, member, declared, is_secret=flow == DEVICE)
 
     def _declared(self, flow: str | None, *, refresh: bool) -> str:
         flows = self._scheme.flows

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from openapi_tools.auth.authorization_server import Endpoints, exchange, fault, is_protected
+from openapi_tools.auth.authorization_server import STARTS, Endpoints, exchange, fault, is_protected
 from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE, OAuth2
 from openapi_tools.auth.tokens import Grants, RefusedError, Stored, Token, form_of, seconds_of
 from openapi_tools.errors import CallError
@@ -29,12 +29,6 @@ SLOWER = 5.0  # seconds that `slow_down` adds to the interval (RFC 8628, section
 _INTERVAL, _LONGEST_INTERVAL = 5.0, 60.0
 _LONGEST_CODE = 64
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
-_OWN_FIELDS = frozenset(
-    {
-        *("client_id", "code_challenge", "code_challenge_method"),
-        *("redirect_uri", "response_type", "scope", "state"),
-    }
-)
 PATH = "/callback"
 HOST = "127.0.0.1"
 _LARGEST = 16 * 1024
@@ -99,10 +93,7 @@ class Login:
         endpoints = Endpoints(self._config, self._scheme, self._name)
         flow = DEVICE if device else AUTHORIZATION_CODE
         found: dict[str, Any] = {"token_url": await endpoints.token(channel, flow)}
-        if device:
-            found["device_authorization_url"] = await endpoints.device(channel)
-        else:
-            found["authorization_url"] = await endpoints.authorization(channel)
+        found[STARTS[flow][0]] = await endpoints.start(channel, flow)
         issuer, names_itself = "", False
         if endpoints.discovery_url:
             metadata = await endpoints.metadata(channel)
@@ -134,35 +125,30 @@ class Login:
         if answer.code is None:
             raise fault(self._name, f"the authorization server refused: {answer.error}.")
         self._redactor.know(answer.code.reveal(), passing=True)
-        token = await Grants(plan.config, self._redactor).ask(
-            self._channel,
-            plan.config.token_url,
-            "authorization_code",
-            secrets={"code": answer.code, "code_verifier": verifier},
-            redirect_uri=back,
+        given = {"code": answer.code, "code_verifier": verifier}
+        grants, url = Grants(plan.config, self._redactor), plan.config.token_url
+        asked = grants.ask(
+            self._channel, url, "authorization_code", secrets=given, redirect_uri=back
         )
-        return self._stored(plan, token)
+        return self._stored(plan, await asked)
 
     def _check_issuer(self, plan: Plan, issuer: str | None) -> None:
         """Refuse the answer of another server (RFC 9207, section 2.4)."""
         if issuer is None:
             if plan.names_itself:
-                raise fault(
-                    self._name, "the answer does not say who answers, though it has to (iss)."
-                )
+                reason = "the answer does not say who answers, though it has to (iss)."
+                raise fault(self._name, reason)
             return
         expected = plan.issuer or origin_of(plan.config.authorization_url)
         if (issuer if plan.issuer else origin_of(issuer)) != expected:
-            raise fault(
-                self._name, "another authorization server answers than the one asked (iss)."
-            )
+            reason = "another authorization server answers than the one asked (iss)."
+            raise fault(self._name, reason)
 
     async def by_device(self, plan: Plan, *, show: Callable[[DeviceCode], None]) -> Stored:
         """Return the token of a user who consents on another device; `show` gets the code."""
         config, url = plan.config, plan.config.device_authorization_url
-        reply = await exchange(
-            self._channel, url, form_of(config, {"scope": " ".join(config.scopes)})
-        )
+        form = form_of(config, {"scope": " ".join(config.scopes)})
+        reply = await exchange(self._channel, url, form)
         grants = Grants(config, self._redactor)
         grants.check(reply, url)
         code, shown = self._device_code(reply)
@@ -214,11 +200,7 @@ class Login:
 
 def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Secret) -> str:
     """Return the URL at which a user consents."""
-    url = config.authorization_url
-    taken = _OWN_FIELDS.intersection(parse_qs(urlsplit(url).query, keep_blank_values=True))
-    if taken:
-        reason = f"the authorization endpoint's address already holds {', '.join(sorted(taken))}"
-        raise CallError("credentials", f"{reason}; give another one.")
+    parts = urlsplit(config.authorization_url)
     fields = {
         "response_type": "code",
         "client_id": config.client_id,
@@ -228,7 +210,9 @@ def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Sec
         "code_challenge": code_challenge(verifier.reveal()),
         "code_challenge_method": "S256",
     }
-    parts = urlsplit(url)
+    if taken := fields.keys() & parse_qs(parts.query, keep_blank_values=True):
+        reason = f"the authorization endpoint's address already holds {', '.join(sorted(taken))}"
+        raise CallError("credentials", f"{reason}; give another one.")
     own = urlencode({name: value for name, value in fields.items() if value})
     return parts._replace(query=f"{parts.query}&{own}".lstrip("&")).geturl()
 

@@ -27,7 +27,7 @@ from openapi_tools.requests import origin_of
 from openapi_tools.shared_state import LEASE, SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
     from os import PathLike
 
@@ -245,12 +245,9 @@ class TokenStore:
         # A link may lead to another user's file, and a pipe would never end.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
-            descriptor = os.open(self._path, flags | getattr(os, "O_CLOEXEC", 0))
-            try:
+            with _opened(self._path, flags) as descriptor:
                 self._check(os.fstat(descriptor))
                 raw = os.read(descriptor, _LARGEST + 1)
-            finally:
-                os.close(descriptor)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -288,12 +285,8 @@ class TokenStore:
         except OSError as error:
             self._refuse(f"cannot be written ({_cause(error)}).")
         # The new name survives a power cut where folders can be synchronised.
-        with contextlib.suppress(OSError):
-            descriptor = os.open(self._path.parent, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        with contextlib.suppress(OSError), _opened(self._path.parent, os.O_RDONLY) as descriptor:
+            os.fsync(descriptor)
 
     def _refuse(self, reason: str) -> NoReturn:
         raise CredentialsError(f"token file {str(self._path)!r} {reason}") from None
@@ -339,6 +332,15 @@ class SharedTokens:
     async def remove(self, origin: str) -> None:
         """Remove the entry for an API."""
         await self._state.remove(self._key(origin))
+
+
+@contextlib.contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _cause(error: OSError) -> str:
