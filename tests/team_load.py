@@ -15,12 +15,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx2
+from documents import document, operation
+from servers.recorder import Answer, Recorder
 
-ROOT = Path(__file__).parents[1]
 TOKEN = "alice-has-a-long-token-of-her-own"
 KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 IN_FLIGHT = 200
@@ -28,43 +29,23 @@ RATE = 150  # requests a second that both servers together may send to the API
 SLICE = 2.0  # seconds over which the rate is judged
 
 
-class Api:
+class Api(Recorder):
     """The API and its authorization server: they note each request; runs in this process."""
 
     def __init__(self):
+        super().__init__()
         self.seen, self.times, self.tokens = Counter(), [], 0
 
-    async def start(self):
-        self._server = await asyncio.start_server(self._peer, "127.0.0.1", 0, backlog=1024)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-
-    def close(self):
-        self._server.close()
-
-    async def _peer(self, reader, writer):
-        with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-                length = head.lower().partition("content-length:")[2].partition("\r\n")[0]
-                body = await reader.readexactly(int(length or 0))
-                status, found = self._answer(head, body)
-                data = json.dumps(found).encode()
-                words = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n"
-                writer.write(f"{words}Content-Length: {len(data)}\r\n\r\n".encode() + data)
-                await writer.drain()
-        writer.close()
-
-    def _answer(self, head, body):
-        if head.startswith("POST /token "):
+    def answer_to(self, request):
+        if request.target == "/token":
             self.tokens += 1
-            token = {"access_token": f"t{self.tokens}", "token_type": "Bearer"}
-            return "200 OK", {**token, "expires_in": 3600}
-        if "\r\nauthorization: bearer t1\r\n" not in head.lower():
-            return "401 Unauthorized", {}
-        number = json.loads(body)["number"]
-        self.seen[number] += 1
+            token = {"access_token": f"t{self.tokens}", "token_type": "Bearer", "expires_in": 3600}
+            return Answer(body=json.dumps(token).encode())
+        if request.header("Authorization") != "Bearer t1":
+            return Answer(401)
+        self.seen[json.loads(request.body)["number"]] += 1
         self.times.append(time.monotonic())
-        return "201 Created", {"number": number}
+        return Answer(201, body=request.body)
 
     @property
     def document(self):
@@ -73,19 +54,12 @@ class Api:
         schema = {"type": "object", "required": ["number"]}
         schema["properties"] = {"number": {"type": "integer"}}
         body = {"required": True, "content": {"application/json": {"schema": schema}}}
-        post = {
-            "operationId": "add",
-            "requestBody": body,
-            "responses": {"201": {"description": ""}},
-        }
-        return {
-            "openapi": "3.1.1",
-            "info": {"title": "Work", "version": "1"},
-            "servers": [{"url": self.url}],
-            "security": [{"login": []}],
-            "components": {"securitySchemes": schemes},
-            "paths": {"/work": {"post": post}},
-        }
+        return document(
+            {"/work": {"post": operation(operationId="add", requestBody=body)}},
+            servers=[{"url": self.url}],
+            security=[{"login": []}],
+            components={"securitySchemes": schemes},
+        )
 
 
 CONFIG = """
@@ -217,11 +191,8 @@ class Load:
 
     async def run(self, *events):
         """Make all calls; `events` are pairs of a share of the calls and what happens then."""
-        self._left, self._reached, self._awaited = (
-            iter(range(self.calls)),
-            asyncio.Event(),
-            math.inf,
-        )
+        self._left, self._reached = iter(range(self.calls)), asyncio.Event()
+        self._awaited = math.inf
         limits = httpx2.Limits(max_connections=IN_FLIGHT, max_keepalive_connections=IN_FLIGHT)
         waiting = sorted(events, key=lambda pair: pair[0])
         headers = {
@@ -271,31 +242,36 @@ def rates(times, slice_seconds=SLICE):
     ]
 
 
+@asynccontextmanager
+async def team_of(redis, ports):
+    """Give an API, and a team whose processes are ended."""
+    with tempfile.TemporaryDirectory(prefix="openapi-tools-load-") as folder:
+        async with Api() as api:
+            team = Team(Path(folder), api, redis, ports)
+            try:
+                yield api, team
+            finally:
+                team.close()
+
+
 async def measured(calls, redis, ports):
     """Return the API and the load after all calls, with a killed server and a Redis restart."""
-    api = Api()
-    await api.start()
-    with tempfile.TemporaryDirectory(prefix="openapi-tools-load-") as folder:
-        team = Team(Path(folder), api, redis, ports)
-        try:
-            await team.start()
-            load = Load(team, calls)
+    async with team_of(redis, ports) as (api, team):
+        await team.start()
+        load = Load(team, calls)
 
-            async def crash():
-                team.kill(team.ports[0])
-                await asyncio.sleep(1)
-                team.serve(team.ports[0])
-                await _ready(team.ports[0])
+        async def crash():
+            team.kill(team.ports[0])
+            await asyncio.sleep(1)
+            team.serve(team.ports[0])
+            await _ready(team.ports[0])
 
-            async def restart():
-                redis.stop()
-                await asyncio.sleep(0.5)
-                redis.start()
+        async def restart():
+            redis.stop()
+            await asyncio.sleep(0.5)
+            redis.start()
 
-            await load.run((0.3, crash), (0.6, restart))
-        finally:
-            team.close()
-            api.close()
+        await load.run((0.3, crash), (0.6, restart))
     return api, load
 
 
@@ -309,23 +285,16 @@ def _used(pid):
 
 async def alone(calls, redis, ports):
     """Return the CPU milliseconds of a call at one server without nginx, and its MiB."""
-    api = Api()
-    await api.start()
-    with tempfile.TemporaryDirectory(prefix="openapi-tools-load-") as folder:
-        team = Team(Path(folder), api, redis, ports)
-        path = Path(folder) / f"{ports[0]}.toml"
+    async with team_of(redis, ports) as (_, team):
+        path = team.folder / f"{ports[0]}.toml"
         path.write_text(path.read_text().replace(f"rate = {RATE}\n", ""))
         team.port = ports[0]
-        try:
-            team.serve(ports[0])
-            await _ready(ports[0])
-            await Load(team, 100).run()
-            before, _ = _used(team.processes[ports[0]].pid)
-            await Load(team, calls).run()
-            after, size = _used(team.processes[ports[0]].pid)
-        finally:
-            team.close()
-            api.close()
+        team.serve(ports[0])
+        await _ready(ports[0])
+        await Load(team, 100).run()
+        before, _ = _used(team.processes[ports[0]].pid)
+        await Load(team, calls).run()
+        after, size = _used(team.processes[ports[0]].pid)
     return (after - before) / calls * 1000, size
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -14,16 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 from containers import Image, missing
+from team_load import KEY, TOKEN, free_ports
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
-STATE_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
-TOKEN = "alice-has-a-long-token-of-her-own"
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as place:
-        return place.getsockname()[1]
 
 
 def answered(url, **headers):
@@ -51,11 +44,11 @@ def waited_for(url, process, seconds=60):
 def test_the_container_serves_with_a_root_that_cannot_be_written(tmp_path):
     image = Image(DEPLOY / "Containerfile", ROOT, tmp_path)
     config = image.root / "etc/openapi-tools/openapi-tools.toml"
-    port = free_port()
+    (port,) = free_ports(1)
     text = config.read_text().replace('redis = "${REDIS_URL}"\n', "")
     config.write_text(text.replace('host = "0.0.0.0"', f'host = "0.0.0.0"\nport = {port}'))
 
-    with image.started(OPENAPI_TOOLS_STATE_KEY=STATE_KEY, ALICE_TOKEN=TOKEN) as process:
+    with image.started(OPENAPI_TOOLS_STATE_KEY=KEY, ALICE_TOKEN=TOKEN) as process:
         try:
             status, _ = waited_for(f"http://127.0.0.1:{port}/healthz", process)
             ready = answered(f"http://127.0.0.1:{port}/readyz")

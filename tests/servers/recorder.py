@@ -59,10 +59,14 @@ class Recorder(Faults):
 
     async def _answer_all(self, peer):
         while True:
-            self.requests.append(await _read_request(peer._reader))
+            request = await _read_request(peer._reader)
+            self.requests.append(request)
             self.changed.set()
-            answer = self.answers.popleft() if self.answers else self.answer
-            await peer.write(answer.to_bytes())
+            await peer.write(self.answer_to(request).to_bytes())
+
+    def answer_to(self, request: Recorded) -> Answer:
+        """Return what is answered to a request."""
+        return self.answers.popleft() if self.answers else self.answer
 
 
 async def _read_request(reader):

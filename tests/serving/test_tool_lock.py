@@ -8,10 +8,8 @@ import httpx
 import pytest
 from doc_pages import ROOT
 from documents import document, operation
-from mcp import Client, MCPError
 
 from openapi_tools import SettingsError, generate_package, load_tools
-from openapi_tools.contracts.mcp import create_server
 from openapi_tools.generate import generate_package as generated
 from openapi_tools.serving import tool_lock
 
@@ -105,22 +103,6 @@ async def test_the_reason_for_a_model_has_no_words_that_were_not_accepted(lock):
     assert "/limit: maximum was 30, is 20 now" in words[1]
     assert "evil" not in " ".join([*words, *(item.reason for item in toolset.skipped)])
     assert any("evil" in warning for warning in toolset.warnings)
-
-
-async def test_a_quarantined_tool_is_neither_listed_nor_called_over_mcp(lock):
-    root = copy.deepcopy(OLD)
-    root["paths"]["/pets"]["get"]["parameters"] = [number("limit", maximum=20)]
-    async with (
-        loaded(root, lock) as toolset,
-        Client(create_server(toolset), mode="auto") as session,
-    ):
-        listed = await session.list_tools()
-        with pytest.raises(MCPError, match=r"maximum was 30, is 20 now.*--accept"):
-            await session.call_tool("list_pets", {})
-        passed = await session.call_tool("add_pet", {})
-
-    assert {tool.name for tool in listed.tools} == {"add_pet", "get_pet"}
-    assert not passed.is_error
 
 
 async def test_after_it_is_accepted_it_is_called(lock):

@@ -150,36 +150,3 @@ async def test_a_tool_that_a_client_may_not_see_is_unknown_to_it(mode, api):
     assert names == SEEN
     assert not result.is_error
     assert len(api.requests) == 1
-
-
-async def test_searches_and_calls_by_name_see_no_other_tools(api):
-    offered = loaded(api).meta_tools()
-    async with Client(create_server(offered, visible=reads_only)) as client:
-        names = await names_of(client)
-        found = await client.call_tool("search_tools", {"query": "pet", "limit": 50})
-        told = await client.call_tool("describe_tools", {"names": ["delete_pet"]})
-        given = {"name": "delete_pet", "arguments": {"id": 1}}
-        refused = await client.call_tool("call_tool", given)
-        right = {"name": "get_pet", "arguments": {"id": 1}}
-        result = await client.call_tool("call_tool", right)
-
-    assert names == ["search_tools", "describe_tools", "call_tool"]
-    assert "get_pet" in texts(found)[0]
-    assert "delete_pet" not in texts(found)[0]
-    assert told.is_error
-    assert refused.is_error
-    assert not result.is_error
-    assert [request.method for request in api.requests] == ["GET"]
-
-
-async def test_programs_reach_no_other_tools(api):
-    pytest.importorskip("pydantic_monty", reason="pydantic-monty is not installed")
-    async with Client(create_server(loaded(api).code_tools(), visible=reads_only)) as client:
-        found = await client.call_tool("search", {"query": "pet"})
-        refused = await client.call_tool("run_code", {"code": "await delete_pet(id=1)"})
-        result = await client.call_tool("run_code", {"code": "(await get_pet(id=1))['name']"})
-
-    assert "delete_pet" not in texts(found)[0]
-    assert refused.is_error
-    assert texts(result) == ["Rex"]
-    assert [request.method for request in api.requests] == ["GET"]
