@@ -238,11 +238,8 @@ class ServedApis:
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), self._refresh or _AGAIN)
-            if (
-                self._refresh
-                or self._hurry.is_set()
-                or any(api.fault and api.read for api in self.apis)
-            ):
+            is_due = self._refresh or self._hurry.is_set()
+            if is_due or any(api.fault and api.read for api in self.apis):
                 self._hurry.clear()
                 try:
                     await self.refresh()

@@ -25,16 +25,10 @@ from openapi_tools.errors import (
 )
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import redacted
+from openapi_tools.serving import web_server
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
 from openapi_tools.serving.server_records import AuditLog, CallMetrics, caller, logger, write_logs
 from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving
-from openapi_tools.serving.web_server import (
-    LOOPBACK,
-    ClientLimits,
-    ClientProtocol,
-    config_of,
-    run_app,
-)
 from openapi_tools.shaping.configuration import checked_table
 
 if TYPE_CHECKING:
@@ -131,7 +125,7 @@ class WebServer:
 
     def run(self, place: socket.socket) -> None:
         """Serve in this process, on a socket that listens."""
-        run_app(self.app, place, **uvicorn_limits(self._serve))
+        web_server.run_app(self.app, place, **uvicorn_limits(self._serve))
 
     @property
     def app(self) -> Any:
@@ -144,7 +138,7 @@ class WebServer:
         routes += [] if self._access is None else self._access.routes
         whole = Starlette(routes=routes, lifespan=self._lifespan)
         count = None if self._metrics is None else self._metrics.count
-        limited = ClientLimits(whole, self._serve.limits, count)
+        limited = web_server.ClientLimits(whole, self._serve.limits, count)
         return limited if self._access is None else self._access.guard(limited)
 
     def _options(self, name: str) -> dict[str, Any]:
@@ -291,7 +285,7 @@ def started_with(toolset: Toolset, given: dict[str, Any]) -> Started:
 def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
     """Return the options of uvicorn that bound its clients."""
     return {
-        "http": ClientProtocol,
+        "http": web_server.ClientProtocol,
         "limit_concurrency": serve.limits.connections,
         "timeout_keep_alive": serve.limits.idle_seconds,
         "timeout_graceful_shutdown": serve.grace,
@@ -301,8 +295,8 @@ def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
 
 def security(shown: str, names: tuple[str, ...], port: int) -> TransportSecuritySettings:
     """Return the names that clients may use; pages of other servers cannot reach this one."""
-    is_local = shown in LOOPBACK or shown.strip("[]") in _ANY
-    own = [*dict.fromkeys((shown, *(LOOPBACK if is_local else ())))]
+    is_local = shown in web_server.LOOPBACK or shown.strip("[]") in _ANY
+    own = [*dict.fromkeys((shown, *(web_server.LOOPBACK if is_local else ())))]
     others = [host for name in names for host in (name, f"{name}:*")]
     origins = [*others, *(f"{name}:{port}" for name in own)]
     return TransportSecuritySettings(
@@ -340,7 +334,7 @@ def run_workers(server: Started, place: socket.socket) -> None:
     with tempfile.TemporaryDirectory(prefix="openapi-tools-") as folder:
         os.environ |= {OPTIONS: json.dumps(options), "PROMETHEUS_MULTIPROC_DIR": folder}
         told = {"factory": True, "workers": server.serve.workers, **uvicorn_limits(server.serve)}
-        workers = _Workers(config_of(_FACTORY, **told), [place])
+        workers = _Workers(web_server.config_of(_FACTORY, **told), [place])
         workers.run()
     if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
         raise click.ClickException("the workers cannot start; the log has the reason.")
