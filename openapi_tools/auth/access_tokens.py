@@ -121,10 +121,8 @@ class Tokens:
         self._redactor.know(*config.secrets())
         self._configure(config)
         self._store = TokenStore(config.token_file) if config.token_file else None
-        self._shared: SharedTokens | None = None
-        if shared is not None:  # a state, and the user in it
-            self._shared = SharedTokens(shared[0], config, name, shared[1])
-        self._own = config
+        self._own = config  # `shared` is a state, and the user in it
+        self._shared = None if shared is None else SharedTokens(shared[0], config, name, shared[1])
         access = cast("Secret | None", config.access_token)
         refresh = cast("Secret | None", config.refresh_token)
         self._token: Token | None = None
@@ -242,8 +240,8 @@ class Tokens:
         if self._flow == CLIENT_CREDENTIALS:
             return await self._asked(channel, "client_credentials", **parts)
         if self._flow == PASSWORD:
-            parts["username"] = self._config.username
-            parts["secrets"] = {"password": Secret(self._config.revealed("password"))}
+            secrets = {"password": Secret(self._config.revealed("password"))}
+            parts |= {"username": self._config.username, "secrets": secrets}
             return await self._asked(channel, "password", **parts)
         reason = "no usable token is stored, and only a login can get one"
         if said:

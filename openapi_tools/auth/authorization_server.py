@@ -55,12 +55,9 @@ class Channel:
         cls, transport: httpx.AsyncBaseTransport, policy: OriginPolicy, learn: Callable[..., None]
     ) -> Self:
         """Return the channel of a request."""
+        origins, server = policy.origins - {""}, policy.server
         return cls(
-            transport,
-            lambda url: bool(origin_of(url)) and origin_of(url) in policy.origins,
-            learn,
-            api_origin=origin_of(policy.server),
-            base_url=policy.server,
+            transport, lambda url: origin_of(url) in origins, learn, origin_of(server), server
         )
 
     def absolute(self, url: str) -> str:
@@ -231,21 +228,18 @@ class Endpoints:
         told = name.replace("_", " ")
         if url := getattr(self._config, member):
             return self._protected(url, told)
-        url = declared
+        url = "" if is_secret and self.discovery_url else declared
         if self.discovery_url:
-            url = _text((await self.metadata(channel)).get(name))
-            url = url or ("" if is_secret else declared)
+            url = _text((await self.metadata(channel)).get(name)) or url
         if not url:
             raise fault(self._name, f"the document names no {told}; give OAuth2({member}=…).")
         url = self._protected(channel.absolute(url), told)
         if is_secret and not self._config.openid_connect_url and not channel.may_go(url):
-            there = origin_of(url)
-            raise fault(
-                self._name,
-                f"the document names a token endpoint at {there}, but its credentials are for "
-                f"{channel.api_origin}; nothing was sent. To allow it give OAuth2(token_url=…) or "
-                f"Settings(credential_origins=({channel.api_origin!r}, {there!r})).",
-            )
+            there, here = origin_of(url), channel.api_origin
+            reason = f"the document names a token endpoint at {there}, but its credentials are for "
+            reason += f"{here}; nothing was sent. To allow it give OAuth2(token_url=…) or "
+            reason += f"Settings(credential_origins=({here!r}, {there!r}))."
+            raise fault(self._name, reason)
         return url
 
     @property
@@ -256,8 +250,7 @@ class Endpoints:
     async def metadata(self, channel: Channel) -> dict[str, Any]:
         """Return the server's metadata (RFC 8414, section 2), fetched once."""
         if not self._metadata:
-            url = channel.absolute(self.discovery_url)
-            url = self._protected(url, "OpenID Connect address")
+            url = self._protected(channel.absolute(self.discovery_url), "OpenID Connect address")
             if "/.well-known/" not in url:
                 url = metadata_urls(url)[0]
             reply = await exchange(channel, url)
@@ -272,20 +265,15 @@ class Endpoints:
         issuer = _text(reply.members.get("issuer"))
         if not is_protected(issuer) or url not in metadata_urls(issuer):
             shown = repr(excerpt(issuer, 100)) if issuer else "none"
-            raise fault(
-                self._name,
-                f"{at} describes the issuer {shown}, which does not belong to the address that was "
-                "asked (OpenID Connect Discovery, section 4.3); give OAuth2(token_url=…).",
-            )
+            reason = f"{at} describes the issuer {shown}, which does not belong to the address "
+            reason += "that was asked (OpenID Connect Discovery, section 4.3); "
+            raise fault(self._name, f"{reason}give OAuth2(token_url=…).")
 
     def _protected(self, url: str, what: str) -> str:
         if is_protected(url):
             return url
-        raise fault(
-            self._name,
-            f"its {what} is not an https address of the form https://host/path; secrets go nowhere "
-            "else but to this machine.",
-        )
+        reason = f"its {what} is not an https address of the form https://host/path"
+        raise fault(self._name, f"{reason}; secrets go nowhere else but to this machine.")
 
 
 def _text(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from openapi_tools.auth import OriginPolicy
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login, Plan
 from openapi_tools.auth.oauth2 import OAuth2
@@ -17,7 +18,7 @@ from openapi_tools.cli import clean, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import CallError, there_are
 from openapi_tools.redaction import Redactor
-from openapi_tools.requests import origin_of, server_url
+from openapi_tools.requests import server_url
 from openapi_tools.settings import Settings
 from openapi_tools.transport.connection_pool import ConnectionPool
 from openapi_tools.transport.network_policy import policy_of
@@ -119,13 +120,8 @@ def _stored(
     async def done(act: Callable[[Login], Awaitable[_T]]) -> _T:
         policy = policy_of(settings, public_document=session.provenance.public)
         async with ConnectionPool(settings, policy) as transport:
-            channel = Channel(
-                transport,
-                lambda url: origin_of(url) in session.origins,
-                Redactor().know,
-                origin_of(server),
-                base_url=server,
-            )
+            bounds = OriginPolicy(server, session.origins)
+            channel = Channel.over(transport, bounds, Redactor().know)
             attempt = Login(config, scheme, name=options["name"], channel=channel)
             try:
                 async with asyncio.timeout(limit):
