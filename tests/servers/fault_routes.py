@@ -1,11 +1,12 @@
 """A server with a route for each way in which a peer can be faulty or hostile.
 
-`async with FaultSite() as site:` in a test, or `python fault_routes.py` for one in a process of its
-own, which says where it is and ends with its standard input.
+`async with FaultSite() as site:` in a test, or `FaultProcess` for one in a process of its own, so
+that a test's process does nothing but call.
 """
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -70,6 +71,21 @@ class FaultSite(Faults):
             if not route.unread:
                 await caller.read_body()
             going = await ((self._bytewise and route.small) or route.behave)(caller)
+
+
+class FaultProcess:
+    """`with FaultProcess() as site:` in a process of its own, then `site.url`."""
+
+    def __enter__(self):
+        command, pipe = [sys.executable, __file__], subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe)
+        self.url = json.loads(self._process.stdout.readline())["url"]
+        return self
+
+    def __exit__(self, *_):
+        # The server ends when its standard input does.
+        self._process.communicate()
+        assert self._process.returncode == 0
 
 
 def fault_document(routes=(*ROUTES, *HELPERS)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -67,6 +68,20 @@ class Recorder(Faults):
     def answer_to(self, request: Recorded) -> Answer:
         """Return what is answered to a request."""
         return self.answers.popleft() if self.answers else self.answer
+
+
+class Held(Recorder):
+    """Answers once `release` is set."""
+
+    def __init__(self, answer: Answer | None = None) -> None:
+        super().__init__(answer)
+        self.release = asyncio.Event()
+
+    async def _answer_all(self, peer):
+        await _read_request(peer._reader)
+        self.changed.set()
+        await self.release.wait()
+        await peer.write(self.answer.to_bytes())
 
 
 async def _read_request(reader):

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp_api import texts
-from servers.recorder import Answer, Recorder
+from servers.recorder import Answer, Held, Recorder
 from team_servers import client_of, configured, document, hosted
 
 from openapi_tools.serving import served_apis
@@ -116,16 +116,7 @@ async def test_a_signal_has_documents_read_at_once_and_a_running_call_ends_on_th
     tmp_path,
 ):
     """The API answers once the document has changed."""
-    release = asyncio.Event()
-
-    class Slow(Recorder):
-        async def _answer_all(self, peer):
-            await peer._reader.readuntil(b"\r\n\r\n")
-            self.changed.set()
-            await release.wait()
-            await peer.write(Answer(body=b'{"old": true}').to_bytes())
-
-    async with Slow() as api:
+    async with Held(Answer(body=b'{"old": true}')) as api:
         table = f'source = "pets.json"\nbase_url = "{api.url}"'
         (tmp_path / "pets.json").write_text(json.dumps(PETS))
         async with (
@@ -140,7 +131,7 @@ async def test_a_signal_has_documents_read_at_once_and_a_running_call_ends_on_th
             os.kill(os.getpid(), signal.SIGHUP)
             await asyncio.wait_for(anext(changes), 20)
             after = await names_of(client)
-            release.set()
+            api.release.set()
             result = await asyncio.wait_for(call, 20)
             retiring = [*server.apis._retiring]
             await asyncio.wait_for(asyncio.gather(*retiring), 20)

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from corpus import ABSENT, FOLDER
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_api import DOCUMENT, Api, texts
-from servers.recorder import Answer, Recorder
+from servers.recorder import Answer, Held, Recorder
 from team_servers import COMMAND, client_of, configured, document, process_of
 
 PETS = document("Pets", "list_pets", "list_users")
@@ -68,22 +69,31 @@ async def test_several_apis_are_served_over_stdio(tmp_path):
     assert said == "serving 4 tools of 2 APIs (0 operations skipped) over stdio.\n"
 
 
+@asynccontextmanager
+async def slow_server(api, tmp_path, grace):
+    """Give a server of an API, which waits so many seconds for calls, and its URL."""
+    (tmp_path / "pets.json").write_text(json.dumps(DOCUMENT))
+    table = f'source = "pets.json"\nbase_url = "{api.url}"'
+    config = configured(tmp_path, "port = 0", pets=table)
+    async with process_of("--config", config, "--grace", grace) as server:
+        yield server, (await server.line(r"at (http://\S+)"))[1]
+
+
 @pytest.mark.long
 async def test_a_call_that_runs_may_end_after_the_signal(tmp_path):
-    async with Api() as api:
-        (tmp_path / "pets.json").write_text(json.dumps(DOCUMENT))
-        table = f'source = "pets.json"\nbase_url = "{api.url}"'
-        config = configured(tmp_path, "port = 0", pets=table)
-        async with process_of("--config", config, "--grace", 20) as server:
-            url = (await server.line(r"at (http://\S+)"))[1]
-            async with client_of(url) as client, client.listen(tools_list_changed=True):
-                await client.list_tools()  # else the client asks for it after the call
-                call = asyncio.create_task(client.call_tool("be_slow", {"seconds": 1}))
-                await asyncio.wait_for(api.arrived.wait(), 20)
-                begun = time.monotonic()
-                server.process.send_signal(signal.SIGTERM)
-                result = await asyncio.wait_for(call, 20)
-                assert await server.ended() == 0
+    async with (
+        Api() as api,
+        slow_server(api, tmp_path, 20) as (server, url),
+        client_of(url) as client,
+        client.listen(tools_list_changed=True),
+    ):
+        await client.list_tools()  # else the client asks for it after the call
+        call = asyncio.create_task(client.call_tool("be_slow", {"seconds": 1}))
+        await asyncio.wait_for(api.arrived.wait(), 20)
+        begun = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        result = await asyncio.wait_for(call, 20)
+        assert await server.ended() == 0
 
     assert not result.is_error
     assert time.monotonic() - begun < 8
@@ -91,19 +101,14 @@ async def test_a_call_that_runs_may_end_after_the_signal(tmp_path):
 
 @pytest.mark.long
 async def test_a_call_that_runs_too_long_after_the_signal_is_ended(tmp_path):
-    async with Api() as api:
-        (tmp_path / "pets.json").write_text(json.dumps(DOCUMENT))
-        table = f'source = "pets.json"\nbase_url = "{api.url}"'
-        config = configured(tmp_path, "port = 0", pets=table)
-        async with process_of("--config", config, "--grace", 1) as server:
-            url = (await server.line(r"at (http://\S+)"))[1]
-            call = asyncio.create_task(called(url, "be_slow", seconds=60))
-            await asyncio.wait_for(api.arrived.wait(), 20)
-            server.process.send_signal(signal.SIGTERM)
-            await asyncio.wait({call})
-            assert call.exception() is not None
-            assert await server.ended() == 0
-            await asyncio.wait_for(api.left.wait(), 20)
+    async with Api() as api, slow_server(api, tmp_path, 1) as (server, url):
+        call = asyncio.create_task(called(url, "be_slow", seconds=60))
+        await asyncio.wait_for(api.arrived.wait(), 20)
+        server.process.send_signal(signal.SIGTERM)
+        await asyncio.wait({call})
+        assert call.exception() is not None
+        assert await server.ended() == 0
+        await asyncio.wait_for(api.left.wait(), 20)
 
 
 async def called(url, name, **arguments):
@@ -142,21 +147,12 @@ async def test_thousands_of_idle_connections_are_closed_and_take_no_memory(tmp_p
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP here")
 async def test_a_signal_to_read_documents_does_not_end_a_server_that_is_starting(tmp_path):
-    release = asyncio.Event()
-
-    class Slow(Recorder):
-        async def _answer_all(self, peer):
-            await peer._reader.readuntil(b"\r\n\r\n")
-            self.changed.set()
-            await release.wait()
-            await peer.write(Answer(body=json.dumps(PETS).encode()).to_bytes())
-
-    async with Slow() as source:
+    async with Held(Answer(body=json.dumps(PETS).encode())) as source:
         config = configured(tmp_path, "port = 0", pets=f'source = "{source.url}/openapi.json"')
         async with process_of("--config", config) as server:
             await asyncio.wait_for(source.changed.wait(), 60)
             server.process.send_signal(signal.SIGHUP)
-            release.set()
+            source.release.set()
             url = (await server.line(r"serving 2 tools of 1 API .* at (http://\S+)"))[1]
             async with client_of(url) as client:
                 assert await names_of(client) == ["list_pets", "list_users"]

@@ -14,8 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from servers.fault_process import FaultProcess
-from servers.fault_routes import ROUTES, case_of, fault_document
+from servers.fault_routes import ROUTES, FaultProcess, case_of, fault_document
 
 from openapi_tools import Settings, load_tools
 

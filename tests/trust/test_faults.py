@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 import pytest_asyncio
-from servers.fault_process import FaultProcess
-from servers.fault_routes import ROUTES, FaultSite, fault_document
+from servers.fault_routes import ROUTES, FaultProcess, FaultSite, fault_document
 
 from openapi_tools import Settings, ToolResult, load_tools
 
