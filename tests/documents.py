@@ -16,6 +16,11 @@ def operation(**members):
     return {"responses": {"200": {"description": "ok"}}, **members}
 
 
+def component(name):
+    """Return a reference to a component's schema."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
 def with_body(schema, *, kind="application/json", **body):
     """Return a POST on `/x` with a request body of one media type."""
     content = {kind: {"schema": schema}}

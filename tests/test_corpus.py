@@ -11,6 +11,7 @@ import pytest
 import tool_rules
 
 from openapi_tools import load_tools, model
+from openapi_tools.visible_text import short_name
 
 pytestmark = pytest.mark.untraced
 
@@ -18,6 +19,25 @@ ENTRIES = corpus.entries()
 IGNORED_HEADERS = {"accept", "content-type", "authorization"}
 _HUGE = re.compile(r"\{\d*,?\d{6,}\}")
 """In a sound regular expression that needs more room than engines without backtracking give it."""
+
+
+PAGED = {
+    "github/api.github.com.json": {"page": 244, "cursor": 3, "link": 18, "limit": 15},
+    "stripe/stripe-old.yaml": {"cursor": 88, "limit": 3},
+    "kubernetes/swagger.json": {"cursor": 121},
+    "discord/openapi.json": {"limit": 15},
+    "slack/slack_web_openapi_v2.json": {"cursor": 8, "page": 2},
+    "spotify/fixed-spotify-open-api.yml": {"offset": 15, "cursor": 1},
+    "paypal/invoicing_v2.json": {"page": 2},
+    "twilio/twilio_api_v2010.json": {"cursor": 60, "page": 1},
+    "figma/openapi.yaml": {"cursor": 3},
+    "openai/openapi.yaml": {"cursor": 62},
+    "apache.org/airflow/v1.yaml": {"offset": 19},
+    "telegram/telegram_bot_api.json": {},
+    "swagger-petstore/openapi.yaml": {},
+    "trello.com/swagger.yaml": {},
+}
+"""Operations by style, each list looked through by hand."""
 
 
 @pytest.fixture(scope="module", params=corpus.parameters(ENTRIES))
@@ -84,6 +104,25 @@ def test_the_repr_of_an_operation_is_its_value(toolset):
     ]
 
     assert differing == []
+
+
+def test_the_lists_of_published_documents_are_recognised(entry, toolset):
+    if entry.path in PAGED:
+        found = Counter(tool.operation.paging.style for tool in toolset if tool.operation.paging)
+        assert found == PAGED[entry.path]
+
+
+def test_only_the_names_of_fastapi_are_made_short(entry, toolset):
+    short = set()
+    for tool in toolset:
+        parts = tool.operation.operation_id, tool.method, tool.path
+        if parts[0].endswith(f"_{tool.method.lower()}") and short_name(*parts) == tool.name:
+            short.add(tool.name)
+
+    if "baseline_openapi" in entry.path:
+        assert {"upload_file", "token_with_cookie", "json_body"} <= short
+    else:
+        assert short == set()
 
 
 @pytest.fixture(scope="module")

@@ -25,15 +25,16 @@ from openapi_tools.loading import cache_file
 from openapi_tools.loading.keyword_values import is_longer
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.references import Resource
-from openapi_tools.loading.source import NO_OVERLAYS, address_of, read_file, read_source
+from openapi_tools.loading.source import address_of, read_file, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi_tools.loading.fetching import Fetcher
+    from openapi_tools.loading.load import Reader
     from openapi_tools.loading.loaded_tool import Operations
     from openapi_tools.loading.operations import Document
-    from openapi_tools.loading.source import Overlays, Source
+    from openapi_tools.loading.source import Source
     from openapi_tools.settings import Settings
 
 LIMIT_BYTES = 512 * 1024 * 1024  # the folder is kept below it: the least used files go first
@@ -84,25 +85,21 @@ class Miss(NamedTuple):
     beside: cache_file.IndexFile | None = None
 
 
-def find(
-    source: str | os.PathLike[str] | bytes,
-    settings: Settings,
-    fetcher: Fetcher | None,
-    overlays: Overlays = NO_OVERLAYS,
-) -> Hit | Miss:
+def find(source: str | os.PathLike[str] | bytes, reader: Reader) -> Hit | Miss:
     """Return a document from the cache where its copy is still good; errors as of `read_source`."""
     where = address_of(source)
     if isinstance(where, Path):
-        return _find_file(where, settings, overlays)
-    if where is None or fetcher is None:
-        return _find_text(source, settings, overlays)
-    return _find_url(where, settings, fetcher, overlays)
+        return _find_file(where, reader)
+    if where is None or reader.fetcher is None:
+        return _find_text(source, reader)
+    return _find_url(where, reader, reader.fetcher)
 
 
-def _find_file(path: Path, settings: Settings, overlays: Overlays) -> Hit | Miss:
+def _find_file(path: Path, reader: Reader) -> Hit | Miss:
+    settings = reader.settings
     stamp = _stamp(path, settings)
     if stamp is None:
-        overlays.check()
+        reader.overlays.check()
         return Miss(read_file(path, settings))
 
     def reread() -> Any:
@@ -110,19 +107,19 @@ def _find_file(path: Path, settings: Settings, overlays: Overlays) -> Hit | Miss
         with suppress(SourceError):
             data = read_file(path, settings).data or b""
             if _stamp(path, settings) == stamp:
-                return overlays.applied(parse(data, name=str(path)).root)[0]
+                return reader.overlays.applied(parse(data, name=str(path)).root)[0]
         return None
 
     uri = os.path.abspath(path)  # noqa: PTH100 -- as `read_file` has it
-    name, copy = _look_up("file", uri, settings, overlays)
+    name, copy = _look_up("file", uri, reader)
     if copy is not None and copy.label.stamp == stamp:
-        return _hit(copy, settings, Resource(None, uri, str(path)), reread)
+        return _hit(copy, reader, Resource(None, uri, str(path)), reread)
     found = read_file(path, settings)
     changed = max(stamp[1:3])
     fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
     if _stamp(path, settings) != stamp or time.time_ns() - changed < fresh:
         return Miss(found)
-    return _to_keep(found, name, settings, source=uri, stamp=stamp)
+    return _to_keep(found, name, reader, source=uri, stamp=stamp)
 
 
 def _stamp(path: Path, settings: Settings) -> list[int] | None:
@@ -138,34 +135,34 @@ def _stamp(path: Path, settings: Settings) -> list[int] | None:
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
 
 
-def _find_text(source: Any, settings: Settings, overlays: Overlays) -> Hit | Miss:
-    found = read_source(source, settings)
+def _find_text(source: Any, reader: Reader) -> Hit | Miss:
+    found = read_source(source, reader.settings)
     if len(found.data or b"") < MIN_BYTES:
         return Miss(found)
     digest = found.digest
-    name, copy = _look_up("text", digest, settings, overlays)
+    name, copy = _look_up("text", digest, reader)
     if copy is not None and copy.label.digest == digest:
-        return _hit(copy, settings, Resource(None))
-    return _to_keep(found, name, settings, digest=digest)
+        return _hit(copy, reader, Resource(None))
+    return _to_keep(found, name, reader, digest=digest)
 
 
-def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays) -> Hit | Miss:
+def _find_url(url: str, reader: Reader, fetcher: Fetcher) -> Hit | Miss:
     if fetcher.is_personal and not offline:
-        overlays.check()
+        reader.overlays.check()
         return Miss(fetcher.entry())
-    name, copy = _look_up("url", url, settings, overlays)
+    name, copy = _look_up("url", url, reader)
     label = copy.label if copy is not None else cache_file.Label()
     try:
         found = _entry(fetcher, url, label)
         if found.data is None and _place(found) != label.place:
             found = fetcher.entry()  # the 304 is about another document
     except SourceError as error:
-        if copy is None or not settings.stale or not error.passing:
+        if copy is None or not reader.settings.stale or not error.passing:
             raise
         ago = age(time.time() - label.kept)
         remark = f"{label.source} was not read: {error.reason} This is the copy of {ago} ago."
         entry = Resource(None, label.uri, label.source, public=label.public)
-        return _hit(copy, settings, entry, remarks=(remark,))
+        return _hit(copy, reader, entry, remarks=(remark,))
     if fetcher.is_personal:  # the server asked for credentials during the fetch
         return Miss(found)
     if not found.keep:
@@ -174,18 +171,18 @@ def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays
     if copy is not None and (found.data is None or (label.place, label.digest) == (place, digest)):
         fetcher.digest = label.digest
         public = found.public or label.public
-        return _hit(copy, settings, Resource(None, found.uri, found.name, public=public))
+        return _hit(copy, reader, Resource(None, found.uri, found.name, public=public))
     own = members(found, ("public", "etag", "modified"))
     own |= {"source": found.name, "uri": found.uri.partition("?")[0], "place": place}
-    return _to_keep(found, name, settings, digest=digest, **own)
+    return _to_keep(found, name, reader, digest=digest, **own)
 
 
-def _to_keep(found: Source, name: str, settings: Settings, **facts: Any) -> Miss:
+def _to_keep(found: Source, name: str, reader: Reader, **facts: Any) -> Miss:
     """Return a document that is not cached, with its place unless its server forbids to keep it."""
     if not found.keep:
         return Miss(found)
     label = cache_file.Label(length=len(found.data or b""), kept=int(time.time()), **facts)
-    return Miss(found, label, cache_file.IndexFile.of(folder() / name, label, settings))
+    return Miss(found, label, cache_file.IndexFile.of(folder() / name, label, reader.settings))
 
 
 def _entry(fetcher: Fetcher, url: str, label: Any) -> Source:
@@ -199,10 +196,9 @@ def _place(found: Source) -> str:
     return hashlib.sha256(found.uri.encode()).hexdigest()
 
 
-def _look_up(
-    kind: str, key: str, settings: Settings, overlays: Overlays
-) -> tuple[str, cache_file.CacheFile | None]:
+def _look_up(kind: str, key: str, reader: Reader) -> tuple[str, cache_file.CacheFile | None]:
     """Return the name of a document's file, which reveals nothing of it, and the file if usable."""
+    settings, overlays = reader.settings, reader.overlays
     chosen = (settings.prefix, str(settings.short_names), str(settings.description_chars))
     parts = (kind, key, *chosen, ",".join(settings.describe), overlays.digest)
     text = "\0".join(parts if overlays.digest else parts[:-1])
@@ -224,7 +220,7 @@ def _open(name: str, *, whole: bool = False) -> cache_file.CacheFile | None:
 
 def _hit(
     file: cache_file.CacheFile,
-    settings: Settings,
+    reader: Reader,
     entry: Resource,
     again: Callable[[], Any] = lambda: None,
     remarks: tuple[str, ...] = (),
@@ -237,7 +233,7 @@ def _hit(
 
     entry.root = file.root(entry.name, reread)
     path = folder() / file.name
-    index = cache_file.IndexFile.of(path, file.label, settings)
+    index = cache_file.IndexFile.of(path, file.label, reader.settings)
     with suppress(OSError):
         if time.time() - path.stat().st_mtime > _DAY:  # to spare a write at each load
             os.utime(path)

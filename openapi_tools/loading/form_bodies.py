@@ -7,17 +7,16 @@ Spec: Swagger 2.0 `type: file`; OpenAPI 3.0.4 sections 4.7.14 and 4.7.15, 3.1.2 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, is_true
+from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, as_text, is_true
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.body import file_schema
 from openapi_tools.visible_text import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from openapi_tools.loading.operations import Document
     from openapi_tools.loading.references import Resource
@@ -55,9 +54,9 @@ class Form(NamedTuple):
 class Forms:
     """Reads the forms of one document."""
 
-    def __init__(self, document: Document, settings: Settings) -> None:
+    def __init__(self, document: Document) -> None:
         self._document = document
-        self._settings = settings
+        self._settings = document.settings
 
     def read(self, kind: str, schema: Node, declared: Node, resource: Resource) -> Form:
         """Return how a form or multipart body with a converted schema is written."""
@@ -117,18 +116,36 @@ class Forms:
         headers: tuple[PartHeader, ...] = ()
         if multipart:
             headers = tuple(self._headers(name, node, resource))
-            found = _part_schema(
-                self._settings,
-                schema,
-                content=self._document.schemas.content,
-                untyped=self._document.dialect.modern,
-            )
+            found = self._with_files(schema, untyped=self._document.dialect.modern)
             if found is not None:
                 schema, named = found
                 kind = encoding.content_type or _ranges(node) or named
                 encoding = replace(encoding, file=True, content_type=kind)
         default = _is_default(encoding) and not headers
         return Form(schema, () if default else (encoding,), headers)
+
+    def _with_files(
+        self, declared: Any, *, untyped: bool, depth: int = 4
+    ) -> tuple[Node, str] | None:
+        """Return a member with files in it, and its media type if the document names one."""
+        if not isinstance(declared, dict) or depth == 0:
+            return None
+        declared = self._document.schemas.content(declared)
+        if is_file(declared, untyped=untyped):
+            kind = str(declared.get("contentMediaType", ""))
+            made = described_file(self._settings, declared, "A file.")
+            if isinstance(declared.get("type"), list):
+                made = {"anyOf": [made, {"type": "null"}]}
+            return made, "" if http_rules.is_wildcard(kind) else kind
+        if declared.get("type") == "array":
+            inner = self._with_files(declared.get("items"), untyped=untyped, depth=depth - 1)
+            return inner and ({**declared, "items": inner[0]}, inner[1])
+        branches = declared.get("anyOf", [])
+        found = [self._with_files(each, untyped=False, depth=depth - 1) for each in branches]
+        if not any(found):
+            return None
+        pairs = zip(found, branches, strict=True)
+        return {**declared, "anyOf": [part[0] if part else old for part, old in pairs]}, ""
 
     def _positions(self, whole: Node, declared: Node, resource: Resource) -> Form:
         nodes = list(as_list(declared.get("prefixEncoding")))
@@ -180,8 +197,7 @@ class Forms:
                 continue
             schema = self._document.schemas.convert(target.node.get("schema"), target.resource)
             parameter = Parameter(header, "header", explode=as_boolean(target.node.get("explode")))
-            described = target.node.get("description")
-            if isinstance(described, str) and described:
+            if described := as_text(target.node.get("description")):
                 limit = self._settings.description_chars
                 schema = {**schema, "description": plain_text(described, limit)}
             yield PartHeader(name, parameter, schema, is_true(target.node.get("required")))
@@ -217,33 +233,3 @@ def described_file(settings: Settings, described: Node, words: str) -> Node:
     out |= {key: described[key] for key in _KEPT if key in described}
     out.setdefault("description", words)
     return out
-
-
-def _part_schema(
-    settings: Settings,
-    declared: Any,
-    *,
-    content: Callable[[Node], Node],
-    untyped: bool,
-    depth: int = 4,
-) -> tuple[Node, str] | None:
-    """Return a member with files in it, and its media type if the document names one, or None."""
-    if not isinstance(declared, dict) or depth == 0:
-        return None
-    declared = content(declared)
-    if is_file(declared, untyped=untyped):
-        kind = str(declared.get("contentMediaType", ""))
-        made = described_file(settings, declared, "A file.")
-        if isinstance(declared.get("type"), list):
-            made = {"anyOf": [made, {"type": "null"}]}
-        return made, "" if http_rules.is_wildcard(kind) else kind
-    look = partial(_part_schema, settings, content=content, depth=depth - 1)
-    if declared.get("type") == "array":
-        inner = look(declared.get("items"), untyped=untyped)
-        return inner and ({**declared, "items": inner[0]}, inner[1])
-    branches = declared.get("anyOf", [])
-    found = [look(branch, untyped=False) for branch in branches]
-    if not any(found):
-        return None
-    pairs = zip(found, branches, strict=True)
-    return {**declared, "anyOf": [part[0] if part else old for part, old in pairs]}, ""

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import visible_text
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, header_key, is_json, is_kept, is_sequential
-from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, is_text, is_true
+from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, as_text, is_text, is_true
 from openapi_tools.loading import operations, versions
 from openapi_tools.loading.keyword_values import MAX_LITERAL, is_longer
 from openapi_tools.loading.request_bodies import Bodies, Content
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from openapi_tools.loading.operations import Document, OperationNode, ParameterNodes
     from openapi_tools.loading.references import Resource, Target
     from openapi_tools.model import Paging, SecurityScheme
-    from openapi_tools.settings import Settings
 
 _STYLES = {
     "path": {"simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "tabDelimited"},
@@ -54,11 +52,9 @@ class _Argument(NamedTuple):
 class Inputs:
     """Builds operations and their inputs; parameters that security schemes fill are left out."""
 
-    def __init__(
-        self, document: Document, settings: Settings, schemes: Mapping[str, SecurityScheme]
-    ) -> None:
+    def __init__(self, document: Document, schemes: Mapping[str, SecurityScheme]) -> None:
         self._document = document
-        self._settings = settings
+        self._bodies = Bodies(document)
         self._contents: dict[tuple[int, bytes, tuple[str, ...]], Content] = {}
         self._schemas: dict[tuple[int, ...], tuple[Node, list[_Argument]]] = {}
         self._lists: dict[int, tuple[list[_Argument], dict[str, None]]] = {}
@@ -68,10 +64,6 @@ class Inputs:
             for scheme in schemes.values()
             if scheme.type == "apiKey"
         }
-
-    @cached_property
-    def _bodies(self) -> Bodies:
-        return Bodies(self._document, self._settings)
 
     def input_schema(self, operation: OperationNode, kinds: tuple[str, ...]) -> Node:
         """Return the schema of an input; `kinds` are the media types that the user asks for."""
@@ -106,7 +98,10 @@ class Inputs:
         is_seen = wire.isprintable() and visible_text.visible(wire) == wire
         shown = f"`{wire}`" if is_seen else ascii(wire)
         words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
-        return {**schema, "description": visible_text.cut(words, self._settings.description_chars)}
+        return {
+            **schema,
+            "description": visible_text.cut(words, self._document.settings.description_chars),
+        }
 
     def operation(self, operation: OperationNode, kinds: tuple[str, ...]) -> Operation:
         """Return how an operation is called; arguments and errors are as of `input_schema`."""
@@ -175,7 +170,8 @@ class Inputs:
         if key not in self._contents:
             self._contents[key] = self._bodies.read(node, resource, kinds)
         content = self._contents[key]
-        return None if content.is_empty else content
+        is_empty = content.flat and not content.required and not content.schema.get("properties")
+        return None if is_empty else content
 
     def _arguments(self, operation: OperationNode) -> list[_Argument]:
         arguments, known = self._offered(self._document.parameters(operation))
@@ -218,11 +214,9 @@ class Inputs:
 
     def _made(self, location: str, name: str, node: Node, resource: Resource) -> _Argument:
         out = dict(self._schema(node, resource))
-        described = node.get("description")
-        if isinstance(described, str) and described:
-            out["description"] = visible_text.plain_text(
-                described, self._settings.description_chars
-            )
+        if described := as_text(node.get("description")):
+            limit = self._document.settings.description_chars
+            out["description"] = visible_text.plain_text(described, limit)
         if is_true(node.get("deprecated")):
             out["deprecated"] = True
         if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):

@@ -224,11 +224,10 @@ class Reader(NamedTuple):
 def _through_cache(source: str | os.PathLike[str] | bytes, reader: Reader, **more: Any) -> Toolset:
     from openapi_tools.loading import cache
 
-    settings, fetcher = reader.settings, reader.fetcher
-    found = cache.find(source, settings, fetcher, reader.overlays)
+    found = cache.find(source, reader)
     if isinstance(found, cache.Hit):
         try:
-            document = Document(found.entry, settings, fetcher, found.remarks)
+            document = Document(found.entry, reader.settings, reader.fetcher, found.remarks)
             operations, index = found.operations, found.beside
             if (own := reader.personal(document)) is document:
                 return tools_of(document, operations=operations, index=index, **more)

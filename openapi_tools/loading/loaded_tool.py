@@ -58,7 +58,7 @@ class Shared:
     @cached_property
     def inputs(self) -> Inputs:
         """Builds the document's operations."""
-        return Inputs(self.document, self.session.settings, self.schemes)
+        return Inputs(self.document, self.schemes)
 
 
 class Operations(NamedTuple):

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import Node, as_dict, as_list, is_true
+from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true
 from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
 from openapi_tools.loading.operations import MAX_CHOICES, Document
 from openapi_tools.model import Encoding, RequestBody
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from openapi_tools.loading.references import References, Resource
-    from openapi_tools.settings import Settings
 
 _PLAIN = frozenset(
     {"type", "properties", "required", "title", "description", "examples", "default", "deprecated"}
@@ -52,11 +51,6 @@ class Content:
     choices: tuple[Content, ...] = ()
     encodings: tuple[Encoding, ...] = ()
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether the body is optional and has no members."""
-        return self.flat and not self.required and not self.schema.get("properties")
-
     def body(self) -> RequestBody:
         """Return the body without the names of its arguments."""
         return RequestBody(
@@ -72,12 +66,12 @@ class Content:
 class Bodies:
     """Reads the request bodies of one document."""
 
-    def __init__(self, document: Document, settings: Settings) -> None:
+    def __init__(self, document: Document) -> None:
         self._document = document
-        self._settings = settings
-        general = settings.media_types
+        self._settings = document.settings
+        general = document.settings.media_types
         self._wanted: tuple[str, ...] = () if isinstance(general, dict) else general
-        self._forms = Forms(document, settings)
+        self._forms = Forms(document)
 
     def read(self, node: Node, resource: Resource, own: tuple[str, ...] = ()) -> Content:
         """Return how a body is sent; `own` has the media types that the user chose for it."""
@@ -96,13 +90,11 @@ class Bodies:
         if own and not http_rules.matches(chosen, own[0]):
             chosen = own[0]
         others = tuple(kind for kind in content if kind != chosen)
-        described = node.get("description")
-        words = described if isinstance(described, str) and described else ""
         found = Content(chosen, others, is_true(node.get("required")), schema)
         found.file = (
             not wanted and http_rules.is_text(chosen) and any(map(http_rules.is_bytes, others))
         )
-        self._complete(found, declared, owner, words)
+        self._complete(found, declared, owner, as_text(node.get("description")))
         return found
 
     def _media_type(self, node: Any, resource: Resource) -> tuple[Node, Resource]:
@@ -129,11 +121,8 @@ class Bodies:
         if "itemSchema" in declared and "schema" not in declared:
             return {"type": "array", "items": convert(declared["itemSchema"], resource)}
         schema = convert(declared.get("schema"), resource)
-        if (
-            _family(kind) == ""
-            and http_rules.is_sequential(kind)
-            and "type" not in self._document.schemas.content(schema)
-        ):
+        is_list = _family(kind) == "" and http_rules.is_sequential(kind)
+        if is_list and "type" not in self._document.schemas.content(schema):
             return {**schema, "type": "array"}
         return schema
 
@@ -141,11 +130,14 @@ class Bodies:
         kind, schema = found.media_type, found.schema
         family = _family(kind)
         if family == "form":
-            self._form(found, declared, resource)
-            return
+            form = self._forms.read(kind, schema, declared, resource)
+            schema, found.encodings, found.headers = form
         inner = self._document.schemas.content(schema)
         if family == "wildcard" and not is_file(inner, untyped=True):
             kind = found.media_type = "application/json"
+        if family == "form":
+            found.schema, found.flat = schema, self._is_flat(schema, inner, required=found.required)
+            return
         if family == "json" or http_rules.is_json(kind):
             found.flat = self._is_flat(schema, inner, required=found.required)
             schema = inner if found.flat else schema
@@ -158,12 +150,6 @@ class Bodies:
             found.file = True
             schema = described_file(self._settings, inner, "The body's bytes.")
         found.schema = self._described(schema, words)
-
-    def _form(self, found: Content, declared: Node, resource: Resource) -> None:
-        form = self._forms.read(found.media_type, found.schema, declared, resource)
-        found.schema, found.encodings, found.headers = form
-        inner = self._document.schemas.content(found.schema)
-        found.flat = self._is_flat(found.schema, inner, required=found.required)
 
     def _text(self, kind: str, inner: Node, declared: Node, resource: Resource, words: str) -> Node:
         """Return the schema of a body that is text; a structure becomes the text that holds it."""
@@ -271,9 +257,8 @@ class _Outline:
         members = schema.get("properties")
         if not members:
             return _tag(name, "", escape(str(schema.get("type", "")), quote=False))
-        return (
-            _tag(name, *self._content(members, resource, depth)) if depth else _tag(name, "", "…")
-        )
+        inner = self._content(members, resource, depth) if depth else ("", "…")
+        return _tag(name, *inner)
 
     def _content(self, members: Node, resource: Resource, depth: int) -> tuple[str, str]:
         attributes, inner = "", ""
@@ -300,10 +285,8 @@ def _whole(node: Any, resource: Resource, references: References) -> tuple[Node,
             parts.insert(0, part)
     out: Node = {}
     for part in parts:
-        out |= {
-            **part,
-            "properties": {**out.get("properties", {}), **as_dict(part.get("properties"))},
-        }
+        members = {**out.get("properties", {}), **as_dict(part.get("properties"))}
+        out |= {**part, "properties": members}
     return out, resource
 
 

@@ -24,7 +24,6 @@ from openapi_tools.loading.parse import DUPLICATES_BYTES
 pytestmark = pytest.mark.usefixtures("eager")
 
 SPECS = Path(__file__).parents[2] / "specs"
-FILES = sorted(path for path in SPECS.iterdir() if path.suffix in (".json", ".yaml"))
 PETSTORE, MUSEUM, DISCORD = (
     SPECS / name for name in ("petstore.yaml", "museum.yaml", "discord.json")
 )
@@ -71,15 +70,9 @@ def check_same(source):
     return again
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-@pytest.mark.parametrize(
-    "read",
-    [pytest.param(Path, marks=pytest.mark.long), Path.read_bytes, Path.read_text],
-    ids=["file", "bytes", "text"],
-)
-def test_from_the_cache_a_document_has_the_same_tools(path, read, eager):
-    assert is_from_cache(check_same(read(path)))
+@pytest.mark.parametrize("read", [Path, Path.read_bytes, Path.read_text])
+def test_from_the_cache_a_document_has_the_same_tools(read, eager):
+    assert is_from_cache(check_same(read(MUSEUM)))
     assert len(kept(eager)) == 1
 
 
@@ -150,18 +143,28 @@ def test_tools_look_at_their_own_parts_of_the_document_only():
     assert type(toolset.document) is dict
 
 
-def test_settings_that_shape_tools_have_files_of_their_own(eager):
-    plain = [tool.name for tool in load_tools(PETSTORE)]
-    prefixed = Settings(prefix="pets_", description_chars=20, body="nested")
-    first = everything(load_tools(PETSTORE, settings=prefixed))
+OTHER_TOOLS = [
+    {"prefix": "x_"},
+    {"description_chars": 20},
+    {"short_names": False},
+    {"describe": ()},
+]
 
-    again = load_tools(PETSTORE, settings=prefixed)
 
-    assert is_from_cache(again)
-    assert everything(again) == first
-    assert [tool.name for tool in again] == [f"pets_{name}" for name in plain]
-    assert len(kept(eager)) == 2
-    assert [tool.name for tool in load_tools(PETSTORE)] == plain
+def test_settings_that_shape_tools_have_files_of_their_own(eager, file):
+    answers = {"200": {"description": "A report on every past run"}}
+    get = operation(operationId="read_it_get", summary="Look at it again", responses=answers)
+    path = file(document({"/it": {"get": get}}))
+    usual = everything(load_tools(path))
+
+    for number, members in enumerate(OTHER_TOOLS):
+        first = everything(load_tools(path, **members))
+        again = load_tools(path, **members)
+
+        assert is_from_cache(again)
+        assert everything(again) == first != usual
+        assert len(kept(eager)) == number + 2
+    assert everything(load_tools(path)) == usual
 
 
 UNUSED = {

@@ -5,8 +5,7 @@ import time
 
 import corpus
 import pytest
-from cached import is_from_cache
-from documents import document, tools
+from documents import component, document, tools
 from hypothesis import given, settings
 from strategies import nodes
 
@@ -30,10 +29,6 @@ def answer(schema=None, description="OK", kind="application/json"):
     """Return responses with one of 200."""
     content = {} if schema is None else {"content": {kind: {"schema": schema}}}
     return {"200": {"description": description, **content}}
-
-
-def component(name):
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def with_schemas(**schemas):
@@ -295,21 +290,6 @@ def test_a_wrong_choice_of_lines_is_an_error(wrong):
 def _shop():
     paths = {"/x": {"get": {"summary": "Look", "responses": answer(component("Issue"))}}}
     return document(paths, **with_schemas(Issue=NEEDED))
-
-
-def test_a_cached_document_has_the_descriptions_of_its_settings(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
-    text = json.dumps(_shop() | {"x-filler": "x" * 100_000})
-    both = [Settings(), Settings(describe=())]
-    first = [load_tools(text, settings=each) for each in both]
-
-    second = [load_tools(text, settings=each) for each in both]
-
-    assert all(map(is_from_cache, second))
-    told = [[tool.description for tool in found] for found in second]
-    assert told == [["Look\nReturns: Issue (id, title, state, body)"], ["Look"]]
-    assert [[tool.description for tool in found] for found in first] == told
 
 
 def test_a_generated_package_has_the_lines_built_in(tmp_path):

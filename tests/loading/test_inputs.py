@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from documents import operation, tools, with_body
+from documents import component, operation, tools, with_body
 
 from openapi_tools import Settings, SettingsError
 from openapi_tools.model import Encoding, Parameter, Property
@@ -35,10 +35,6 @@ def posted(content, **members):
     paths = {"/x": {"post": operation(requestBody={"content": content, "required": True})}}
     (tool,) = tools(paths, **members)
     return tool
-
-
-def component(name):
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 BINARY = {"type": "string", "format": "binary"}

@@ -323,19 +323,13 @@ def test_two_paths_with_one_path_item_are_told_apart():
 FLAT = {"name": "q", "in": "query"}
 
 
-def _many(odd):
-    """Return the tools of forty paths, one of which lists an odd parameter."""
-    plain = {"name": "id", "in": "path", "required": True, "type": "string"}
-    paths = {
-        f"/p{n}/{{id}}": {
-            "parameters": [plain],
-            "get": operation(parameters=[odd] if n == 23 else None),
-        }
-        for n in range(40)
-    }
+def _beside_a_good_one(odd):
+    """Return the tools of two operations, the second with an odd parameter."""
+    text = {**FLAT, "type": "string"}
+    paths = {f"/{n}": {"get": operation(parameters=[each])} for n, each in enumerate((text, odd))}
     referring = {"Looping": "Looping", "Second": "First"}
     known = {name: {"$ref": f"#/parameters/{other}"} for name, other in referring.items()}
-    return tools(paths, openapi="2.0", parameters={**known, "First": {**FLAT, "type": "string"}})
+    return tools(paths, openapi="2.0", parameters={**known, "First": text})
 
 
 @pytest.mark.parametrize(
@@ -347,22 +341,11 @@ def _many(odd):
         *({"$ref": ref} for ref in ("other.json", {}, None, "")),
     ],
 )
-def test_one_odd_parameter_among_many_good_ones_is_found(odd):
-    toolset = _many(odd)
+def test_an_odd_parameter_costs_its_own_operation_only(odd):
+    toolset = _beside_a_good_one(odd)
 
-    assert [skipped.path for skipped in toolset.skipped] == ["/p23/{id}"]
-    assert len(toolset) == 39
-
-
-def test_each_parameter_says_by_itself_whether_it_is_required():
-    odd = {"name": "a\nb", "in": "query"}
-    listed = [{**odd, "required": required} for required in (True, False)]
-    paths = {f"/{n}": {"get": operation(parameters=[q])} for n, q in enumerate(listed)}
-
-    toolset = tools(paths)
-
-    assert [skipped.path for skipped in toolset.skipped] == ["/0"]
-    assert [tool.path for tool in toolset] == ["/1"]
+    assert [skipped.path for skipped in toolset.skipped] == ["/1"]
+    assert [tool.path for tool in toolset] == ["/0"]
 
 
 @pytest.mark.parametrize("number", [1, 1.0, 0])
@@ -390,7 +373,7 @@ def test_a_number_in_the_place_of_a_schema_is_not_the_boolean_that_equals_it(num
     ],
 )
 def test_an_odd_parameter_that_can_be_sent_is_an_argument(odd):
-    toolset = _many(odd)
+    toolset = _beside_a_good_one(odd)
 
     assert toolset.skipped == ()
-    assert list(list(toolset)[23].input_schema["properties"]) == ["id", "q"]
+    assert list(toolset["get_1"].input_schema["properties"]) == ["q"]

@@ -1,6 +1,5 @@
 """Documents that tell how their pages are asked for, and those that do not."""
 
-import corpus
 import pytest
 
 from openapi_tools import load_tools
@@ -150,38 +149,6 @@ def test_a_broken_answer_spoils_nothing(broken):
     (tool,) = load_tools(document)
 
     assert tool.operation.method == "GET"
-
-
-PUBLISHED = {
-    "github/api.github.com.json": {"page": 244, "cursor": 3, "link": 18, "limit": 15},
-    "stripe/stripe-old.yaml": {"cursor": 88, "limit": 3},
-    "kubernetes/swagger.json": {"cursor": 121},
-    "discord/openapi.json": {"limit": 15},
-    "slack/slack_web_openapi_v2.json": {"cursor": 8, "page": 2},
-    "spotify/fixed-spotify-open-api.yml": {"offset": 15, "cursor": 1},
-    "paypal/invoicing_v2.json": {"page": 2},
-    "twilio/twilio_api_v2010.json": {"cursor": 60, "page": 1},
-    "figma/openapi.yaml": {"cursor": 3},
-    "openai/openapi.yaml": {"cursor": 62},
-    "apache.org/airflow/v1.yaml": {"offset": 19},
-    "telegram/telegram_bot_api.json": {},
-    "swagger-petstore/openapi.yaml": {},
-    "trello.com/swagger.yaml": {},
-}
-"""Operations by style, each list looked through by hand."""
-
-
-@pytest.mark.long
-@pytest.mark.untraced
-@pytest.mark.parametrize("path", PUBLISHED)
-def test_the_lists_of_published_documents_are_recognised(path):
-    entry = next((each for each in corpus.entries() if each.path == path), None)
-    if entry is None:
-        pytest.skip(corpus.ABSENT)
-    found = [tool.operation.paging for tool in load_tools(entry.file)]
-
-    styles = [paging.style for paging in found if paging is not None]
-    assert {style: styles.count(style) for style in styles} == PUBLISHED[path]
 
 
 def test_names_and_descriptions_do_not_look_for_pages(monkeypatch):

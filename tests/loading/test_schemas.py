@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from documents import operation, tools, with_body, with_schema
+from documents import component, operation, tools, with_body, with_schema
 
 from openapi_tools import InputError, Settings
 from openapi_tools.json_values import compact, most_in, size_of
@@ -21,10 +21,6 @@ def whole(schema, *, schemas=None, openapi="3.1.1"):
     """The input schema of a tool that has it as a query parameter."""
     more = {"components": {"schemas": schemas}} if schemas else {}
     return with_schema(schema, openapi=openapi, **more)
-
-
-def component(name):
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def members(**properties):
@@ -312,23 +308,6 @@ def doubled(ref):
     return members(**{name: {"allOf": [ref, members(x={})]} for name in "ab"})
 
 
-CHAINS = [
-    ("exponential", chain(40, lambda ref: members(a=ref, b=ref), TEXT), 20_000, 41),
-    ("words around one",
-     chain(26, lambda ref: members(a={"allOf": [ref], "title": "A"}, b=ref), TEXT), 10_000, 27),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("schemas", "most", "count"), [row[1:] for row in CHAINS], ids=[row[0] for row in CHAINS]
-)
-def test_components_that_refer_to_one_another_stay_bounded(schemas, most, count):
-    schema = whole(component("S0"), schemas=schemas)
-
-    assert len(json.dumps(schema)) < most
-    assert len(schema["$defs"]) == count
-
-
 def test_components_that_double_when_merged_stay_references_in_the_end():
     value: Any = {"z": "end"}
     for _ in range(40):
@@ -416,25 +395,6 @@ def test_what_stands_beside_a_reference_keeps_the_documents_order():
         found = told(text, openapi="3.0.3", schemas={"A": TEXT})
         words = [key for key in found if key in ("title", "default", "description")]
         assert words == [key for key in order if key != "nullable"]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"name": "q", "in": "query", "type": "string", "required": 1},
-        {"in": "query", "name": "q", "required": True, "type": "string", "format": "date"},
-        {"name": "q", "in": "query", "type": "integer", "required": True},
-    ],
-    ids=["1 is not true", "more", "another type"],
-)
-def test_parameters_that_are_nearly_equal_are_not_taken_for_each_other(other):
-    usual = {"name": "q", "in": "query", "type": "string", "required": True}
-    second = {"/b": {"get": operation(parameters=[other])}}
-    (alone,) = tools(second, openapi="2.0")
-
-    _, beside = tools({"/a": {"get": operation(parameters=[usual])}, **second}, openapi="2.0")
-
-    assert beside.input_schema == alone.input_schema
 
 
 @pytest.mark.parametrize(
