@@ -6,6 +6,7 @@ Written from what definitions look like; the package's way back is not used here
 import json
 from contextlib import suppress
 
+from profile_rules import schema_of
 from profile_values import read_literally
 
 from openapi_tools.providers.containers import portable_forms
@@ -16,6 +17,13 @@ KEY, VALUE, ENTRIES = "key", "value", "entries"
 
 class InexpressibleError(Exception):
     """A value has no form by a schema."""
+
+
+def expression_of(definition, profile):
+    """Return how values are written by a definition for a profile."""
+    strict = definition.value.get("function", definition.value).get("strict") is True
+    schema = schema_of(profile, definition.value)
+    return Expression(schema, subset=strict or profile == "gemini", null_for_absent=strict)
 
 
 class Expression:

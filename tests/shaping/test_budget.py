@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from makers import ImpossibleError
 from profile_rules import faults, schema_of
 from profile_values import array, object_of, text, values, written
-from providers.expressing import Expression, InexpressibleError
+from providers.expressing import InexpressibleError, expression_of
 from schema_pairs import pairs
 
 from openapi_tools import Settings, SettingsError, load_tools
@@ -82,10 +82,7 @@ def test_every_definition_fits_and_takes_what_the_tool_takes(tool, profile, word
 def lost(tool, definition, profile, inputs):
     """Return inputs that a tool takes, but not as its definition has them written."""
     fits = Checker(tool.input_schema).fits
-    strict = definition.value.get("function", {}).get("strict") is True
-    schema = schema_of(profile, definition.value)
-    expression = Expression(schema, subset=strict or profile == "gemini", null_for_absent=strict)
-    found = []
+    expression, found = expression_of(definition, profile), []
     for value in filter(fits, inputs):
         try:
             restored = definition.restore(expression.of(value))
@@ -110,18 +107,13 @@ def test_arguments_without_room_are_named_and_may_be_given(profile):
     assert lost(tool, definition, profile, [wanted]) == []
 
 
-def test_steps_are_taken_in_order_and_no_more_than_needed():
+def test_titles_and_examples_go_before_words():
     tool = tool_of({"x": text(title="X of a tool", examples=["e" * 2_000], description=WORDS)})
-    whole = tool.input_schema["properties"]["x"]
 
-    sizes = [size_of(define(tool, "openai", loosely=True, shape=Shape("full", 0)).value)]
-    unnamed, short, shorter = (
-        schema_of("openai", shown(tool, most=most, words="full").value)["properties"]["x"]
-        for most in (sizes[0] - 1, 2_048, 2_048)
-    )
+    definition = shown(tool, most=2_048, words="full")
 
-    assert unnamed == {"type": "string", "description": whole["description"]}
-    assert short == shorter == unnamed
+    member = schema_of("openai", definition.value)["properties"]["x"]
+    assert member == {"type": "string", "description": WORDS}
 
 
 def test_equal_parts_are_shared_before_words_go():

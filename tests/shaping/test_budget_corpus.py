@@ -7,8 +7,8 @@ import pytest
 from corpus import entries, parameters, tools_by_place
 from document_examples import as_arguments, json_bodies, shown_values
 from makers import ImpossibleError, Turns
-from profile_rules import faults, schema_of
-from providers.expressing import Expression, InexpressibleError
+from profile_rules import faults
+from providers.expressing import InexpressibleError, expression_of
 
 from openapi_tools import load_tools
 from openapi_tools.providers.definitions import PROFILES, Memory, Shape, define
@@ -25,21 +25,43 @@ TEXTS = ("", "a", "1", "A1", "a" * 20, "0" * 40, "1.0", "a/b", "https://example.
 @pytest.mark.parametrize("entry", parameters(entries()))
 def test_every_tool_has_a_definition_in_the_budget_that_takes_what_the_tool_takes(entry):
     toolset = load_tools(entry.file)
+    fits = {tool.name: Checker(tool.input_schema).fits for tool in toolset}
     inputs = inputs_of(toolset, entry)
+    inputs = {name: list(filter(fits[name], values)) for name, values in inputs.items()}
     for profile in PROFILES:
-        defined = toolset.definitions(profile)
-
-        named = [one.get("function", one)["name"] for one in defined]
-        assert named == [tool.name for tool in toolset]
-        assert [len(json.dumps(one)) for one in defined if len(json.dumps(one)) > MOST] == []
-        assert [fault for one in defined for fault in faults(profile, one)] == []
         memory, whole = Memory(), Memory()
-        lost = [
-            (tool.name, value)
-            for tool in toolset
-            for value in lost_inputs(tool, profile, inputs[tool.name], memory, whole)
-        ]
-        assert lost == []
+        defined = {tool.name: define(tool, profile, memory, loosely=True) for tool in toolset}
+
+        shown = [definition.value for definition in defined.values()]
+        assert [one.get("function", one)["name"] for one in shown] == list(fits)
+        assert [size for one in shown if (size := len(json.dumps(one))) > MOST] == []
+        assert [fault for one in shown for fault in faults(profile, one)] == []
+        assert lost_inputs(toolset, profile, defined, inputs, fits, whole) == []
+
+
+def lost_inputs(toolset, profile, defined, inputs, fits, memory):
+    """Return inputs of tools that no model could give by their definitions."""
+    lost = []
+    for tool in toolset:
+        definition = defined[tool.name]
+        for value, restored in sent(definition, profile, inputs[tool.name]):
+            if restored is None:
+                whole = define(tool, profile, memory, loosely=True, shape=WHOLE)
+                is_lost = next(sent(whole, profile, [value]))[1] is not None
+                lost += [(tool.name, value)] if is_lost else []
+            elif not fits[tool.name](restored):
+                lost.append((tool.name, value, restored))
+    return lost
+
+
+def sent(definition, profile, inputs):
+    """Yield inputs with what comes of them if a model gives them; None if it cannot."""
+    expression = expression_of(definition, profile)
+    for value in inputs:
+        try:
+            yield value, definition.restore(expression.of(value))
+        except InexpressibleError:
+            yield value, None
 
 
 class Quick(Turns):
@@ -55,7 +77,7 @@ class Quick(Turns):
 
 
 def inputs_of(toolset, entry):
-    """Return inputs of each tool that its schema accepts."""
+    """Return inputs of each tool: made ones, and those that the document shows."""
     found = {tool.name: list(made_inputs(tool)) for tool in toolset}
     tools = tools_by_place(toolset)
     for method, path, _, holder, schema, _ in json_bodies(toolset.document, entry.version):
@@ -69,10 +91,7 @@ def inputs_of(toolset, entry):
             arguments = as_arguments(value, tool.operation.body)
             if isinstance(arguments, dict):
                 found[tool.name].append({**others, **arguments})
-    return {
-        tool.name: list(filter(Checker(tool.input_schema).fits, found[tool.name]))
-        for tool in toolset
-    }
+    return found
 
 
 def made_inputs(tool):
@@ -82,37 +101,3 @@ def made_inputs(tool):
         for maker in (Quick(schema, full=True), Quick(schema, 1, full=True, deepest=3)):
             with suppress(ImpossibleError):
                 yield maker.value([schema], 0)
-
-
-def lost_inputs(tool, profile, inputs, memory, whole):
-    """Yield inputs of a tool that no model could give by its definition."""
-    definition = define(tool, profile, memory, loosely=True)
-    fits = Checker(tool.input_schema).fits
-    expression = expression_of(definition, profile)
-    for value in inputs:
-        try:
-            restored = definition.restore(expression.of(value))
-        except InexpressibleError:
-            if is_expressible(
-                define(tool, profile, whole, loosely=True, shape=WHOLE), profile, value
-            ):
-                yield value
-        else:
-            if not fits(restored):
-                yield (value, restored)
-
-
-def expression_of(definition, profile):
-    named = definition.value.get("function", definition.value)
-    strict = named.get("strict") is True
-    subset = strict or profile == "gemini"
-    schema = schema_of(profile, definition.value)
-    return Expression(schema, subset=subset, null_for_absent=strict)
-
-
-def is_expressible(definition, profile, value):
-    try:
-        definition.restore(expression_of(definition, profile).of(value))
-    except InexpressibleError:
-        return False
-    return True
