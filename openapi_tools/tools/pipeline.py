@@ -189,20 +189,18 @@ class Caller:
         small = accept_small(given.given, self._session.settings)
         if small is None:
             return await asyncio.to_thread(self.check, given.given, given.profile)
-        return self._fit(small, given.profile, is_small=True)
+        return self._fit(small, given.profile)
 
     def check(self, given: object, profile: str | None = None) -> dict[str, Any]:
         """Return arguments that fit, as `OperationTool.check` does."""
         return self._fit(accept(given, self._session.settings), profile)
 
-    def _fit(
-        self, arguments: dict[str, Any], profile: str | None, *, is_small: bool = False
-    ) -> dict[str, Any]:
+    def _fit(self, arguments: dict[str, Any], profile: str | None) -> dict[str, Any]:
         if profile:
-            arguments, is_small = self._restored(arguments, profile), False
+            arguments = self._restored(arguments, profile)
         if self._checker is None:
             self._checker = Checker(self._tool.input_schema)
-        if self._checker.fits(arguments, is_small=is_small):
+        if self._checker.fits(arguments):
             return arguments
         # For example null for an absent argument, as profiles ask of models.
         repaired = self._tool.repaired(self._restored(arguments, ""))

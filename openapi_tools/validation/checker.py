@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _TOLD = 5
 _PLACE = 500
 _LOOKED_AT = 60
-_SMALL = Size(2 * validation.SMALL_VALUES + 1, validation.SMALL_TEXT, 0, [1] * 101)
-"""The most that a small input has: names count as values, and 100 levels may be below it."""
 _MOST_ERRORS = 5_000  # errors that may be made at once; each takes some microseconds
 _TEXT = 1_000  # characters whose copy into an error costs as much as one error
 _COPY = 0.1  # cost, in errors, of copying a value into the error of its container
@@ -70,10 +68,8 @@ class Checker:
         self._known = self._schema.get("properties", {})
         self._errors: dict[tuple[str | None, int], float] = {}
 
-    def fits(self, arguments: Any, *, is_small: bool = False) -> bool:
+    def fits(self, arguments: Any) -> bool:
         """Tell whether arguments as `accept` returns them fit, if that can be told in time."""
-        if is_small and self._affords_small:
-            return bool(self._whole.validator.is_valid(arguments))
         judge = self._judge(size_of(arguments))
         return judge is None or judge.validator.is_valid(arguments)
 
@@ -95,10 +91,6 @@ class Checker:
     @cached_property
     def _cheap(self) -> Judge:
         return prepare(self._schema, cheap=True)
-
-    @cached_property
-    def _affords_small(self) -> bool:
-        return self._whole.affords(_SMALL)
 
     def _flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
         """Yield the flaws of arguments; those with too many possible errors are checked alone."""
