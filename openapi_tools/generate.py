@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
+    from openapi_tools.codegen.output_state import Manifest
     from openapi_tools.codegen.package_data import PackageData
     from openapi_tools.model import Skipped
     from openapi_tools.settings import Settings
@@ -245,8 +246,8 @@ def _placed(
 ) -> Report:
     manifest = manifest_name(data.api, form)
     before = read_output(output, manifest=manifest)
+    known = read_manifest(before.get(manifest, ""))  # None for none, and for a spoilt one
     if not data.records:
-        known = read_manifest(before.get(manifest, ""))
         _refuse_none(data.skipped, known.tools if known is not None else ())
     _check_output(output, data.api, form, force=force)
     if check:
@@ -254,16 +255,14 @@ def _placed(
     else:
         done = place(output, files, manifest=manifest, force=force)
     names = tuple(record.name for record in data.records)
-    changed = tuple(_changes(before, before.get(manifest, ""), data))
+    changed = () if known is None else tuple(_changes(before, known, data))
     states = done[:5]  # of the files, named alike in both
     others: dict[str, Any] = {"skipped": data.skipped, "_before": before, "_after": files}
     return Report(data.api, output, names, changed, *states, **others)
 
 
-def _changes(before: Mapping[str, str], manifest: str, data: PackageData) -> Iterator[Change]:
+def _changes(before: Mapping[str, str], listed: Manifest, data: PackageData) -> Iterator[Change]:
     """Yield how the tools differ from those of an existing package."""
-    if (listed := read_manifest(manifest)) is None:  # there is none, or it is spoilt
-        return
     new = {record.name: record for record in data.records}
     if listed.layout == EXATHENA:
         yield from changes(dict.fromkeys(listed.tools), new)

@@ -68,7 +68,6 @@ class Page:
             connection.close()
 
     def data(self, what, given):
-        """Return what the page's script asks for."""
         status, _, text = self.ask("POST", f"/api/{what}", body=given)
         assert status == 200, text
         return json.loads(text)

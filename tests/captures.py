@@ -33,12 +33,10 @@ _END = "(end)"
 
 
 def file_of(name, width, has_colours):
-    """Return the golden file of a capture."""
     return GOLDEN / f"{name}-{width}{'-colours' * has_colours}.txt"
 
 
 def prepare(folder):
-    """Make a folder as the repository is, with a changed document."""
     (folder / "specs").symlink_to(ROOT / "specs")
     shutil.copytree(ROOT / "generated" / "museum", folder / "generated" / "museum")
     text = (ROOT / "specs" / "museum.yaml").read_text(encoding="utf-8")
@@ -73,7 +71,6 @@ def captured(name, width, has_colours, folder):
 
 
 def main():
-    """Write the golden files."""
     shutil.rmtree(GOLDEN, ignore_errors=True)
     GOLDEN.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as name:

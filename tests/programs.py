@@ -38,8 +38,6 @@ NAMES = {"tools": {"create_item": {"name": "create-item"}}}
 
 
 class Shop:
-    """Answers requests, and keeps them."""
-
     def __init__(self):
         self.requests = []
 
@@ -64,6 +62,5 @@ class Shop:
 
 
 async def run(code, *, shop=None, limits=None, context=None):
-    """Return the result of one program over a shop."""
     tools = (shop or Shop()).toolset().code_tools(limits=limits)
     return await tools.call("run_code", {"code": code}, context=context)

@@ -50,7 +50,6 @@ SHAPED = {
 
 
 def commands_in(text):
-    """Return the commands of a shell script, one a line."""
     return [line for line in text.splitlines() if line.startswith(("python3 ", ".venv/"))]
 
 
@@ -251,7 +250,6 @@ def as_code(name):
 
 
 def options_of(name):
-    """Return the long options of a command."""
     command = imported(name)
     parameters = command.get_params(click.Context(command))
     return [option for p in parameters for option in p.opts if option.startswith("--")]
@@ -297,9 +295,14 @@ def test_every_command_and_public_name_is_documented(name):
     assert any(map(as_code(name).search, texts)) or any(name in code for code in fenced)
 
 
+def rows_below(page, heading):
+    """Return the rows of the first table below a heading."""
+    below = page.read_text().split(heading, 1)[1]
+    return re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)[0].splitlines()[2:]
+
+
 def test_the_table_of_settings_has_every_setting_with_its_default(ran):
-    below = REFERENCE.read_text().split("\n## Settings\n", 1)[1]
-    table = re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)[0].splitlines()[2:]
+    table = rows_below(REFERENCE, "\n## Settings\n")
     rows = [[cell.strip(" `") for cell in row.strip("|").split(" | ")] for row in table]
     # In a process of its own: the tests may run over another transport than the default one.
     code = "import openapi_tools as o; print(o.Settings().model_dump())"
@@ -327,9 +330,7 @@ def keys_of(table):
     ],
 )
 def test_every_option_of_shaping_is_in_its_table(column, name):
-    below = SHAPING.read_text().split("\n## All options\n", 1)[1]
-    table = re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)[0].splitlines()[2:]
-    rows = [row.strip("|").split("|") for row in table]
+    rows = [row.strip("|").split("|") for row in rows_below(SHAPING, "\n## All options\n")]
     wanted = {name, f"settings.{name}"}
     whole_tables = {"tools", "settings", "answers"}  # their members are in the rows
 

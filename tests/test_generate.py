@@ -97,12 +97,6 @@ def test_relative_servers_are_resolved_by_the_address(tmp_path):
     assert f'servers=(Server("{site.url}/v1"),)' in (tmp_path / SHOPS).read_text()
 
 
-def test_an_address_that_does_not_answer_leaves_the_package_alone(out):
-    refused = pytest.raises(SourceError, match="404")
-    with Site(lambda _: Said(b"", 404)) as site, nothing_changes(out), refused:
-        generate_package(f"{site.url}/nothing.json", out, name="pets")
-
-
 @pytest.mark.parametrize("target", ["python", "exathena"])
 def test_settings_shape_the_tools_or_are_told_to_have_no_effect(tmp_path, target):
     place = {"python": "give it to its load()", "exathena": "configure it where the tools run"}
@@ -141,6 +135,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(tmp_path, options,
     ("source", "error"),
     [
         ("nowhere.yaml", SourceError),
+        ("http://127.0.0.1:9/nothing.json", SourceError),
         (b"", DocumentError),
         ({}, DocumentError),
         ({"openapi": "3.1.0", "info": {}, "paths": 1}, DocumentError),
@@ -188,26 +183,9 @@ def test_one_layout_or_target_never_hides_or_replaces_another(tmp_path, first, s
         generate_package(pets(), tmp_path, name="pets", force=True, **FORMS[second])
 
 
-def test_an_edit_is_kept_refused_or_overwritten(tmp_path, out):
-    (out / SHOPS).write_text("# mine\n")
-
-    with nothing_changes(tmp_path), pytest.raises(OutputError, match="--force"):
-        generate_package(pets(), out, name="pets")
-    checked = generate_package(pets(), out, name="pets", check=True)
-    kept = generate_package(pets(), out, name="pets", select=Select(tags="pets"))
-
-    assert (checked.edited, checked.written, checked.kept) == ((SHOPS,), (SHOPS,), ())
-    assert (kept.edited, kept.kept) == ((SHOPS,), (SHOPS,))
-    assert (out / SHOPS).read_text() == "# mine\n"
-    assert "-# mine" not in list(kept.diff())
-
-
 @pytest.mark.parametrize(
     ("old", "new", "tool"),
-    [
-        ('"List shops."', "describe()", "list_shops"),
-        ("from typing", "x = (\nfrom typing", SHOPS),
-    ],
+    [('"List shops."', "describe()", "list_shops"), ("from typing", "x = (\nfrom typing", SHOPS)],
 )
 def test_what_cannot_be_read_back_is_told_as_such_and_not_as_added(out, old, new, tool):
     text = (out / SHOPS).read_text()

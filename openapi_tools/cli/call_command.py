@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.settings import Settings
+    from openapi_tools.testing.mock import MockApi
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
     from openapi_tools.transport import Answer
 
 _UNSET = "is not set; calls go without it."
-_NOWHERE = "http://mock.invalid"
 _CUT = 3
 """The exit code of a result that is not whole."""
 _LIMITS = CodeLimits()
@@ -84,24 +84,28 @@ def call(
 def loaded(spec: str | None, problems: list[str] | None, **settings: Any) -> Toolset:
     """Load the tools of SPEC; with `problems`, the document itself answers their calls.
 
-    They get the errors of requests. The calls are for the server of --base-url, if one is given.
+    They get the errors of requests.
     """
     if problems is None:
         return shared.load(shared.source_of(spec), **settings)
-    from openapi_tools.testing.mock import UNJUDGED, mock_api
-
-    base_url = shared.given_settings().get("base_url")
-    path = (base_url or "").partition("://")[2].partition("/")[2]
-    base_path = f"/{path}" if path else ""
-    options: dict[str, Any] = {"judge": None, "refuse": False, "state": False}
-    api = mock_api(lambda: toolset, base_path=base_path, **options)
+    toolset, api = mocked(spec, judge=None, **settings)
     api.problems = problems
     if find_spec("openapi_core") is None:
-        problems.append(f"{UNJUDGED}: {missing_extra('openapi_core', 'testing')}")
-    settings |= {"base_url": base_url or _NOWHERE, "anonymous": True, "client": api.client()}
-    toolset: Toolset = shared.load(shared.source_of(spec), **settings)
+        problems.append(f"not judged: {missing_extra('openapi_core', 'testing')}")
     toolset.session.is_placed = True  # its 404 is the document's
     return toolset
+
+
+def mocked(spec: str | None, *, judge: bool | None, **settings: Any) -> tuple[Toolset, MockApi]:
+    """Load the tools of SPEC and the API that answers them, at --base-url if that is given."""
+    from openapi_tools.testing.mock import ADDRESS, mock_api
+
+    base_url = shared.given_settings().get("base_url") or ADDRESS
+    base_path = f"/{base_url.partition('://')[2].partition('/')[2]}"
+    api = mock_api(lambda: toolset, judge=judge, refuse=False, state=False, base_path=base_path)
+    more: dict[str, Any] = {"base_url": base_url, "anonymous": True, "client": api.client()}
+    toolset: Toolset = shared.load(shared.source_of(spec), **settings, **more)
+    return toolset, api
 
 
 def _unbounded(folder: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 import click
@@ -143,20 +143,15 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
     Nothing leaves the process. Exit 1 when a tool fails, or when nothing could be judged; parts
     that could not be judged are told and counted apart.
     """
-    from openapi_tools.testing.mock import ADDRESS, mock_api
+    from openapi_tools.cli.call_command import mocked
     from openapi_tools.testing.proving import Proof
     from openapi_tools.testing.proving import prove as proofs_of
 
-    loaded: list[Toolset] = []
-    base_url = shared.given_settings().get("base_url") or ADDRESS
-    path = urlsplit(base_url).path.rstrip("/")
-    api = mock_api(lambda: loaded[0], refuse=False, state=False, base_path=path)
-    settings: dict[str, Any] = {"base_url": base_url, "check_answers": True, "anonymous": True}
-    loaded.append(shared.load(shared.source_of(spec), client=api.client(), **settings))
-    chosen = shared.selected(loaded[0], **filters)
+    toolset, api = mocked(spec, judge=True, check_answers=True)
+    chosen = shared.selected(toolset, **filters)
     with busy("Calling the tools"):
         proofs = asyncio.run(proofs_of(chosen, api))
-    for entry in loaded[0].skipped:
+    for entry in toolset.skipped:
         name = f"{entry.method} {entry.path}".strip()
         proofs.append(Proof(name, "skipped", "skipped", entry.reason, entry.pointer))
     counts = Counter(proof.verdict for proof in proofs)

@@ -99,7 +99,8 @@ def _tell(
     toolset: Toolset, tools: list[OperationTool], costs: list[tuple[int, int]], *, verbose: bool
 ) -> None:
     """Write a line for each tool, and how many there are: in a pipe, only if more is asked for."""
-    rows = [_row(tool) for tool in tools]
+    told = [(tool.name, tool.method, tool.path, summary_of(tool)) for tool in tools]
+    rows = [[clean(text, lines=False) for text in texts] for texts in told]
     for row, pair in zip(rows, costs, strict=False):
         row.extend(map(str, pair))
     count = counted(len(tools), "tool")
@@ -147,11 +148,6 @@ def listing(rows: Sequence[Sequence[str]], width: int, hues: Sequence[str] = ())
         cells[place] = click.style(cells[place], fg="cyan")
         cells[place + 1] = click.style(cells[place + 1], fg=hues[number - 1] if hues else None)
         yield "  ".join(cells).rstrip()
-
-
-def _row(tool: OperationTool) -> list[str]:
-    texts = (tool.name, tool.method, tool.path, summary_of(tool))
-    return [clean(text, lines=False) for text in texts]
 
 
 def _shown_costs(tools: list[OperationTool]) -> list[tuple[int, int]]:

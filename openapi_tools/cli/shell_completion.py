@@ -24,7 +24,7 @@ from openapi_tools.loading import cache
 from openapi_tools.options import DefaultSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import click
 
@@ -108,34 +108,23 @@ def attach(found: click.Command) -> None:
 
 
 def _completed(
-    values: Callable[[click.Context, str], Iterator[Any]], context: click.Context, incomplete: str
+    values: Callable[[click.Context, str], Iterable[Any]], context: click.Context, incomplete: str
 ) -> list[CompletionItem]:
-    items = []
     words, _ = _line()
     if context.params.get("spec") is None and words[-1][:1] == "-":
         # An option without its value kept click from reading the words before it.
         facts: dict[str, Any] = {"parent": context.parent, "resilient_parsing": True}
         context = context.command.make_context(context.info_name, words[1:-1], **facts)
     with context.scope(cleanup=False):
-        for value, *more in values(context, incomplete):
-            if value.startswith(incomplete):
-                items.append(CompletionItem(value, **dict(more)))
-    return items
-
-
-def _spec(_context: click.Context, incomplete: str) -> Iterator[Any]:
-    yield incomplete, ("type", "file")
+        found = values(context, incomplete)
+        items = [v if isinstance(v, CompletionItem) else CompletionItem(v) for v in found]
+    return [item for item in items if item.value.startswith(incomplete)]
 
 
 def _toolset(context: click.Context) -> Toolset:
     """Return the tools of SPEC, from the cache if it is a URL."""
     spec = context.params.get("spec")
     return shared.load(shared.source_of(None if spec == "-" else spec), stale=True)
-
-
-def _tools(context: click.Context, _incomplete: str) -> Iterator[Any]:
-    for tool in _toolset(context):
-        yield tool.name, ("help", summary_of(tool))
 
 
 def _arguments(context: click.Context, incomplete: str) -> Iterator[Any]:
@@ -146,37 +135,30 @@ def _arguments(context: click.Context, incomplete: str) -> Iterator[Any]:
         if not equals and argument not in given:
             need = "required. " if argument in schema.get("required", ()) else ""
             words = follow(schema, entry).get("description", "")
-            yield f"{argument}=", ("help", f"{need}{words}")
+            yield CompletionItem(f"{argument}=", help=f"{need}{words}")
         elif equals and argument == name:
             is_flag = follow(schema, entry).get("type") == "boolean"
             values = ["true", "false"] if is_flag else values_of(entry, schema)
-            yield from ((f"{argument}={value}",) for value in values)
+            yield from (f"{argument}={value}" for value in values)
 
 
-def _tags(context: click.Context, _incomplete: str) -> Iterator[Any]:
-    yield from ((tag,) for tag in dict.fromkeys(t for tool in _toolset(context) for t in tool.tags))
-
-
-def _methods(context: click.Context, incomplete: str) -> Iterator[Any]:
+def _methods(context: click.Context, incomplete: str) -> Iterator[str]:
     methods = sorted({tool.method for tool in _toolset(context)})
-    yield from ((m.lower() if incomplete.islower() else m,) for m in methods)
+    yield from (method.lower() if incomplete.islower() else method for method in methods)
 
 
-def _schemes(context: click.Context, _incomplete: str) -> Iterator[Any]:
-    yield from ((f"{name}=",) for name in _toolset(context).security_schemes)
-
-
-def _settings(_context: click.Context, _incomplete: str) -> Iterator[Any]:
-    yield from ((f"{name}=",) for name in dir(DefaultSettings) if not name.startswith("_"))
-
-
-_VALUES = {
-    **dict.fromkeys(("spec", "old", "new"), _spec),
-    **dict.fromkeys(("tool", "names"), _tools),
+_VALUES: dict[str, Callable[[click.Context, str], Iterable[Any]]] = {
+    **dict.fromkeys(
+        ("spec", "old", "new"), lambda _, incomplete: [CompletionItem(incomplete, type="file")]
+    ),
+    **dict.fromkeys(
+        ("tool", "names"),
+        lambda context, _: (CompletionItem(t.name, help=summary_of(t)) for t in _toolset(context)),
+    ),
     "arguments": _arguments,
-    "tags": _tags,
+    "tags": lambda context, _: dict.fromkeys(t for tool in _toolset(context) for t in tool.tags),
     "methods": _methods,
-    "credentials": _schemes,
-    "others": _settings,
+    "credentials": lambda context, _: (f"{name}=" for name in _toolset(context).security_schemes),
+    "others": lambda *_: (f"{name}=" for name in dir(DefaultSettings) if name[0] != "_"),
 }
 """How a parameter is completed, by its name in every command."""

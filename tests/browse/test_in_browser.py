@@ -50,8 +50,6 @@ def chromium():
 
 
 class Browser:
-    """A page in Chromium."""
-
     def __init__(self, driver):
         self.driver = driver
         self.size(1200, 800)
@@ -71,6 +69,9 @@ class Browser:
         self.driver.get(address)
         self.wait(wanted)
         return self
+
+    def unfold(self):
+        self.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
 
     def show(self, name):
         self.driver.execute_script("location.hash = arguments[0]", name)
@@ -128,7 +129,6 @@ def browser(chromium):
 
 @pytest.fixture(scope="module")
 def github(shared):
-    """The page of GitHub's 1,223 tools."""
     with browsing(shared / "corpus" / "github" / "api.github.com.json", "--mock") as served:
         yield served
 
@@ -200,8 +200,7 @@ def test_rows_come_as_the_list_is_scrolled(browser, github):
 
 
 def test_the_preview_follows_the_form_and_a_write_is_called_after_approval(browser, museum_page):
-    browser.open(museum_page.address)
-    browser.show("buy_museum_tickets")
+    browser.open(museum_page.address).show("buy_museum_tickets")
     Select(browser.one("main select")).select_by_visible_text("general")
     browser.until(lambda: '"ticketType":"general"' in browser.text(".preview pre"))
     request = browser.text(".preview pre")
@@ -223,8 +222,7 @@ def test_the_preview_follows_the_form_and_a_write_is_called_after_approval(brows
 
 
 def test_a_field_with_a_fault_says_so_and_nothing_is_sent(browser, museum_page):
-    browser.open(museum_page.address)
-    browser.show("get_museum_hours")
+    browser.open(museum_page.address).show("get_museum_hours")
     page_field = browser.one("textarea, input[inputmode=numeric]")
     page_field.send_keys("ten")
     browser.one("button.main").click()
@@ -234,9 +232,8 @@ def test_a_field_with_a_fault_says_so_and_nothing_is_sent(browser, museum_page):
     assert browser.text("#result") == ""
 
 
-def test_an_argument_that_does_not_fit_is_told_beside_the_form(browser, museum_page):
-    browser.open(museum_page.address)
-    browser.show("buy_museum_tickets")
+def test_arguments_can_be_written_as_json_and_what_does_not_fit_is_told(browser, museum_page):
+    browser.open(museum_page.address).show("buy_museum_tickets")
     browser.one("button.quiet").click()
     field = browser.one("#arguments")
     field.clear()
@@ -245,12 +242,6 @@ def test_an_argument_that_does_not_fit_is_told_beside_the_form(browser, museum_p
     browser.until(lambda: "/ticketDate: required" in browser.text(".preview .fault"))
     assert "stale" in browser.one(".tabs").get_attribute("class")
 
-
-def test_arguments_can_be_written_as_json_and_back(browser, museum_page):
-    browser.open(museum_page.address)
-    browser.show("buy_museum_tickets")
-    browser.one("button.quiet").click()
-    field = browser.one("#arguments")
     field.clear()
     field.send_keys('{"ticketType": "event", "ticketDate": "2024-01-02", "email": "a@example.com"}')
     browser.one("button.quiet").click()
@@ -292,8 +283,7 @@ def test_everything_can_be_done_by_keyboard(browser, museum_page):
 
 
 def test_tabs_follow_the_arrow_keys(browser, museum_page):
-    browser.open(museum_page.address)
-    browser.show("get_museum_hours")
+    browser.open(museum_page.address).show("get_museum_hours")
     browser.one("[role=tab]").send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
 
     assert browser.active().text == "Tool call"
@@ -307,7 +297,7 @@ def test_nothing_is_cut_at_400_percent(browser, museum_page, name):
     browser.open(museum_page.address)
     if name:
         browser.show(name)
-        browser.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        browser.unfold()
 
     widths = browser.run(
         "const root = document.documentElement;"
@@ -317,8 +307,7 @@ def test_nothing_is_cut_at_400_percent(browser, museum_page, name):
 
 
 def test_the_form_stays_when_another_profile_is_shown(browser, museum_page):
-    browser.open(museum_page.address)
-    browser.show("buy_museum_tickets")
+    browser.open(museum_page.address).show("buy_museum_tickets")
     field = browser.one("main input")
     field.clear()
     field.send_keys("2024-02-03")
@@ -351,7 +340,7 @@ def test_axe_finds_nothing_serious(browser, github, scheme, width):
     browser.open(github.address)
     document_faults = browser.faults()
     browser.show("issues_create")
-    browser.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    browser.unfold()
     tool_faults = browser.faults()
     browser.one("button.main").click()
     browser.until(lambda: browser.one("#approval").is_displayed())
@@ -380,7 +369,6 @@ def test_changes_and_skipped_operations_are_listed(browser, tmp_path):
 
 
 def recursive():
-    """Return a document whose schema contains itself."""
     node = {"type": "object", "properties": {"child": {"$ref": "#/components/schemas/Node"}}}
     body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Node"}}}}
     paths = {"/nodes": {"post": operation(operationId="add_node", requestBody=body)}}
@@ -442,7 +430,7 @@ def test_nothing_of_a_hostile_document_runs_or_becomes_markup(browser, tmp_path)
         names = browser.run("return [...document.querySelectorAll('#list a')].map((a) => a.hash)")
         for name in names:
             browser.show(name[1:])
-            browser.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+            browser.unfold()
             assert browser.all("main img, main script, main iframe") == []
 
         assert len(names) == 9
@@ -458,8 +446,7 @@ def image_size(path):
 def test_the_images_of_the_docs_are_made(browser, museum_page, tmp_path, scheme):
     browser.size(1200, 800)
     browser.media(scheme)
-    browser.open(museum_page.address)
-    browser.show("buy_museum_tickets")
+    browser.open(museum_page.address).show("buy_museum_tickets")
     browser.until(lambda: browser.text(".preview pre"))
     browser.until(lambda: "tokens" in browser.text("#list .cost"))
     made = tmp_path / f"page-{scheme}.png"

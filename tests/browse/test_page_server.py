@@ -63,14 +63,11 @@ def test_another_host_name_is_refused_as_after_dns_rebinding(museum_page, path, 
 
     method = "POST" if path in DATA else "GET"
 
-    status, _, text = museum_page.ask(
-        method, path, body=DATA.get(path), host=host.format(port=port)
-    )
+    host = host.format(port=port)
+    status, _, text = museum_page.ask(method, path, body=DATA.get(path), host=host)
 
-    assert (status, json.loads(text)) == (
-        421,
-        {"error": "this server answers to 127.0.0.1 and localhost only."},
-    )
+    assert status == 421
+    assert json.loads(text) == {"error": "this server answers to 127.0.0.1 and localhost only."}
 
 
 def test_the_name_localhost_is_the_same_server(museum_page):

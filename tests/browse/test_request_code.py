@@ -116,9 +116,7 @@ def test_a_method_of_the_document_is_one_word_of_the_shell(method):
 
     shown = preview(load_tools(found)["get_x"], {})
 
-    assert shlex.split(shown["curl"])[:5] == [
-        *("curl", "--globoff", "--path-as-is", "-X", method),
-    ]
+    assert shlex.split(shown["curl"])[:5] == [*("curl", "--globoff", "--path-as-is", "-X", method)]
     assert f"-X {shlex.quote(method)} " in shown["curl"]
 
 
@@ -138,9 +136,7 @@ def test_credentials_are_masked_in_code():
     paths = {"/x": {"get": operation(operationId="get_x", security=[{"key": []}])}}
     scheme = {"key": {"type": "apiKey", "in": "query", "name": "api_key"}}
     found = document(
-        paths,
-        components={"securitySchemes": scheme},
-        servers=[{"url": "https://api.example.com"}],
+        paths, components={"securitySchemes": scheme}, servers=[{"url": "https://api.example.com"}]
     )
     toolset = load_tools(found, credentials={"key": "c0de-s3cr3t-7714"})
 

@@ -47,7 +47,6 @@ def museum():
 
 @pytest.fixture
 def specs():
-    """The folder with published documents."""
     return SPECS
 
 
@@ -84,7 +83,6 @@ def send(write):
 
 @pytest.fixture
 def without_code(monkeypatch):
-    """A machine on which the extra `code` is not installed."""
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)
     for name in ("code_tools", "program", "sandbox"):
         monkeypatch.delitem(sys.modules, f"openapi_tools.code.{name}", raising=False)

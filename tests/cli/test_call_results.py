@@ -45,7 +45,6 @@ def site():
 
 @pytest.fixture
 def shop(write, site):
-    """Its document."""
     numbers = [
         {"name": name, "in": "query", "schema": {"type": "integer"}} for name in ("offset", "limit")
     ]

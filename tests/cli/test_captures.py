@@ -12,7 +12,6 @@ USUAL = [("list", 80, True), ("show", 80, False)]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with documents, a package and the program."""
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed (Debian: apt install tmux)")
     made = tmp_path_factory.mktemp("captures")

@@ -501,42 +501,6 @@ def test_the_same_fault_twice_in_a_list_is_mended_twice(run, write, tmp_path):
     assert load_tools(path, overlays=[mends]).skipped == ()
 
 
-SIDES = [  # a part of the old and the new schema of pets; whether requests, or answers, break
-    ("a value less", {"enum": ["a", "b"]}, {"enum": ["a"]}, True),
-    ("a value more", {"enum": ["a"]}, {"enum": ["a", "b"]}, False),
-    ("another type", {"type": "string"}, {"type": "integer"}, True),
-    ("a bound", {"maxLength": 9}, {"maxLength": 5}, True),
-    ("only read now", {"type": "string"}, {"type": "string", "readOnly": True}, True),
-]
-
-
-@pytest.mark.parametrize("in_request", [True, False], ids=["request", "answer"])
-@pytest.mark.parametrize(("_", "old", "new", "breaks"), SIDES, ids=[row[0] for row in SIDES])
-def test_a_changed_schema_breaks_callers_where_they_send_it(
-    run, write, tmp_path, in_request, _, old, new, breaks
-):
-    node = body({"$ref": "#/components/schemas/Pet"})
-    sent, answered = (node, OK) if in_request else ({}, {"200": {"description": "ok", **node}})
-    more = {"requestBody": sent} if sent else {}
-    paths = {"/a": {"post": {**WHOLE, **more, "responses": answered}}}
-    sides = []
-    for name, part in (("old", old), ("new", new)):
-        pet = {"type": "object", "properties": {"kind": part}}
-        text = write(paths, components={"schemas": {"Pet": pet}}).read_text()
-        sides.append(tmp_path / f"{name}.json")
-        sides[-1].write_text(text)
-
-    result = run("diff", *sides, "--fail-on", "breaking", "--json")
-
-    changes = json.loads(result.stdout)["changes"]
-    assert [item["breaking"] for item in changes if item["breaking"]] == [True] * (
-        in_request and breaks
-    )
-    assert result.exit_code == int(in_request and breaks)
-    assert {item["cause"] for item in changes} <= {"/components/schemas/Pet"}
-    assert changes or not in_request
-
-
 def test_tools_of_other_files_are_proved_and_called_through_the_mock(run, tmp_path):
     path = documents.write_split(tmp_path)
 

@@ -18,7 +18,6 @@ EVENTS = "museum_tools/tools_events.py"
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """An empty folder to work in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -52,7 +51,6 @@ def said(result):
 
 
 def edit(here, text='"Pirate Coding Workshop"', by='"Mine"', path=EVENTS):
-    """Change a generated file by hand."""
     file = here / "out" / path
     file.write_text(file.read_text().replace(text, by))
     return file.read_text()
@@ -393,7 +391,7 @@ def test_the_working_folder_itself_can_be_generated_into(generate, here, monkeyp
 
 @pytest.mark.long
 @pytest.mark.parametrize("target", ["python", "exathena"])
-@pytest.mark.parametrize("options", [[], ["--check"], ["--diff"], ["--json"], ["--force"]])
+@pytest.mark.parametrize("options", [[], ["--diff"], ["--json"], ["--force"]])
 @pytest.mark.parametrize("left", [None, {"in": "query", "schema": {"type": "string"}}])
 def test_a_package_is_never_emptied(run, write, here, target, options, left):
     names = ("one", "two")
@@ -544,6 +542,7 @@ def test_a_file_that_is_no_toml_is_named(run, project, content):
         (TABLE + OUTPUT + "spec = 1\n", "generate.museum]: 'spec' must be a text."),
         (GOOD + "templates = []\n", "'templates' must be a text."),
         (GOOD + 'tags = "Events"\n', "'tags' must be a list of texts."),
+        (GOOD + 'overlays = "c"\n', "'overlays' must be a list of texts."),
         (GOOD + "match = [1]\n", "'match' must be a list of texts."),
         (GOOD + 'layout = "file"\n', "'layout' must be one of package, module."),
         (GOOD + 'target = "elm"\n', "'target' must be one of python, exathena."),

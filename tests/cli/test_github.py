@@ -43,7 +43,6 @@ def github(api):
 
 @pytest.fixture
 def call(run, github):
-    """Call a tool of GitHub with the token in an environment variable."""
 
     def call_tool(*words, token=TOKEN, bearer=("--bearer", "$GITHUB_TOKEN")):
         env = {"GITHUB_TOKEN": token}

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import stat
-from pathlib import Path
 
 import pytest
 from mcp import ClientSession
@@ -37,15 +35,10 @@ def test_a_client_gets_an_entry_with_the_options_of_serve(run, museum, tmp_path,
     assert set(entry) == {"command", "args"}
 
 
-def test_a_client_starts_what_is_written(run, museum, tmp_path):
+def test_a_client_starts_what_is_written(run, museum, tmp_path, monkeypatch):
     file = tmp_path / "mcp.json"
-    run("install", "cursor", museum.name, "--file", file, "--yes", env={"PWD": str(tmp_path)})
-    folder = Path.cwd()
-    os.chdir(museum.parent)
-    try:
-        assert run("install", "cursor", museum.name, "--file", file, "--yes").exit_code == 0
-    finally:
-        os.chdir(folder)
+    monkeypatch.chdir(museum.parent)
+    assert run("install", "cursor", museum.name, "--file", file, "--yes").exit_code == 0
     entry = servers(file, "cursor")["redocly-museum-api"]
 
     async def listed():

@@ -10,7 +10,6 @@ from openapi_tools.cli.list_command import listing
 
 
 def rows(result):
-    """Return the lines of a list, cell by cell."""
     return [line.split("\t") for line in result.stdout.splitlines()]
 
 
@@ -64,19 +63,11 @@ def test_json_holds_everything(run, museum):
     result = run("list", museum, "--json", "--match", "delete")
 
     listed = json.loads(result.stdout)
-    assert listed["tools"] == [
-        {
-            "name": "delete_special_event",
-            "method": "DELETE",
-            "path": "/special-events/{eventId}",
-            "description": listed["tools"][0]["description"],
-            "tags": ["Events"],
-            "deprecated": False,
-            "read_only": False,
-            "idempotent": True,
-            "destructive": True,
-        }
-    ]
+    (tool,) = listed["tools"]
+    assert tool.pop("description").startswith("Delete")
+    call = {"name": "delete_special_event", "method": "DELETE", "path": "/special-events/{eventId}"}
+    facts = {"deprecated": False, "read_only": False, "idempotent": True, "destructive": True}
+    assert tool == {**call, "tags": ["Events"], **facts}
     assert listed["skipped"] == []
     assert listed["counts"]["operations"] == 8
     assert listed["counts"]["webhooks"] == 1
@@ -131,12 +122,8 @@ def test_costs_are_told_for_each_tool_and_in_all(run, museum):
     assert f"8 tools, {total['bytes']:,} bytes, {total['tokens']:,} tokens (" in result.stderr
 
 
-WIDE = [
-    "listen",
-    "GET",
-    "/\u97f3\u697d",
-    "\u97f3\u697d\u3092\u8074\u304f cafe\u0301 \U0001f3b5" * 9,
-]
+SONG = "\u97f3\u697d\u3092\u8074\u304f cafe\u0301 \U0001f3b5" * 9
+WIDE = ["listen", "GET", "/\u97f3\u697d", SONG]
 LONG = ["name_" * 13, "DELETE", "/" + "long/" * 40, "word " * 40]
 MARKUP = ["a", "GET", "/[bold]x[/bold]", "[link=file:///etc/passwd]click[/link] :warning:"]
 

@@ -1,6 +1,5 @@
 """`openapi-tools login` against a real authorization server, with a browser that is a thread."""
 
-import http.client
 import json
 import re
 import signal
@@ -13,6 +12,7 @@ import webbrowser
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
+import httpx
 import pytest
 from servers.authorization import SECRET, running, server
 from servers.site import Said, Site
@@ -34,7 +34,6 @@ def spec(server, tmp_path):
 
 @pytest.fixture
 def declare(server, spec):
-    """Write the document with other security schemes."""
 
     def write(schemes):
         document = {**server.document, "components": {"securitySchemes": schemes}}
@@ -57,18 +56,12 @@ def path(tmp_path):
 
 def visit(url, method="GET", **headers):
     """Open a page as a browser does, and return its status and text; 0 where nothing answers."""
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=5)
     try:
-        target = quote(f"{parts.path}?{parts.query}", safe="/?=&%+")
-        connection.request(method, target, headers=headers)
-        page = connection.getresponse()
-        there = page.getheader("Location")
-        return visit(there) if there else (page.status, page.read().decode())
-    except (http.client.RemoteDisconnected, OSError):
+        with httpx.Client(trust_env=False, follow_redirects=True) as client:
+            page = client.request(method, url, headers=headers)
+    except httpx.HTTPError:
         return 0, ""
-    finally:
-        connection.close()
+    return page.status_code, page.text
 
 
 class Browser:
@@ -101,7 +94,6 @@ def browser(monkeypatch):
 
 @pytest.fixture
 def log_in(run, spec, path):
-    """Log in as a public client, with further options."""
 
     def command(*options, client="public", **more):
         given = ("--client-id", client, "--token-file", path, "--timeout", 5)

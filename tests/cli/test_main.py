@@ -38,9 +38,7 @@ BOMB = [f"b{n}: &b{n} [*b{n - 1}, *b{n - 1}]" for n in range(1, 40)]
 @pytest.mark.parametrize(
     ("command", "content"),
     [
-        (["list"], b""),
         (["list"], bytes(range(256))),
-        (["list"], b"<!DOCTYPE html><html><body>Log in</body></html>"),
         (["lint"], b"openapi: 3.1.0\n\tpaths: {}"),
         (["lint"], "\n".join(["b0: &b0 [x]", *BOMB]).encode()),
         (["show", "x"], b'{"openapi": "3.1.0", "paths": {'),
@@ -60,7 +58,6 @@ def test_a_document_that_does_not_load_is_one_line(refused, tmp_path, command, c
 
 
 def shell(line):
-    """Run a line of bash, with `openapi-tools` as the program."""
     line = line.replace("openapi-tools", " ".join(PROGRAM))
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", line], cwd=ROOT, capture_output=True, check=False
@@ -154,7 +151,8 @@ HOSTILE = "evil \x1b[31mred\x1b[0m \x9b2J \x07 \u202e \x7f [bold]x[/bold] [link=
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "list --json", "list -v", "show texts", "show body --json", "lint"]
+    "command",
+    ["list", "list --json", "list -v", "show texts", "show body --json", "lint", "search evil"],
 )
 def test_what_steers_a_terminal_is_shown_and_not_obeyed(run, tmp_path, command):
     path = tmp_path / "openapi.json"

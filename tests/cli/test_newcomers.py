@@ -216,13 +216,6 @@ def test_a_mistake_in_python_is_an_error_of_one_line(places, monkeypatch, _, sou
     assert "\n" not in str(caught.value)
 
 
-def test_a_wrong_name_of_a_tool_in_python_names_the_nearest(places):
-    toolset = load_tools(places["folder"] / "museum.yaml")
-
-    with pytest.raises(KeyError, match="'get_hours'; did you mean get_museum_hours"):
-        toolset["get_hours"]
-
-
 @pytest.mark.parametrize("code", ["import openapi_tools", None], ids=["import", "-m"])
 def test_a_wrong_python_is_told(code):
     found = sorted(Path.home().glob(".pyenv/versions/3.10.*/bin/python"))

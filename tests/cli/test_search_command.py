@@ -110,13 +110,6 @@ def test_a_search_without_hits_says_so(run, pets, words, said):
     assert (ran.exit_code, ran.stdout, ran.stderr) == (0, "", said)
 
 
-def test_a_program_without_tools_says_so(run, pets):
-    ran = run("run", pets, "-", "--mock", "--tag", "None", stdin="1 + 1")
-
-    assert (ran.exit_code, ran.stdout) == (0, "2\n")
-    assert ran.stderr == "no tool is selected; the document has the tags Orders.\n"
-
-
 def test_stubs_are_printed_in_the_order_of_their_names(run, pets):
     ran = run("stubs", pets, "get_pet", "list_pets")
 
@@ -157,18 +150,8 @@ def test_a_document_and_a_program_are_not_both_read_from_standard_input(refused)
     refused("run", "-", "-", said=[said])
 
 
-def test_texts_of_a_document_do_not_steer_a_terminal(run, write):
-    named = {"operationId": "send", "summary": "Send \x1b[31m\u202eit"}
-
-    ran = run("search", write({"/send": {"post": named}}), "send")
-
-    assert ran.stdout.startswith("send(")
-    assert not {"\x1b", "\u202e"} & set(ran.stdout)
-
-
 @pytest.fixture
 def program(tmp_path):
-    """Write a program, and return its path."""
 
     def write_program(text):
         path = tmp_path / "program.py"

@@ -33,18 +33,15 @@ ACCEPTED = {"Accept": "application/json, text/event-stream", "Content-Type": "ap
 
 @pytest.fixture
 async def api():
-    """The API on loopback."""
     async with Api() as running:
         yield running
 
 
 def lines(*messages):
-    """Return messages as they stand on standard input."""
     return "".join(f"{json.dumps(message)}\n" for message in messages)
 
 
 def request(number, method, **params):
-    """Return a request."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
@@ -103,8 +100,6 @@ def test_a_client_that_leaves_at_once_is_no_failure_and_warnings_go_to_standard_
         (["--port", "70000"], "70000 is not in the range"),
         (["--credential", f"key={SECRET}"], "names no environment variable"),
         (["--base-url", "localhost:8000"], "did you mean 'http://localhost:8000'?"),
-        (["--host", "127.0.0.1"], "--host is for http only; add --transport http."),
-        (["--port", "8000"], "--port is for http only; add --transport http."),
         (["--allow-host", "a.example.com"], "--allow-host is for http only; add --transport http."),
         (["--max-sessions", "9"], "--max-sessions is for http only; add --transport http."),
         (["--transport", "stdio", "--port", "1"], "--port is for http only; add --transport http."),
@@ -140,7 +135,6 @@ def test_wrong_usage_with_several_apis_is_told(refused, museum, tmp_path, option
 
 
 def many(count, **more):
-    """Return paths of a document with as many operations."""
     return {f"/a{n}": {"get": {"operationId": f"a{n}", **more}} for n in range(count)}
 
 

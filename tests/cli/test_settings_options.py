@@ -26,7 +26,6 @@ def test_each_command_takes_each_setting(name):
 
 @pytest.fixture
 def config(tmp_path, specs):
-    """A configuration of the museum with settings of its own."""
     path = tmp_path / "museum.toml"
     path.write_text(
         f'source = "{specs / "museum.yaml"}"\nprefix = "own_"\nbase_url = "http://127.0.0.1:9/own"\n'
@@ -68,13 +67,6 @@ def test_a_prefix_is_of_every_command(run, museum, tmp_path):
     assert run("lint", museum, *prefixed).exit_code == 0
     assert run("generate", museum, *output, *prefixed).exit_code == 0
     assert "m_get_museum_hours" in (output[1] / "manifest.json").read_text()
-
-
-def test_settings_of_calls_are_not_part_of_a_package_and_that_is_said(run, museum, tmp_path):
-    result = run("generate", museum, "--output", tmp_path / "p", "--retries", 2, "--prefix", "m_")
-
-    assert result.exit_code == 0
-    assert "retries has no effect on a package; give it to its load()." in result.stderr
 
 
 WRONG = [

@@ -8,7 +8,6 @@ import pytest
 import terminals
 
 from openapi_tools.cli import busy, width_of
-from openapi_tools.cli.list_command import clip
 from openapi_tools.cli.show_command import wrapped
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -41,7 +40,6 @@ def test_a_pipe_gets_none_and_no_pager(run, museum, command):
 
 @pytest.fixture
 def pager(tmp_path):
-    """A pager that says that it was used."""
     script = tmp_path / "pager"
     script.write_text("#!/bin/sh\ncat\necho PAGED\n")
     script.chmod(0o755)
@@ -76,21 +74,6 @@ def test_wide_characters_take_two_columns_and_marks_none():
         0,
         2,
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "expected"),
-    [
-        ("abc", 3, "abc"),
-        ("abcd", 3, "ab…"),
-        ("\u97f3\u697d\u697d", 4, "\u97f3…"),
-        ("abc", 1, "…"),
-        ("abc", 0, ""),
-        ("abc", -4, ""),
-    ],
-)
-def test_a_text_is_cut_with_a_mark(text, width, expected):
-    assert clip(text, width) == expected
 
 
 @pytest.mark.parametrize(
