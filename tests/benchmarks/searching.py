@@ -1,17 +1,22 @@
-"""What an index costs, fresh and from the cache, and a query of GitHub's tools or of many more."""
+"""What an index costs, fresh and from the cache, a query of GitHub's tools or of many more, and how
+many tokens its answer and descriptions have.
+"""
 
 import gc
+import statistics
 import tempfile
 import time
 from functools import partial
 
 from loading import variables
-from published import CORPUS, GITHUB, environment
+from published import CORPUS, DISCORD, GITHUB, KUBERNETES, STRIPE, environment
 from pydantic_core import from_json
 from rows import Row, at_most, beside
 from timing import Sample, samples, timed
 
 from openapi_tools import OpenAPIToolsError, Toolset, load_tools
+from openapi_tools.search.costs import counter
+from openapi_tools.search.stubs import describe, stubs
 
 MANY = 22_000
 """Operations of the largest union."""
@@ -37,6 +42,8 @@ def searches(rounds):
     yield _queries(f"a query of {len(github)} tools", github, rounds, 0.5)
     whole = _union()
     yield _queries(f"a query of {len(whole)} tools", whole, rounds, 10)
+    for document in (GITHUB, STRIPE, KUBERNETES, DISCORD):
+        yield from _tokens(document.name, load_tools(document.file))
 
 
 def _indexes(rounds):
@@ -83,3 +90,16 @@ def _queries(name, toolset, rounds, most):
             if number:
                 took.append(time.process_time() - begin)
     return Row(name, Sample(tuple(took)), None, (at_most(most, "ms"),))
+
+
+def _tokens(name, toolset):
+    """Yield the tokens of answers with eight stubs, for the names of tools, and of descriptions."""
+    how, count = counter()
+    answers = (toolset.search(tool.name.replace("_", " ")) for tool in [*toolset][::10])
+    sizes = {
+        "eight stubs": [count(stubs(hits)) for hits in answers if len(hits) == 8],
+        "a description": [count(describe(t, toolset.producers(t.name))) for t in toolset],
+    }
+    for what, found in sizes.items():
+        note = f"{statistics.median(found):.0f}, at most {max(found)}, {how}"
+        yield Row(f"{name}: tokens of {what}", note=note)

@@ -11,12 +11,7 @@ from farms import farm, overlay
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openapi_tools import (
-    DocumentError,
-    InvalidOverlay,
-    json_paths,
-    load_tools,
-)
+from openapi_tools import DocumentError, InvalidOverlay, json_paths, load_tools
 from openapi_tools.shaping import overlays
 
 
@@ -33,79 +28,52 @@ def refusal(*actions, source=None, version="1.1.0", **members):
 
 
 BOX = {"keep": 1, "deep": {"left": True}, "list": ["x"], "rows": [{"n": "a"}, {"n": "b"}]}
+A, B = BOX["rows"]
+LESS = {"remove": True}
 
-CHANGES = {
-    "a member is added": ("$.x-box", {"update": {"new": [2]}}, {**BOX, "new": [2]}),
-    "a primitive replaces one": ("$.x-box", {"update": {"keep": None}}, {**BOX, "keep": None}),
+
+def box(*without, **changes):
+    return {key: value for key, value in {**BOX, **changes}.items() if key not in without}
+
+
+CHANGES = {  # the place below `x-box`, the change, and `x-box` after it
+    "a member is added": ("", {"update": {"new": [2]}}, box(new=[2])),
+    "a primitive replaces one": ("", {"update": {"keep": None}}, box(keep=None)),
     "objects merge inside": (
-        *("$.x-box", {"update": {"deep": {"right": 5}}}),
-        {**BOX, "deep": {"left": True, "right": 5}},
+        *("", {"update": {"deep": {"right": 5}}}),
+        box(deep={"left": True, "right": 5}),
     ),
-    "arrays inside are joined": (
-        *("$.x-box", {"update": {"list": ["x", "y"]}}),
-        {**BOX, "list": ["x", "x", "y"]},
-    ),
-    "the root is a target": ("$", {"update": {"x-box": {"keep": 8}}}, {**BOX, "keep": 8}),
-    "an object is appended": (
-        *("$.x-box.rows", {"update": {"n": "c"}}),
-        {**BOX, "rows": [*BOX["rows"], {"n": "c"}]},
-    ),
-    "a text is appended": ("$.x-box.list", {"update": "y"}, {**BOX, "list": ["x", "y"]}),
-    "null is appended": ("$.x-box.list", {"update": None}, {**BOX, "list": ["x", None]}),
+    "arrays inside are joined": ("", {"update": {"list": ["x", "y"]}}, box(list=["x", "x", "y"])),
+    "an object is appended": (".rows", {"update": {"n": "c"}}, box(rows=[A, B, {"n": "c"}])),
+    "a text is appended": (".list", {"update": "y"}, box(list=["x", "y"])),
+    "null is appended": (".list", {"update": None}, box(list=["x", None])),
     "many targets": (
-        *("$.x-box.rows[*]", {"update": {"on": True}}),
-        {**BOX, "rows": [{"n": "a", "on": True}, {"n": "b", "on": True}]},
+        *(".rows[*]", {"update": {"on": True}}),
+        box(rows=[{**A, "on": True}, {**B, "on": True}]),
     ),
-    "a filter": (
-        *("$.x-box.rows[?@.n == 'b']", {"update": {"on": 1}}),
-        {**BOX, "rows": [{"n": "a"}, {"n": "b", "on": 1}]},
-    ),
-    "a member is removed": (
-        *("$.x-box.deep", {"remove": True}),
-        {key: BOX[key] for key in ("keep", "list", "rows")},
-    ),
-    "rows are removed by a filter": (
-        *("$.x-box.rows[?@.n == 'a']", {"remove": True}),
-        {**BOX, "rows": [{"n": "b"}]},
-    ),
-    "all rows are removed": ("$.x-box.rows[*]", {"remove": True}, {**BOX, "rows": []}),
-    "rows and what is in them are removed": (
-        *("$.x-box..*", {"remove": True}),
-        {},
-    ),
-    "rows chosen twice, in no order": (
-        *("$.x-box.rows[1, 0, 1]", {"remove": True}),
-        {**BOX, "rows": []},
-    ),
-    "remove wins over update": (
-        *("$.x-box.rows", {"remove": True, "update": {"n": "z"}}),
-        {key: BOX[key] for key in ("keep", "deep", "list")},
-    ),
+    "a filter": (".rows[?@.n == 'b']", {"update": {"on": 1}}, box(rows=[A, {**B, "on": 1}])),
+    "a member is removed": (".deep", LESS, box("deep")),
+    "rows are removed by a filter": (".rows[?@.n == 'a']", LESS, box(rows=[B])),
+    "all rows are removed": (".rows[*]", LESS, box(rows=[])),
+    "rows and what is in them are removed": ("..*", LESS, {}),
+    "rows chosen twice, in no order": (".rows[1, 0, 1]", LESS, box(rows=[])),
+    "remove wins over update": (".rows", {**LESS, "update": {"n": "z"}}, box("rows")),
     "remove: false leaves the update": (
-        *("$.x-box", {"remove": False, "update": {"keep": 2}}),
-        {**BOX, "keep": 2},
+        *("", {"remove": False, "update": {"keep": 2}}),
+        box(keep=2),
     ),
 }
 ONLY_1_1 = {
-    "arrays are joined": ("$.x-box.list", {"update": ["y", "z"]}, {**BOX, "list": ["x", "y", "z"]}),
-    "a primitive is replaced": ("$.x-box.keep", {"update": "two"}, {**BOX, "keep": "two"}),
-    "a primitive row is replaced": ("$.x-box.list[0]", {"update": 7}, {**BOX, "list": [7]}),
-    "a primitive row is removed": (
-        *("$.x-box.list[?@ == 'x']", {"remove": True}),
-        {**BOX, "list": []},
-    ),
-    "an object is copied": (
-        *("$.x-box.deep", {"copy": "$.x-box.rows[0]"}),
-        {**BOX, "deep": {"left": True, "n": "a"}},
-    ),
-    "an array is copied": (
-        *("$.x-box.list", {"copy": "$.x-box.rows"}),
-        {**BOX, "list": ["x", *BOX["rows"]]},
-    ),
-    "a primitive is copied": ("$.x-box.keep", {"copy": "$.x-box.list[0]"}, {**BOX, "keep": "x"}),
+    "arrays are joined": (".list", {"update": ["y", "z"]}, box(list=["x", "y", "z"])),
+    "a primitive is replaced": (".keep", {"update": "two"}, box(keep="two")),
+    "a primitive row is replaced": (".list[0]", {"update": 7}, box(list=[7])),
+    "a primitive row is removed": (".list[?@ == 'x']", LESS, box(list=[])),
+    "an object is copied": (".deep", {"copy": "$.x-box.rows[0]"}, box(deep={"left": True, **A})),
+    "an array is copied": (".list", {"copy": "$.x-box.rows"}, box(list=["x", A, B])),
+    "a primitive is copied": (".keep", {"copy": "$.x-box.list[0]"}, box(keep="x")),
     "a whole is copied into its part": (
-        *("$.x-box.deep", {"copy": "$.x-box"}),
-        {**BOX, "deep": {"left": True, **BOX}},
+        *(".deep", {"copy": "$.x-box"}),
+        box(deep={"left": True, **BOX}),
     ),
 }
 VERSIONS = [
@@ -115,18 +83,18 @@ VERSIONS = [
 
 
 @pytest.mark.parametrize(
-    ("version", "target", "change", "box"),
+    ("version", "target", "change", "expected"),
     [row[1:] for row in VERSIONS],
     ids=[f"{name} in {version}" for name, version, *_ in VERSIONS],
 )
-def test_an_action_changes_what_it_selects(version, target, change, box):
+def test_an_action_changes_what_it_selects(version, target, change, expected):
     source = farm(**{"x-box": copy.deepcopy(BOX)})
     before = copy.deepcopy(source)
 
-    changed, warnings = overlaid(source, {"target": target, **change}, version=version)
+    changed, warnings = overlaid(source, {"target": f"$.x-box{target}", **change}, version=version)
 
-    assert changed == before | {"x-box": box}
-    assert json.dumps(changed["x-box"], sort_keys=True) == json.dumps(box, sort_keys=True)
+    assert changed == before | {"x-box": expected}
+    assert json.dumps(changed["x-box"], sort_keys=True) == json.dumps(expected, sort_keys=True)
     assert warnings == []
     assert source == before
 
@@ -568,55 +536,42 @@ def doubled(count):
 WIDE = {"x-wide": {str(n): {"type": "string", "n": [n] * 5} for n in range(20_000)}}
 
 
+def deeper(count):
+    """Return actions that copy a part to the end of itself."""
+    for n in range(count):
+        yield {"target": "$..end", "remove": True, "x-n": n}
+        yield {"target": "$.x-a..[?count(@.*) == 0]", "copy": "$.x-a", "x-n": n}
+
+
+def each(*targets, times=1, **change):
+    return [{"target": t.format(n=n), "x-n": n, **change} for t in targets for n in range(times)]
+
+
+SLOW = "$.x-a[?search(@, '(a+)+$|(a|a)*b')]"
+HOSTILE = {
+    "mixed kinds": (WIDE, each("$..*", update={"n": 1}), "select one kind only"),
+    "many descents": (WIDE, each("$..['{n}', 'z']", times=9_000, **LESS), "steps"),
+    "descents in filters": (WIDE, each("$..[?@..[?@..*]]", **LESS), "steps"),
+    "not singular": (WIDE, each("$..[?$..* == $.x]", **LESS), "is not a JSONPath"),
+    "root in filters": (WIDE, each("$..[?count($..*) > 1]", **LESS), "steps"),
+    "unions": (WIDE, each("$" + "[*,*]" * 60 + "[*]", **LESS), "steps"),
+    "doubling": ({"x-a": {}}, doubled(60), "the overlays add more than 10,000 values"),
+    "deep update": (
+        *({"x-a": chain(30)}, each("$.x-a" + ".n" * 20, update=chain(190))),
+        "deeper than 201 levels",
+    ),
+    "deep copies": ({"x-a": chain(5)}, [*deeper(9)], "deeper than 201 levels"),
+    "parentheses": (WIDE, each("$[?" + "(" * 1_000 + "@.a" + ")" * 1_000 + "]"), "too deep"),
+    "long target": (WIDE, each("$" + ".a" * 3_000), "longer than 4,096 characters"),
+    "many long targets": (WIDE, each("$" + "[0]" * 1_300 + "['{n}']", times=9_000), "steps"),
+    "slow pattern": ({"x-a": ["a" * 30_000] * 200}, each(SLOW, times=9_000), "steps"),
+    "many patterns": ({"x-a": ["a"]}, each("$.x-a[?search(@, 'b{n}')]", times=9_000), "steps"),
+}
+
+
 @pytest.mark.long
 @pytest.mark.untraced
-@pytest.mark.parametrize(
-    ("more", "actions", "words"),
-    [
-        (WIDE, [{"target": "$..*", "update": {"n": n}} for n in range(10)], "select one kind only"),
-        (WIDE, [{"target": f"$..['{n}', 'z']", "remove": True} for n in range(9_000)], "steps"),
-        (WIDE, [{"target": "$..[?@..[?@..*]]", "remove": True}], "steps"),
-        (WIDE, [{"target": "$..[?$..* == $.x]", "remove": True}], "is not a JSONPath"),
-        (WIDE, [{"target": "$..[?count($..*) > 1]", "remove": True}], "steps"),
-        (WIDE, [{"target": "$" + "[*,*]" * 60 + "[*]", "remove": True}], "steps"),
-        ({"x-a": {}}, doubled(60), "the overlays add more than 10,000 values"),
-        (
-            {"x-a": chain(30)},
-            [{"target": f"$.x-a{'.n' * 20}", "update": chain(190)}],
-            "deeper than 201 levels",
-        ),
-        (
-            {"x-a": chain(5)},
-            [
-                action
-                for n in range(9)
-                for action in (
-                    {"target": "$..end", "remove": True, "x-n": n},
-                    {"target": "$.x-a..[?count(@.*) == 0]", "copy": "$.x-a", "x-n": n},
-                )
-            ],
-            "deeper than 201 levels",
-        ),
-        (WIDE, [{"target": "$[?" + "(" * 1_000 + "@.a" + ")" * 1_000 + "]"}], "too deep"),
-        (WIDE, [{"target": "$" + ".a" * 3_000}], "longer than 4,096 characters"),
-        (WIDE, [{"target": f"${'[0]' * 1_300}['{n}']"} for n in range(9_000)], "steps"),
-        (
-            {"x-a": ["a" * 30_000] * 200},
-            [{"target": "$.x-a[?search(@, '(a+)+$|(a|a)*b')]", "x-n": n} for n in range(9_000)],
-            "steps",
-        ),
-        (
-            {"x-a": ["a"]},
-            [{"target": f"$.x-a[?search(@, 'b{n}')]"} for n in range(9_000)],
-            "steps",
-        ),
-    ],
-    ids=[
-        *("mixed kinds", "many descents", "descents in filters", "not singular", "root in filters"),
-        *("unions", "doubling", "deep update", "deep copies", "parentheses", "long target"),
-        *("many long targets", "slow pattern", "many patterns"),
-    ],
-)
+@pytest.mark.parametrize(("more", "actions", "words"), HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_overlay_ends_soon_with_its_place(more, actions, words, monkeypatch):
     monkeypatch.setattr(json_paths, "MAX_STEPS", 500_000)
     monkeypatch.setattr(overlays, "MAX_ADDED", 10_000)
