@@ -55,13 +55,15 @@ _NONE = Code()
 class TooDeep(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the others
     """A value cannot be written as plain Python; as JSON text it can."""
 
+    def __init__(self) -> None:
+        super().__init__(
+            f"a value is nested too deep, or has a number too long, for {WIDTH} columns."
+        )
+
 
 def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
     """Return JSON data, tuples, values of `openapi_tools.model` and Code as Python, or TooDeep."""
-    text = _written(value, indent, WIDTH - (indent if lead is None else lead))
-    if text is None:
-        raise TooDeep(f"a value is nested too deep, or has a number too long, for {WIDTH} columns.")
-    return Code(text)
+    return Code(_written(value, indent, WIDTH - (indent if lead is None else lead)))
 
 
 def assignment(
@@ -126,7 +128,7 @@ def _compact(value: Any) -> str:
     raise OpenAPIToolsError(f"a value is nested deeper than {_JSON_LEVELS} levels; use '$ref'.")
 
 
-def _written(value: Any, indent: int, room: int) -> str | None:
+def _written(value: Any, indent: int, room: int) -> str:
     """Write a value that starts on a line with `indent`, in `room` columns of it."""
     flat = on_one_line(value, WIDTH, _members, _word)
     if flat is not None and len(flat) <= room:
@@ -136,7 +138,7 @@ def _written(value: Any, indent: int, room: int) -> str | None:
         return _parenthesized(value, flat, indent, room)
     opening, parts, closing = members
     if room < len(opening) or inner > WIDTH - _NARROWEST:
-        return None
+        raise TooDeep
     lines = []
     for prefix, item in parts:
         left = WIDTH - 1 - inner - len(prefix)
@@ -144,14 +146,11 @@ def _written(value: Any, indent: int, room: int) -> str | None:
         start = prefix
         if opening == "{" and left <= callee:
             start, left = _long_key(prefix, inner), WIDTH - 1 - inner - len(_COLON) - 1
-        text = _written(item, inner, left)
-        if text is None:
-            return None
-        lines.append(f"{start}{text},")
+        lines.append(f"{start}{_written(item, inner, left)},")
     return opening + _below(lines, indent) + closing
 
 
-def _parenthesized(value: Any, flat: str | None, indent: int, room: int) -> str | None:
+def _parenthesized(value: Any, flat: str | None, indent: int, room: int) -> str:
     inner = indent + _STEP
     if isinstance(value, Code) and "\n" in value:
         return value
@@ -159,7 +158,7 @@ def _parenthesized(value: Any, flat: str | None, indent: int, room: int) -> str 
         return f"({_below([flat], indent)})"
     if room > 0 and value.__class__ is str and inner <= WIDTH - _NARROWEST:
         return f"({_below(_pieces(value, WIDTH - inner), indent)})"
-    return None
+    raise TooDeep
 
 
 def on_one_line(

@@ -27,7 +27,7 @@ from openapi_tools.model import Operation, SecurityScheme
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from openapi_tools.model import Server, Skipped
     from openapi_tools.settings import Settings
@@ -166,12 +166,12 @@ class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the 
 
 def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) -> dict[str, Record]:
     """Return the tools of a package's `.py` files by name; `unreadable` collects faults."""
-    package = _Package(files)
+    module_of = _modules(files)
     records: dict[str, Record] = {}
     for path, source in files.items():
         if isinstance(source, str) and _BASE not in source:
             continue
-        for found in package.tools(path):
+        for found in _tools(path, module_of):
             if isinstance(found, Unreadable):
                 fault = found
             elif records.setdefault(found.name, found) is found:
@@ -188,10 +188,10 @@ def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) ->
 def read_schemes(files: Mapping[str, str]) -> dict[str, SecurityScheme]:
     """Return the security schemes of one generated package; none where they cannot be read."""
     found: dict[str, SecurityScheme] = {}
-    package = _Package(files)
+    module_of = _modules(files)
     for path in (path for path, source in files.items() if _SCHEMES in source):
         with suppress(Unreadable, RecursionError):
-            module = package.module(path)
+            module = module_of(path)
             if isinstance(module.names.get(_SCHEMES), ast.expr) and not found:
                 found = module.constant(_SCHEMES, plain=False)
     return found
@@ -215,35 +215,27 @@ def one_line(text: str) -> str:
     return " ".join(text.encode("ascii", "backslashreplace").decode().split())[:_LONGEST]
 
 
-class _Package:
-    def __init__(self, files: Files) -> None:
-        self.files = files
-        self._modules: dict[str, _Module | Unreadable] = {}
+def _modules(files: Files) -> Callable[[str], _Module]:
+    @cache
+    def module_of(path: str) -> _Module:
+        source = files[path]
+        tree = parse(source, path=path) if isinstance(source, str) else source
+        return _Module(path, tree, module_of)
 
-    def module(self, path: str) -> _Module:
-        if path not in self._modules:
-            source = self.files[path]
-            try:
-                tree = parse(source, path=path) if isinstance(source, str) else source
-                self._modules[path] = _Module(path, tree, self)
-            except Unreadable as error:
-                self._modules[path] = error
-        found = self._modules[path]
-        if isinstance(found, Unreadable):
-            raise Unreadable(found.reason, path=found.path, line=found.line)
-        return found
+    return module_of
 
-    def tools(self, path: str) -> Iterator[Record | Unreadable]:
-        try:
-            module = self.module(path)
-        except Unreadable as error:
-            yield error
-            return
-        for node in module.tree.body:
-            if isinstance(node, ast.ClassDef) and any(
-                isinstance(base, ast.Name) and base.id == _BASE for base in node.bases
-            ):
-                yield _tool(module, node)
+
+def _tools(path: str, module_of: Callable[[str], _Module]) -> Iterator[Record | Unreadable]:
+    try:
+        module = module_of(path)
+    except Unreadable as error:
+        yield error
+        return
+    for node in module.tree.body:
+        if isinstance(node, ast.ClassDef) and any(
+            isinstance(base, ast.Name) and base.id == _BASE for base in node.bases
+        ):
+            yield _tool(module, node)
 
 
 def _tool(module: _Module, node: ast.ClassDef) -> Record | Unreadable:
@@ -293,8 +285,8 @@ def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
 class _Module:
     """A parsed file; `names` maps names to their last values, None where no template writes one."""
 
-    def __init__(self, path: str, tree: ast.Module, package: _Package) -> None:
-        self.path, self.tree, self._package = path, tree, package
+    def __init__(self, path: str, tree: ast.Module, module_of: Callable[[str], _Module]) -> None:
+        self.path, self.tree, self._module_of = path, tree, module_of
         self.names: dict[str, Any] = {}
         self._constants: dict[tuple[str, bool], Any] = {}
         self._inside = False
@@ -345,10 +337,11 @@ class _Module:
             case ast.Name(id=name) if not self._inside:
                 return self._constant(self, name, node, plain=plain)
             case ast.Attribute(value=ast.Name(id=stem), attr=name) if not self._inside:
-                beside = join(dirname(self.path), f"{self.names.get(stem)}.py")
-                if beside not in self._package.files:
-                    raise self.fault(node, f"{stem} is not a module of the package")
-                return self._constant(self._package.module(beside), name, node, plain=plain)
+                try:
+                    home = self._module_of(join(dirname(self.path), f"{self.names.get(stem)}.py"))
+                except KeyError:
+                    raise self.fault(node, f"{stem} is not a module of the package") from None
+                return self._constant(home, name, node, plain=plain)
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="loads"),
                 args=[ast.Constant(value=str() as text)],

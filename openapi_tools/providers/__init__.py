@@ -9,7 +9,6 @@ Spec: JSON Schema 2020-12, Core, sections 8 and 10; Validation, section 6.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -94,46 +93,14 @@ class ById(Generic[_Found]):
         return known[1]
 
 
-class Reworded:
-    """Forms in a wording; one that several tools share is looked at once."""
-
-    def __init__(self, wording: Wording) -> None:
-        self._wording = wording
-        self._known: defaultdict[str, ById[Form]] = defaultdict(ById)
-
-    def of(self, node: Any, name: str = "") -> Any:
-        """Return a schema in this wording; nothing in it repeats its name."""
-        if not isinstance(node, dict):
-            return node
-        return self._known[name].find(node, lambda node: self._reworded(node, name))
-
-    def _reworded(self, node: Form, name: str) -> Form:
-        new: Form = json_values.rebuilt(node, self.of)
-        text, title = new.get("description"), new.get("title")
-        said = self._said(text, name) if isinstance(text, str) else text
-        surplus = [key for key in UNREAD if key in new]
-        if isinstance(title, str) and (said or repeats(title, name)):
-            surplus.append("title")
-        if said is text and not surplus:
-            return new
-        kept = json_values.without(new, surplus if said else [*surplus, "description"])
-        return {**kept, "description": said} if said else kept
-
-    def _said(self, text: str, name: str) -> str:
-        if name and repeats(text, name):
-            return ""
-        return brief(text, self._wording.whole, self._wording.member)
-
-
 class Memory:
     """Shaped schemas of one profile and one document, by the id of the original."""
 
     def __init__(self) -> None:
-        self._reworded: dict[str, Reworded] = {}
+        self._reworded: defaultdict[tuple[str, str], ById[Form]] = defaultdict(ById)
         self.entries: dict[int, Entry] = {}
         self.tallies: ById[Any] = ById()
         self.renamed: ById[Any] = ById()
-        self.sizes: ById[int] = ById()
         self._definitions: Form = {}
 
     def begin(self, definitions: Form) -> None:
@@ -144,20 +111,27 @@ class Memory:
             known.clear()
         known.update(definitions)
 
-    def size_of(self, shaped: Form) -> int:
-        """Return how many characters a shaped input schema takes as JSON; a few more at most."""
-        size = len(json.dumps({**shaped, "$defs": {}, "properties": {}}))
-        members = shaped.get("properties", {})
-        for name, part in (*shaped.get("$defs", {}).items(), *members.items()):
-            size += len(json.dumps(name)) + 4 + self.sizes.find(part, lambda p: len(json.dumps(p)))
-        return size
+    def reworded(self, node: Any, words: str, name: str = "") -> Any:
+        """Return a schema in a wording; nothing in it repeats its name."""
+        if words not in WORDINGS or not isinstance(node, dict):
+            return node
 
-    def reworded(self, schema: Form, words: str) -> Form:
-        """Return a schema in a wording."""
-        if words not in WORDINGS:
-            return schema
-        found: Form = self._reworded.setdefault(words, Reworded(WORDINGS[words])).of(schema)
-        return found
+        def change(node: Form) -> Form:
+            new = json_values.rebuilt(node, lambda part, name: self.reworded(part, words, name))
+            return _in_wording(new, name, WORDINGS[words])
+
+        return self._reworded[words, name].find(node, change)
+
+
+def _in_wording(node: Form, name: str, wording: Wording) -> Form:
+    said, title = node.get("description"), node.get("title")
+    if isinstance(said, str):
+        said = "" if name and repeats(said, name) else brief(said, wording.whole, wording.member)
+    surplus = [*UNREAD, *([] if said else ["description"])]
+    if isinstance(title, str) and (said or repeats(title, name)):
+        surplus.append("title")
+    kept = json_values.without(node, surplus)
+    return {**kept, "description": said} if said and said is not node["description"] else kept
 
 
 def refuse(form: Form, *keywords: str) -> None:

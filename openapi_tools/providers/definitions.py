@@ -326,8 +326,7 @@ def _subset(
     shaped = shaper.shaped()
     if strict:
         check_strict(shaped, memory.tallies)
-    size = memory.size_of(shaped)
-    if size > MOST_CHARACTERS:
+    if (size := size_of(shaped)) > MOST_CHARACTERS:
         reason = f"it has {size} characters; {MOST_CHARACTERS} are allowed"
         raise CannotExpress(reason, final=True)
     return shaped, tuple(shaper.notes)
