@@ -8,7 +8,6 @@ from makers import Turns
 from profile_rules import faults, schema_of
 from tool_rules import walk
 
-from openapi_tools.json_values import same
 from openapi_tools.providers.definitions import define
 from openapi_tools.providers.restore import Restorer
 from openapi_tools.validation.checker import Checker
@@ -57,11 +56,12 @@ def values(schema, rounds=4):
     return [maker.value([schema], 0) for maker in (*makers, Turns(schema, full=True, bare=True))]
 
 
-def refused(tool, definition, profile, rounds, checker=None):
+def refused(tool, definition, profile, rounds, checker=None, restorer=None):
     """Return the faults of a definition, and values of it that the tool refuses.
 
     A tool takes them restored, and as they are, repaired where they do not fit.
     """
+    restorer = restorer or Restorer(tool.input_schema)
     schema = schema_of(profile, definition.value)
     exact = jsonschema_rs.validator_for(read_literally(schema))
     fits = (checker or Checker(tool.input_schema)).fits
@@ -72,7 +72,7 @@ def refused(tool, definition, profile, rounds, checker=None):
             found.append((UNFIT, value))
         elif not fits(definition.restore(value)):
             found.append(("restored", value))
-        elif not fits(value) and not fits(repair(value, tool.input_schema)):
+        elif not fits(value) and not fits(restorer.restored(value)):
             found.append(("repaired", value))
         assert value == before
     return found
@@ -88,9 +88,3 @@ def read_literally(schema):
             inner = {key: node.pop(key) for key in list(node) if key != "$defs"}
             node["anyOf"] = [inner, NULL]
     return schema
-
-
-def repair(arguments, schema):
-    """Return what a call without a profile makes of arguments; None where nothing is undone."""
-    repaired = Restorer(schema).restored(arguments)
-    return None if same(repaired, arguments) else repaired

@@ -5,6 +5,7 @@ import json
 import math
 
 import httpx
+import jsonschema
 import pydantic
 import pytest
 from documents import document, with_body
@@ -18,7 +19,6 @@ from profile_values import (
     array,
     lawful,
     object_of,
-    repair,
     text,
     tool_with,
     written,
@@ -95,9 +95,10 @@ def test_a_schema_that_may_stay_is_the_tools_own(profile, pets):
 def test_a_definition_keeps_the_providers_rules(profile, pets):
     memory = Memory()
 
-    assert [faults(profile, define(tool, profile, memory).value) for tool in pets] == [[]] * len(
-        pets
-    )
+    for tool in pets:
+        value = define(tool, profile, memory).value
+        assert faults(profile, value) == []
+        jsonschema.Draft202012Validator.check_schema(schema_of(profile, value))
 
 
 OPENAI = ("openai", "openai_strict")
@@ -598,12 +599,12 @@ def test_a_definition_of_another_document_is_not_taken_for_this_one():
 
 REPAIRS = {
     "null for absent": ({"x": None, "y": 1}, TEXT, {"y": 1}),
-    "a null that is meant": ({"x": None}, {"type": ["string", "null"]}, None),
-    "nothing to undo": ({"x": 3}, TEXT, None),
+    "a null that is meant": ({"x": None}, {"type": ["string", "null"]}, {"x": None}),
+    "nothing to undo": ({"x": 3}, TEXT, {"x": 3}),
     "a map": ({"x": PAIRS}, {"type": "object"}, {"x": {"a": "b"}}),
-    "pairs that are meant": ({"x": PAIRS}, {"type": ["array", "object"]}, None),
+    "pairs that are meant": ({"x": PAIRS}, {"type": ["array", "object"]}, {"x": PAIRS}),
     "a labelled number": ({"x": "2"}, {"enum": [1, 2]}, {"x": 2}),
-    "anything": ({"x": {"entries": []}}, {}, None),
+    "anything": ({"x": {"entries": []}}, {}, {"x": {"entries": []}}),
 }
 
 
@@ -611,7 +612,7 @@ REPAIRS = {
 def test_repair_undoes_what_cannot_be_meant_otherwise(given, member, expected):
     schema = tool_with(member, required=False).input_schema
 
-    assert repair(given, schema) == expected
+    assert Restorer(schema).restored(given) == expected
 
 
 async def test_a_call_takes_arguments_of_strict_mode_at_any_depth():

@@ -36,6 +36,8 @@ def test_every_tool_has_a_definition_in_the_budget_that_takes_what_the_tool_take
         assert [one.get("function", one)["name"] for one in shown] == list(fits)
         assert [size for one in shown if (size := len(json.dumps(one))) > MOST] == []
         assert [fault for one in shown for fault in faults(profile, one)] == []
+        if profile == "openai_strict":
+            assert all(d.notes or d.value["function"]["strict"] for d in defined.values())
         assert lost_inputs(toolset, profile, defined, inputs, fits, whole) == []
 
 
