@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import corpus
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from output_folders import POSIX
 from packages import SPECS, Reader, differences, imported, lint, said
-from strategies import inputs
 
 from openapi_tools import OpenAPIToolsError, Select, Settings, generate_package, load_tools
 from openapi_tools.testing import sample
@@ -38,13 +35,6 @@ THING = re.compile(r"^(?:class |[A-Z][A-Z0-9_]*[0-9a-f_]*: )", re.MULTILINE)
 TALKATIVE = ("openai/openapi.yaml", "docker/swagger.yaml", "slack/slack_web_openapi_v2.json")
 """Published documents whose tools are called as well; bodies of every kind."""
 IN_PATH = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
-REPEATABLE = settings(
-    max_examples=10,
-    deadline=None,
-    database=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
 
 
 class Case(NamedTuple):
@@ -183,23 +173,6 @@ def test_a_generated_tool_would_send_what_the_loaded_one_would(case, pair, same_
     ]
 
     assert differing == []
-
-
-@pytest.mark.long
-def test_a_generated_tool_would_send_the_same_for_any_input(case, pair, same_boundaries):
-    names = [tool.name for tool in pair.generated]
-    if not names:
-        return
-
-    @REPEATABLE
-    @given(st.data())
-    def check(data: st.DataObject) -> None:
-        loaded = pair.loaded[data.draw(st.sampled_from(names))]
-        arguments = data.draw(inputs(loaded.input_schema))
-
-        assert preview(pair.generated[loaded.name], arguments) == preview(loaded, arguments)
-
-    check()
 
 
 @pytest.fixture
