@@ -16,7 +16,16 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import counted
-from openapi_tools.json_values import TYPES, UNIONS, as_list, pointer_token, resolve
+from openapi_tools.json_values import (
+    TYPES,
+    UNIONS,
+    as_dict,
+    as_list,
+    as_text,
+    pointer_token,
+    reached,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -114,7 +123,7 @@ class _Walk:
 
     def _unless_equal(self, what: str, old: Any, new: Any) -> Iterator[Difference]:
         pairs = zip((old, new), self._roots, strict=True)
-        if not _same(*([value, _reached(value, root)] for value, root in pairs)):
+        if not _same(*([part, reached(part, as_dict(root.get("$defs")))] for part, root in pairs)):
             yield Difference("", what, breaking=True)
 
     def _schemas(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
@@ -211,30 +220,9 @@ def _followed(node: Any, root: Schema) -> tuple[Schema, Schema | None]:
         words = {key: node[key] for key in node if _is_word(key)} | words
         if [key for key in node if not _is_word(key)] != ["$ref"]:
             return words, node
-        node = _target(node["$ref"], root)
+        reference = as_text(node["$ref"])
+        node = resolve(root, reference) if f"{reference}/".startswith("#/") else None
     return words, None
-
-
-def _target(reference: Any, root: Schema) -> Any:
-    is_local = isinstance(reference, str) and f"{reference}/".startswith("#/")
-    return resolve(root, reference) if is_local else None
-
-
-def _reached(node: Any, root: Schema) -> dict[str, Any]:
-    """Return every schema that the references in a value lead to, by reference."""
-    found: dict[str, Any] = {}
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            reference = part.get("$ref")
-            if isinstance(reference, str) and reference not in found:
-                found[reference] = _target(reference, root)
-                waiting.append(found[reference])
-            waiting += part.values()
-        elif isinstance(part, list):
-            waiting += part
-    return found
 
 
 def _keyword_differences(old: Schema, new: Schema) -> Iterator[Difference]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import providers
-from openapi_tools.json_values import DEFINITIONS, UNIONS, holds, reached, resolve
+from openapi_tools.json_values import UNIONS, holds, reached, resolve, without
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
@@ -34,24 +34,16 @@ _NUMBERS = {"integer", "number"}
 class Forms:
     """Works out the alternatives of schemas inside one input schema, the `root`.
 
-    Without `fits`, and in `plain`, `oneOf` is `anyOf`. `odd` are `$ref` that lead nowhere; `lost`
-    is set where an alternative accepts nothing of its own.
+    Without `fits`, and in `plain`, `oneOf` is `anyOf`; `lost` is set where an alternative accepts
+    nothing of its own.
     """
 
     def __init__(self, root: dict[str, Any], fits: Fits | None = None) -> None:
         self._root = root
         self._known: providers.ById[list[Form]] = providers.ById()
         self.plain = self if fits is None else Forms(root)
-        self.odd: set[str] = set() if fits is None else self.plain.odd
         self.lost = False
         self._apart = None if fits is None else _Apart(self.plain, fits)
-
-    def target(self, reference: str) -> Any:
-        """Return the schema that a `$ref` leads to; one that leads nowhere refuses nothing."""
-        found = resolve(self._root, reference)
-        if found is None or not reference.startswith(DEFINITIONS):
-            self.odd.add(reference)
-        return True if found is None else found
 
     def options(self, node: Any, depth: int = 0) -> list[Form]:
         """Return the alternatives of a schema, none when it accepts nothing."""
@@ -74,18 +66,13 @@ class Forms:
 
     def base(self, node: Form, depth: int = 0) -> list[Form]:
         """Return the alternatives of a schema but for its unions; its words go with the unions."""
-        left_out = (
-            providers.IN_PLACE
-            if node.keys().isdisjoint(UNIONS)
-            else providers.IN_PLACE | providers.WORDS
-        )
-        own = {key: value for key, value in node.items() if key not in left_out}
-        if not node.keys().isdisjoint(providers.IN_PLACE):
-            own.pop("unevaluatedProperties", None)
-        forms = providers.by_type(own)
-        parts = [self.target(node["$ref"])] if "$ref" in node else []
+        words = () if node.keys().isdisjoint(UNIONS) else providers.WORDS
+        left_out = {*providers.IN_PLACE, *words, "unevaluatedProperties"}
+        forms = providers.by_type(without(node, left_out))
+        parts = [resolve(self._root, node["$ref"])] if "$ref" in node else []
         for part in (*parts, *node.get("allOf", ())):
-            forms = _both(forms, self.options(part, depth + 1))
+            if part is not None:  # a `$ref` that leads nowhere refuses nothing
+                forms = _both(forms, self.options(part, depth + 1))
         return forms
 
     def branches(

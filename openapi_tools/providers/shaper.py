@@ -119,7 +119,7 @@ class Shaper:
         notes = len(self.notes)
         try:
             shaped = self._shape(node, place)
-            if len(self.notes) == notes and not self._forms.odd:
+            if len(self.notes) == notes:
                 entry = Entry(node, shaped, frozenset(self._references))
                 self._memory.entries[id(node)] = entry
         finally:
