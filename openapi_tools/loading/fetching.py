@@ -99,11 +99,7 @@ class Fetcher:
     """
 
     def __init__(
-        self,
-        url: str,
-        settings: Settings,
-        credentials: Mapping[str, Any] | None = None,
-        client: Client | None = None,
+        self, url: str, settings: Settings, credentials: Any = None, client: Client | None = None
     ) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.warnings: list[str] = []

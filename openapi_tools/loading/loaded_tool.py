@@ -24,7 +24,6 @@ from openapi_tools.visible_text import NOTHING_KEPT, KeptNames, plain_text, tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from openapi_tools.shaping.config_tables import SelectTable
     from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.session import Session
 
@@ -217,8 +216,12 @@ def shaped_tools(
     listed = [tool for tool in tools if isinstance(tool, LoadedTool)]
     skipped = getattr(tools, "skipped", ())
     select = config.select() if selects else None
-    if select is not None:
-        _check_selection(listed, skipped, config.data.select, config, ("select",))
+    place: tuple[str, ...] = ("select",)
+    table = config.data.select if select is not None else None
+    while table is not None:
+        for key, reason in unknown_in(table, listed, config.data.prefix, skipped):
+            config.fail((*place, key), reason)
+        table, place = table.exclude, (*place, "exclude")
     shapes = config.shapes(listed, skipped)
     places: dict[str, tuple[str, ...]] = {}
     made: dict[str, LoadedTool] = {}
@@ -236,19 +239,6 @@ def shaped_tools(
     if listed and not made:
         config.fail(("select",), "no tool of the document has all of these; nothing is selected.")
     return list(made.values())
-
-
-def _check_selection(
-    tools: list[LoadedTool],
-    skipped: Sequence[Skipped],
-    table: SelectTable | None,
-    config: ConfigFile,
-    place: tuple[str, ...],
-) -> None:
-    if table is not None:
-        for key, reason in unknown_in(table, tools, config.data.prefix, skipped):
-            config.fail((*place, key), reason)
-        _check_selection(tools, skipped, table.exclude, config, (*place, "exclude"))
 
 
 def _check_shape(

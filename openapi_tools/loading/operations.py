@@ -304,7 +304,7 @@ class Document:
     def follow(self, node: Any, resource: Resource, pointer: str) -> Any:
         """Follow a reference; errors name the given place."""
         try:
-            return self.references.follow(node, resource, pointer)
+            return self.references.follow(node, resource)
         except UnresolvableReference as error:
             error.source, error.pointer = self.entry.name, pointer
             raise

@@ -97,16 +97,11 @@ class References:
         return target
 
     def follow(
-        self,
-        node: Any,
-        resource: Resource,
-        pointer: str = "",
-        *,
-        stops: Callable[[Node], bool] | None = None,
+        self, node: Any, resource: Resource, *, stops: Callable[[Node], bool] | None = None
     ) -> Target:
         """Return the end of a chain of references, or the first on it for which `stops` is true."""
         if type(node) is not dict or "$ref" not in node:
-            return Target(node, resource, pointer)
+            return Target(node, resource, "")
         target = self.resolve(node["$ref"], resource)
         first = None
         for _ in range(MAX_CHAIN):

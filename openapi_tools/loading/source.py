@@ -52,10 +52,7 @@ class Source:
 
 
 def fetcher_of(
-    source: object,
-    settings: Settings,
-    credentials: Mapping[str, Any] | None = None,
-    client: Client | None = None,
+    source: object, settings: Settings, credentials: Any = None, client: Client | None = None
 ) -> Fetcher | None:
     """Return the fetcher of one load, by arguments of `load_tools`; None if it is not of a URL."""
     where = address_of(source)
