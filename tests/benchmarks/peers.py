@@ -1,16 +1,12 @@
-"""FastMCP and google-adk, each in an environment of its own.
+"""FastMCP and google-adk, each in an environment of its own, which docs/benchmarks.md makes.
 
-python tests/benchmarks/peers.py --install [FOLDER]
-
-makes those environments, with the versions that are published; `run.py --peers FOLDER` uses them.
+`run.py --peers FOLDER` uses those of another folder.
 """
 
-import argparse
 import contextlib
 import json
 import os
 import subprocess
-import venv
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +36,7 @@ class Peer(NamedTuple):
     def absent(self, folder):
         if self.python(folder).exists():
             return ""
-        return "not installed: python tests/benchmarks/peers.py --install"
+        return f"not installed: there is no {self.python(folder)}"
 
 
 FASTMCP = Peer(
@@ -108,21 +104,3 @@ def ready(rounds, folder):
         else:
             goals, note = (at_least(peer.faster),), versions[peer.name]
             yield Row(name, theirs, theirs.over(took["own"]), goals, note=note)
-
-
-def install(folder):
-    for peer in PEERS:
-        venv.create(folder / peer.package, with_pip=True)
-        pip = [str(peer.python(folder)), "-m", "pip", "install", "--quiet", peer.package]
-        subprocess.run(pip, check=True)
-        print(f"{peer.name} is in {folder / peer.package}")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--install", nargs="?", const=FOLDER, type=Path, required=True)
-    install(parser.parse_args().install.resolve())
-
-
-if __name__ == "__main__":
-    main()

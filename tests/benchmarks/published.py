@@ -3,22 +3,22 @@
 Twins are made once and kept in `.made` beside this file; a published document does not change.
 """
 
-import json
 import os
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unittest import mock
 
 import yaml
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
+
+from openapi_tools import load_tools
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 MADE = Path(__file__).parent / ".made"
 _MISREAD = re.compile(
     r"[-+.]*\d.*|[-+]?\.\w+|~|=|<<|null|true|false|yes|no|on|off|y|n|", re.IGNORECASE | re.DOTALL
 )
-_NUMBERS = {"0o": 8, "0x": 16}
 
 
 class Document(NamedTuple):
@@ -34,10 +34,7 @@ class Document(NamedTuple):
     def as_json(self):
         if self.file.suffix == ".json":
             return self.file
-        return _made(
-            f"{self.name}.json",
-            lambda: json.dumps(yaml.load(self.file.read_bytes(), _Reader), ensure_ascii=False),
-        )
+        return _made(f"{self.name}.json", lambda: to_json(load_tools(self.file).document).decode())
 
     def as_yaml(self):
         if self.file.suffix != ".json":
@@ -76,24 +73,7 @@ def _text(writer, value):
     return writer.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
-class _Reader(yaml.CSafeLoader):
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 -- PyYAML's own
-
-
-def _integer(reader, node):
-    return int(node.value.replace("0o", ""), _NUMBERS.get(node.value[:2], 10))
-
-
 _Writer.add_representer(str, _text)
-_Reader.add_constructor("tag:yaml.org,2002:int", _integer)
-for tag, pattern, first in (
-    ("null", r"~|null|Null|NULL|", "~nN"),
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
-):
-    whole = re.compile(f"^(?:{pattern})$")
-    _Reader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", whole, [*first, ""])
 
 
 def environment(**variables):

@@ -48,6 +48,14 @@ ANSWERS = {
 }
 
 
+async def twice(path, transport, use):
+    """Return what comes of a use of a cassette that records, and of one that replays."""
+    with Cassette(path, transport=transport) as tape:
+        recorded = await use(tape)
+    with Cassette(path) as tape:
+        return recorded, await use(tape)
+
+
 async def use(tape, key=None):
     """Make calls through a cassette, and return what they answer."""
     credentials = {"key": key} if key else None
@@ -144,10 +152,9 @@ async def test_any_content_is_replayed(kind, content, tmp_path):
             plain = await client.put("https://u:p@a.example/x?sig=s&y=1", content=content)
             return plain.content, (await client.post("https://a.example/x", **upload)).content
 
-    with Cassette(tmp_path / "t", transport=httpx.MockTransport(lambda _: answer)) as tape:
-        recorded = await sent(tape)
-    with Cassette(tmp_path / "t") as tape:
-        assert await sent(tape) == recorded == (content, content)
+    both = await twice(tmp_path / "t", httpx.MockTransport(lambda _: answer), sent)
+
+    assert both == ((content, content), (content, content))
     assert "https://a.example/x?sig=***&y=1" in (tmp_path / "t").read_text()
 
 
@@ -239,12 +246,9 @@ async def test_a_secret_of_a_name_is_in_no_part_of_a_file(_, method, url, more, 
         async with tape.client(auth=None) as client:
             return await client.request(method, url, **more)
 
-    with Cassette(tmp_path / "t", transport=httpx.MockTransport(echo)) as tape:
-        recorded = await sent(tape)
-    text = (tmp_path / "t").read_text(errors="surrogatepass")
-    with Cassette(tmp_path / "t") as tape:
-        replayed = await sent(tape)
+    recorded, replayed = await twice(tmp_path / "t", httpx.MockTransport(echo), sent)
 
+    text = (tmp_path / "t").read_text(errors="surrogatepass")
     pair = base64.b64encode(f"joe:{PASSWORD}".encode()).decode()
     whole = "".join(_texts_of(json.loads(text)))
     assert [form for form in (PASSWORD, pair) if form in text + whole] == []
@@ -270,17 +274,14 @@ async def test_deep_and_odd_answers_are_recorded_without_secrets(kind, tmp_path)
     content = f'{DEEP}\n\ndata: {{"access_token": "{PASSWORD}", "expires_in": 3}}'
     answer = httpx.Response(200, content=content, headers={"content-type": kind})
 
-    with Cassette(tmp_path / "t", transport=httpx.MockTransport(lambda _: answer)) as tape:
-        sent = await tape.client().post(
-            "https://a.example", content=DEEP, headers={"content-type": kind}
-        )
+    def ask(tape):
+        url, headers = "https://a.example", {"content-type": kind}
+        return tape.client().post(url, content=DEEP, headers=headers)
 
-    with Cassette(tmp_path / "t") as tape:
-        asked = tape.client().post(
-            "https://a.example", content=DEEP, headers={"content-type": kind}
-        )
-        replayed = await asked
-    assert sent.text == content
+    transport = httpx.MockTransport(lambda _: answer)
+    recorded, replayed = await twice(tmp_path / "t", transport, ask)
+
+    assert recorded.text == content
     assert PASSWORD not in (tmp_path / "t").read_text()
     assert replayed.text == content.replace(PASSWORD, "***")
 
