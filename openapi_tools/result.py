@@ -43,19 +43,13 @@ class Changes(NamedTuple):
 
 
 class ToolCall(BaseModel):
-    """A model's call of a tool.
-
-    Attributes:
-        id: The call's identifier, repeated in its result; may be empty.
-        name: The tool's name.
-        arguments: As the tool's input schema describes them.
-    """
+    """A model's call of a tool."""
 
     model_config = ConfigDict(frozen=True)
 
-    id: str = ""
-    name: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    id: str = ""  # repeated in its result; may be empty
+    name: str  # of the tool
+    arguments: dict[str, Any] = Field(default_factory=dict)  # as its input schema describes them
     _changes: Changes | None = PrivateAttr(default=None)
 
     @property
@@ -141,31 +135,20 @@ class Context:
 
     A coordinator's own context works, too: any object with these attributes, or a mapping with
     these keys.
-
-    Attributes:
-        credentials: By scheme name, as for `load_tools`, or a function of the tool that returns
-            them; they replace the toolset's own.
-        approve: Asks a human about a call and returns True for a yes; may be async.
-        state: Anything for your guardrails.
-        wait: Seconds to wait for the end of long work; None for what the tool or settings say.
-        answer: An `AnswerShape`, or a mapping of its members: how this answer is made smaller.
-        fields: A JMESPath expression that chooses parts of the answer, before that of `answer`.
-        conversation: A text, or an object of the conversation, whose programs share variables.
-        resume: The `metadata["run"]` of a program that waited for an approval and goes on now.
-        user: Names the caller, for limits, cached answers and tokens; it is not sent.
-        idempotency_key: Names one write of a workflow: a second call with the key sends nothing.
     """
 
+    # By scheme name, or a function of the tool that returns them; they replace the toolset's own.
     credentials: Mapping[str, Any] | Callable[..., Any] | None = field(default=None, repr=False)
+    # Asks a human about a call and returns True for a yes; may be async.
     approve: Callable[[ToolCall], bool | Awaitable[bool]] | None = None
-    state: Any = None
-    wait: float | None = None
-    answer: AnswerShape | Mapping[str, Any] | None = None
-    fields: str | None = None
-    conversation: Any = None
-    resume: str | None = None
-    user: str = ""
-    idempotency_key: str | None = None
+    state: Any = None  # anything for your guardrails
+    wait: float | None = None  # seconds to wait for the end of long work; None: as settings say
+    answer: AnswerShape | Mapping[str, Any] | None = None  # how this answer is made smaller
+    fields: str | None = None  # JMESPath that chooses parts of the answer, before `answer`'s
+    conversation: Any = None  # a text or an object, whose programs share variables
+    resume: str | None = None  # `metadata["run"]` of a program that goes on after an approval
+    user: str = ""  # names the caller, for limits, cached answers and tokens; it is not sent
+    idempotency_key: str | None = None  # of one write: a second call with the key sends nothing
 
 
 def user_of(context: object) -> str:
