@@ -148,12 +148,16 @@ def _query_faults(operation, given, pieces):
             want = ABSENT
         elif parameter.media_type:
             want = value
-        if lost:
-            yield f"~{lost[0]}"
-        elif not _content_says(parameter, wire, want):
-            yield f"query {parameter.name}: {wire!r:.200} for {want!r:.200}"
+        yield from _told(parameter, wire, want, lost)
     if claimed != len(found) and not ambiguous:
         yield f"pairs beyond the arguments: {found!r:.300}"
+
+
+def _told(parameter, wire, want, lost):
+    if lost:
+        yield f"~{lost[0]}"
+    elif not _content_says(parameter, wire, want):
+        yield f"{parameter.location} {parameter.name}: {wire!r:.200} for {want!r:.200}"
 
 
 def _content_says(parameter, wire, want):
@@ -162,13 +166,7 @@ def _content_says(parameter, wire, want):
     return says(wire, want)
 
 
-def _shares_names(
-    parameter,
-    value,
-    listed,
-    names,
-    given,
-):
+def _shares_names(parameter, value, listed, names, given):
     """Tell whether the names that a parameter writes are also written by another one."""
     if parameter.media_type:
         return False
@@ -220,16 +218,13 @@ def _header_faults(operation, given, recorded):
         lost = list(losses(parameter, value, _RAW))
         want = kept(value) if not parameter.media_type else (ABSENT if value is None else value)
         raw = recorded.header(parameter.name)
-        if raw is None:
+        if raw is None or lost:
             wire: Any = ABSENT
         elif isinstance(want, dict) and parameter.explode and not parameter.media_type:
-            wire = read_members(raw.split(","), _RAW) if not lost else raw
+            wire = read_members(raw.split(","), _RAW)
         else:
-            wire = read(parameter, raw, want, _RAW) if not lost else raw
-        if lost:
-            yield f"~{lost[0]}"
-        elif not _content_says(parameter, wire, want):
-            yield f"header {parameter.name}: {wire!r:.200} for {want!r:.200}"
+            wire = read(parameter, raw, want, _RAW)
+        yield from _told(parameter, wire, want, lost)
 
 
 def _cookie_faults(operation, given, header):
@@ -252,9 +247,6 @@ def _cookie_faults(operation, given, header):
         if parameter.allow_reserved and any("&" in text for text in leaves(value)):
             lost.append("allowReserved sends & as it is in a cookie")
         ambiguous = ambiguous or bool(lost)
-        if lost:
-            yield f"~{lost[0]}"
-        elif not _content_says(parameter, wire, want):
-            yield f"cookie {parameter.name}: {wire!r:.200} for {want!r:.200}"
+        yield from _told(parameter, wire, want, lost)
     if claimed != len(found) and not ambiguous:
         yield f"cookies beyond the arguments: {header!r:.200}"

@@ -1,9 +1,7 @@
 """Every operation of a FastAPI application under uvicorn, called through tools."""
 
-import asyncio
-
 import pytest
-from real.fastapi_calls import CALLS, FAILING, NOTED, REFUSED
+from real.fastapi_calls import CALLS, FAILING, REFUSED
 
 from openapi_tools import load_tools
 
@@ -48,22 +46,6 @@ async def test_what_does_not_fit_is_not_sent_and_what_the_server_refuses_is_told
     assert bool(echo.kept) is (call in FAILING)
 
 
-async def test_answers_of_calls_at_the_same_time_are_not_mixed_up(toolset):
-    names = [f"n {number}" for number in range(40)]
-
-    results = await asyncio.gather(*(toolset["get_by_name"].execute({"name": n}) for n in names))
-
-    assert [result.output["name"] for result in results] == names
-
-
-async def test_an_argument_that_four_places_share_reaches_each(toolset, echo):
-    await toolset["set_same"].execute(NOTED)
-
-    assert echo.kept[-1].target == "/same/1?id=q%26%3D"
-    assert (echo.kept[-1].header("id"), echo.kept[-1].header("cookie")) == ("h", "id=c")
-    assert echo.kept[-1].body == b'{"id":"b"}'
-
-
 async def test_absent_is_not_null_on_the_wire(toolset, echo):
     await toolset["update_profile"].execute({"nick": None})
     await toolset["update_profile"].execute({})
@@ -72,19 +54,6 @@ async def test_absent_is_not_null_on_the_wire(toolset, echo):
 
     assert [kept.body for kept in echo.kept] == [b'{"nick":null}', b"{}", b"null", b""]
     assert echo.kept[-1].header("content-type") is None
-
-
-async def test_a_form_is_sent_as_browsers_send_it(toolset, echo):
-    await toolset["login"].execute({"username": "a b", "password": "ü&", "scope": ["r", "w"]})
-
-    assert echo.kept[-1].header("content-type") == "application/x-www-form-urlencoded"
-    assert echo.kept[-1].body == b"username=a+b&password=%C3%BC%26&scope=r&scope=w"
-
-
-async def test_a_cookie_is_percent_encoded_as_the_form_style_asks(toolset, echo):
-    await toolset["get_cookies"].execute({"session": "a/+= ü", "ui_theme": "dark"})
-
-    assert echo.kept[-1].header("cookie") == "session=a%2F%2B%3D%20%C3%BC; ui-theme=dark"
 
 
 def test_a_deprecated_operation_says_so_and_the_documents_own_address_is_called(toolset, echo):

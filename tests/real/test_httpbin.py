@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import httpbin
 import pytest
 
-from openapi_tools import Settings, aload_tools, load_tools
+from openapi_tools import aload_tools, load_tools
 
 TEMPLATES = Path(httpbin.__file__).parent / "templates"
 VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "TRACE")
@@ -166,29 +166,6 @@ async def test_the_result_is_what_httpbin_says_it_received(toolset, httpbin_url,
         assert ({key: output.get(key) for key in expected} if is_part else output) == expected
 
 
-async def test_a_cached_answer_is_told_by_its_status(toolset):
-    result = await tool_of(toolset, "GET /cache").execute({"If_None_Match": "x"})
-
-    assert result.metadata["status"] == 304
-    assert result.output is None
-
-
-async def test_what_is_sent_by_itself_is_little(toolset, httpbin_url):
-    result = await tool_of(toolset, "GET /headers").execute({})
-
-    sent = result.output["headers"]
-    assert sent.keys() == {"Host", "Accept", "Accept-Encoding", "User-Agent"}
-    assert sent["Host"] == httpbin_url.removeprefix("http://")
-
-
-async def test_a_slow_answer_is_a_timeout(httpbin_url):
-    settings = Settings(timeout=0.1)
-    async with await aload_tools(f"{httpbin_url}/spec.json", settings=settings) as toolset:
-        result = await toolset["get_delay_delay"].execute({"delay": 0.5})
-
-    assert result.error["type"] == "timeout"
-
-
 BASIC, DIGEST_AUTH = "GET /basic-auth/{user}/{passwd}", "GET /digest-auth/{qop}/{user}/{passwd}"
 
 
@@ -202,11 +179,3 @@ async def test_the_authentication_of_a_client_of_ones_own_is_used(
         result = await tool_of(toolset, operation).execute(arguments)
 
     assert result.output == {"authenticated": True, "user": "ann"}
-
-
-async def test_the_headers_of_a_client_of_ones_own_are_sent(httpbin_url, library):
-    async with library.AsyncClient(headers={"Authorization": "Bearer abc"}) as client:
-        toolset = await aload_tools(f"{httpbin_url}/spec.json", client=client)
-        result = await toolset["get_bearer"].execute({})
-
-    assert result.output == {"authenticated": True, "token": "abc"}

@@ -163,21 +163,3 @@ async def test_a_digest_challenge_is_answered_with_the_file_again(folder, transp
 
     assert result.success
     assert bodies == [BLOCK * 20] * 2
-
-
-async def test_a_server_that_answers_before_it_has_the_file_is_heard(folder, transport):
-    handle = FolderStore(folder).put(io.BytesIO(BLOCK * 200))
-
-    async def refuse(peer):
-        await peer._reader.readuntil(b"\r\n\r\n")
-        await peer.write(
-            b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-        )
-        await peer.hang()
-
-    async with Faults(refuse) as server:
-        members = Settings(download_dir=folder, base_url=server.url, transport=transport)
-        async with load_tools(API, settings=members) as toolset:
-            result = await toolset.call("put", {"body": {"handle": handle}})
-
-    assert result.error["status"] == 413

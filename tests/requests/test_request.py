@@ -212,10 +212,7 @@ async def test_an_object_in_a_parameter_that_is_only_text_is_refused(wire):
 
 FORM, DATA = "application/x-www-form-urlencoded", "multipart/form-data"
 UTF_8 = "text/plain; charset=utf-8"
-
-
-def with_file(kind, **encoding):
-    return {"media_type": kind, "encodings": (Encoding("f", file=True, **encoding),)}
+WITH_FILE = {"media_type": FORM, "encodings": (Encoding("f", file=True),)}
 
 
 def posted(media_type, value, encodings=()):
@@ -230,7 +227,7 @@ def posted(media_type, value, encodings=()):
         ({"media_type": "*/*"}, {"a": 1}, ("application/json", b'{"a":1}')),
         ({"media_type": "*/*"}, "a", (UTF_8, b"a")),
         ({"media_type": "application/*"}, "a", ("application/json", b'"a"')),
-        (with_file(FORM), {"f": {"text": "é?"}}, (FORM, b"f=w6k%2F")),
+        (WITH_FILE, {"f": {"text": "é?"}}, (FORM, b"f=w6k%2F")),
     ],
 )
 def test_an_operation_made_by_hand_may_have_ranges_and_files_in_forms(body, value, sent):
@@ -248,11 +245,7 @@ def test_an_operation_made_by_hand_may_have_ranges_and_files_in_forms(body, valu
         ({"media_type": FORM}, {"x": "\ud800"}, "/b/x: the text holds half of a surrogate"),
         ({"media_type": "application/xml"}, {"a": 1}, "an object cannot be written as"),
         ({"media_type": "image/*"}, "a", "this package has no way to write image/*"),
-        (with_file(FORM), {"f": {"base64": "?"}}, "/b/f/base64: this is not base64"),
-        (with_file(DATA), {"f": "/etc/passwd"}, "/b/f: a file is needed"),
-        (with_file(DATA), {"f": {"text": "a", "filename": 5}}, "/b/f/filename: text is needed"),
-        (with_file(DATA, content_type="image/*"), {"f": {"text": "a", "content_type": "text/css"}},
-         "/b/f/content_type: text/css does not fit image/*"),
+        (WITH_FILE, {"f": {"base64": "?"}}, "/b/f/base64: this is not base64"),
     ],
 )  # fmt: skip
 def test_an_operation_made_by_hand_has_its_body_checked_too(body, value, told):

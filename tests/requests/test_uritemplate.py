@@ -79,13 +79,7 @@ def _name(text):
     return text.removesuffix("*"), text.endswith("*")
 
 
-def _in_path(
-    operator,
-    names,
-    values,
-    parameters,
-    arguments,
-):
+def _in_path(operator, names, values, parameters, arguments):
     for name, exploded in names:
         leaves_a_gap = values[name] in ([], {}) or (values[name] == "" and operator == "")
         if values[name] is None or leaves_a_gap or name in arguments:

@@ -212,10 +212,6 @@ async def test_headers_that_the_document_or_the_answer_names_are_kept_but_no_cre
     assert "opensesame" not in f"{result.metadata}{result}"
 
 
-def test_an_operation_names_the_declared_headers_that_are_not_kept_anyway():
-    assert load_tools(DECLARED)["get_x"].operation.response_headers == ("x-flavour", "x-fault")
-
-
 @pytest.mark.parametrize(
     ("head", "word"),
     [

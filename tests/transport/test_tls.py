@@ -271,24 +271,6 @@ async def test_a_large_answer_over_tls_arrives_whole(ours, transport):
     assert server.greeted == 1  # nothing is left over that would look like a second answer
 
 
-async def test_a_large_body_over_tls_is_sent_whole(ours, transport):
-    sent = 0
-
-    async def pieces():
-        nonlocal sent
-        for _ in range(64):
-            sent += 65536
-            yield b"x" * 65536
-
-    head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-    with TlsServer(ours.server(), head) as server:
-        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
-            headers = {"Content-Length": str(64 * 65536)}
-            await client.post(server.url, content=pieces(), headers=headers)
-
-    assert sent == 64 * 65536
-
-
 async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(ours, transport):
     with TlsServer(ours.server(), later=OK.replace(b"{}", b"[]")) as server:
         async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
