@@ -297,21 +297,16 @@ def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
 
 def _kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
     """Return the headers that a result keeps, by lower-case name (WHATWG Fetch, 3.3.5)."""
+    lines = [(*_known(raw_name), raw_value) for raw_name, raw_value in headers.raw]
+    exposed = [
+        value[:_LONGEST_LIST].decode("latin-1") for name, _, value in lines if name == _EXPOSED
+    ]
+    asked = {*declared, *(name.strip() for told in exposed for name in told.lower().split(","))}
     found: dict[str, str] = {}
-    others: list[tuple[str, bytes]] = []
-    asked = set(declared)
-    for raw_name, raw_value in headers.raw:
-        name, kept = _known(raw_name)
-        if kept:
-            _add_header(found, name, raw_value)
-        elif kept is None:
-            others.append((name, raw_value))
-            if name == _EXPOSED:
-                names = raw_value[:_LONGEST_LIST].decode("latin-1").lower().split(",")
-                asked.update(map(str.strip, names))
-    for name, raw_value in others if asked else ():
-        if name in asked:
-            _add_header(found, name, raw_value)
+    for among in (True, None) if asked else (True,):
+        for name, kept, value in lines:
+            if kept is among and (kept or name in asked):
+                _add_header(found, name, value)
     return found
 
 

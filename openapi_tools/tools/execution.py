@@ -86,7 +86,6 @@ class Execution:
             trusted=inside,
             traced=traced,
             repeatable=self._operation.hints.get("idempotent"),
-            timeout=self._operation.timeout,
             caches=session.settings.http_cache,
         )
         self._grant: Grant | None = None

@@ -294,7 +294,7 @@ class Attempts:
 
     async def _attempt(self, request: httpx.Request, options: SendOptions) -> Exchange:
         self._answer = None
-        exchange = self._exchange = Exchange(request, self._sender.settings, options)
+        exchange = self._exchange = Exchange(request, self._sender.settings, options, self.seconds)
         exchange.begun = self.count > 0  # an attempt before it may have run
         limits = self._sender.limits
         turn = self._turn(limits, request, options) if limits is not None else self._client.turns

@@ -33,10 +33,8 @@ NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
 _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 """Spec: RFC 9110, section 15.4; 300, 304 and 305 name no one place to go to."""
 _MOST_REDIRECTS = 5
-_FOLLOWED = frozenset({"GET", "HEAD"})
 _LARGEST_READ = 1024 * 1024  # bytes of an answer that an authentication reads
 _NOTHING = httpx.ByteStream(b"")
-_UNCONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
 _DIGITS = 20  # of a `Content-Length`; the transport refuses longer ones
 
@@ -76,7 +74,6 @@ class SendOptions:
     certificate: ssl.SSLContext | None = None  # presents a client certificate
     trusted: bool = True  # authentication and headers of a user's client are added
     repeatable: bool | None = None  # a second call does nothing twice; None for the method's rule
-    timeout: float | None = None  # seconds of the whole call; None for what the settings say
     traced: bool = False  # the program's trace context is added
     learn: Callable[..., None] | None = None  # takes secrets that others put into the request
     download: Callable[[int, httpx.Headers], Download | None] | None = None  # for files
@@ -88,7 +85,9 @@ class SendOptions:
 class Exchange:
     """One attempt at a request, after redirects the last, and its answer as far as it came."""
 
-    def __init__(self, request: httpx.Request, settings: Settings, options: SendOptions) -> None:
+    def __init__(
+        self, request: httpx.Request, settings: Settings, options: SendOptions, seconds: float
+    ) -> None:
         self.request = request
         self.response: httpx.Response | None = None
         self.error: CallError | None = None
@@ -97,7 +96,7 @@ class Exchange:
         self.stale = False  # a kept connection was closed before an answer began
         self._settings = settings
         self._options = options
-        self._timeout = options.timeout or settings.timeout
+        self._seconds = seconds  # of the whole call
         self._started = time.perf_counter()
         self._received: bytes | bytearray = b""
         self._redirects = 0
@@ -124,13 +123,14 @@ class Exchange:
         except CallError as error:
             self.error = error
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
+            failed = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
             # A certificate does not improve in a moment.
-            is_lasting = isinstance(error, TlsError) or not isinstance(error, _UNCONNECTED)
-            self.unsent = not is_lasting and not self._redirects
+            is_passing = isinstance(error, failed) and not isinstance(error, TlsError)
+            self.unsent = is_passing and not self._redirects
             is_broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
             reused = self.request.extensions.get(REUSED, False)
             self.stale = bool(reused and is_broken and self.response is None)
-            self.error = failures.failure(error, self.request, self._timeout)
+            self.error = failures.failure(error, self.request, self._seconds)
             current().attempt_ended(error_type=self.error.kind)
 
     def ended_by(self, cause: str) -> CallError | None:
@@ -138,7 +138,7 @@ class Exchange:
         if self._has_part(begun=True):
             self._cut = cause
             return None
-        return failures.timed_out(self.request, self._timeout, waiting=not self.begun)
+        return failures.timed_out(self.request, self._seconds, waiting=not self.begun)
 
     async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
         request, auth, learn = self.request, self._options.auth, self._options.learn
@@ -331,7 +331,7 @@ def _refusal(request: httpx.Request, target: httpx.URL, followed: int) -> str:
     if len(origins) > 1 or target.userinfo:
         return "it leads to another origin"
     has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
-    if request.method not in _FOLLOWED or has_body or not reads(request):
+    if request.method not in ("GET", "HEAD") or has_body or not reads(request):
         return "only GET and HEAD without a body are"
     if followed == _MOST_REDIRECTS:
         return f"there were {_MOST_REDIRECTS} before it"

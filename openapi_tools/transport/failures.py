@@ -26,8 +26,7 @@ logger = logging.getLogger("openapi_tools")
 
 _CUT_OFF = ("disconnected", "received")  # of well-formed answers that end too early
 _BAD_LOCATION = "Invalid URL in location header"  # which httpx reads also where it follows none
-_PATH = 200
-_REASON = 200
+_SHOWN = 200
 
 TRANSPORT_FAULTS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError),
@@ -50,7 +49,7 @@ def named(request: httpx.Request) -> str:
 
 def path_of(request: httpx.Request) -> str:
     """Return the path of a request as it was sent, without the query."""
-    return excerpt(request.url.raw_path.partition(b"?")[0].decode("ascii", "replace"), _PATH)
+    return excerpt(request.url.raw_path.partition(b"?")[0].decode("ascii", "replace"), _SHOWN)
 
 
 def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) -> CallError:
@@ -107,8 +106,8 @@ def not_followed(
 
 
 def _unconnected(error: Exception, request: httpx.Request) -> CallError:
-    address = excerpt(request.url.netloc.decode("ascii", "replace"), _PATH)
-    cause = excerpt(" ".join(str(error).split()), _REASON)
+    address = excerpt(request.url.netloc.decode("ascii", "replace"), _SHOWN)
+    cause = excerpt(" ".join(str(error).split()), _SHOWN)
     reason = f"{named(request)}: no connection to {address}"
     reason += f" ({cause})." if cause else "."
     # A certificate does not improve in a moment.
