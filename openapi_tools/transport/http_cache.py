@@ -94,7 +94,7 @@ class HttpCache:
         self._client = client
 
     async def answered(self, request: httpx.Request, user: str, send: Send) -> Kept | None:
-        """Return the kept answer to a user's request; None where `send` got one to it, or a like.
+        """Return the kept answer to a user's request; None where `send` got one from the API.
 
         Raises:
             CallError: As `send`; and where a write could not be noted, so that it was not sent.
