@@ -14,12 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts.mcp import ToolsServer, create_server
+from openapi_tools.contracts.mcp_messages import add_tasks
 from openapi_tools.errors import OpenAPIToolsError, requiring
 from openapi_tools.json_values import digest_of
 from openapi_tools.loading.load import load_tools
 from openapi_tools.redaction import redacted
 from openapi_tools.search.costs import in_mode
-from openapi_tools.serving.mcp_tasks import add_tasks
 from openapi_tools.serving.web_server import on_signal
 from openapi_tools.tools.guardrails import require_approval
 from openapi_tools.tools.toolset import Toolset

@@ -41,9 +41,9 @@ _MOST = 10_000  # characters of arguments in a line
 logger = logging.getLogger("openapi_tools.serving")
 
 
-def stamp(parts: str = "milliseconds") -> str:
+def _now() -> str:
     """Return the time in UTC (RFC 3339)."""
-    return datetime.now(UTC).isoformat(timespec=parts).replace("+00:00", "Z")
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class SafeFormatter(logging.Formatter):
@@ -58,7 +58,7 @@ class SafeFormatter(logging.Formatter):
         text = redacted(super().format(record))
         if not self._as_json:
             return text
-        told = {"time": stamp(), "level": record.levelname.lower(), "logger": record.name}
+        told = {"time": _now(), "level": record.levelname.lower(), "logger": record.name}
         return json.dumps({**told, "message": text}, ensure_ascii=False)
 
 
@@ -122,7 +122,7 @@ class AuditLog:
 
 
 def _begun(user: str, api: str, tool: str, outcome: str) -> dict[str, Any]:
-    told = {"time": stamp(), "event": "call", "user": user, "api": api, "tool": tool}
+    told = {"time": _now(), "event": "call", "user": user, "api": api, "tool": tool}
     return {**told, "outcome": outcome}
 
 

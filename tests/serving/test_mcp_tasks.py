@@ -14,9 +14,9 @@ from pydantic import Field
 from shaping.paged_server import serving
 
 from openapi_tools import MemoryState, load_tools
+from openapi_tools.contracts import mcp_messages
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.serving import mcp_tasks
-from openapi_tools.serving.mcp_tasks import EXTENSION, add_tasks
+from openapi_tools.contracts.mcp_messages import EXTENSION, add_tasks
 from openapi_tools.serving.redis_state import RedisState
 
 
@@ -127,7 +127,7 @@ def running():
 async def served(running, monkeypatch):
     """Return a server of the API's tools, with tasks."""
     running.kept.clear()
-    monkeypatch.setattr(mcp_tasks, "_PAUSE", 0.02)
+    monkeypatch.setattr(mcp_messages, "_PAUSE", 0.02)
     async with load_tools(running.document, base_url=running.url, state=MemoryState()) as toolset:
         server = create_server(toolset)
         add_tasks(server, lambda: toolset)
@@ -231,7 +231,7 @@ async def test_a_task_belongs_to_its_user_and_to_every_worker(running, redis_ser
 
 
 async def test_an_impatient_client_does_not_make_the_api_answer_more(served, running, monkeypatch):
-    monkeypatch.setattr(mcp_tasks, "_pause", lambda task: 5.0)
+    monkeypatch.setattr(mcp_messages, "_pause", lambda task: 5.0)
     async with connected(served, Polling()) as client:
         task = await client.session.call_tool("make_report", {}, allow_claimed=True)
         states = [await tasks(client.session, "get", task.task_id) for _ in range(5)]
