@@ -86,7 +86,7 @@ def lock(
     Exit 1 for a change that is not accepted. FILE may be the manifest of a generated package, which
     is compared and not written.
     """
-    tool_lock = import_module("openapi_tools.serving.tool_lock")  # slow to import, as the next one
+    tool_lock = import_module("openapi_tools.codegen.tool_lock")  # slow to import, as the next one
     toolset, own = _unlocked(spec, api)
     now = tool_lock.lock_of(toolset, path or own or Path(tool_lock.NAME))
     if tools and not wishes["accept"]:

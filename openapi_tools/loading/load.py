@@ -132,8 +132,8 @@ def _loaded(
     if file is not None:
         toolset = with_config(toolset, file, credentials, selects=select is None)
         if file.data.lock:
-            # The one import that goes up: `serving` judges what has changed since the lock.
-            room = import_module("openapi_tools.serving.tool_lock")
+            # Imported here alone: `codegen` judges what has changed since the lock.
+            room = import_module("openapi_tools.codegen.tool_lock")
             lock = room.read_lock(file.folder / file.data.lock)
             toolset, _ = room.locked(toolset, lock, file.data.policy)
     return toolset if select is None else toolset.select(select)

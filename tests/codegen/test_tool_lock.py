@@ -10,8 +10,8 @@ from doc_pages import ROOT
 from documents import document, operation
 
 from openapi_tools import SettingsError, generate_package, load_tools
+from openapi_tools.codegen import tool_lock
 from openapi_tools.generate import generate_package as generated
-from openapi_tools.serving import tool_lock
 
 
 def number(name, **schema):
