@@ -16,7 +16,7 @@ from mcp_api import MODES, texts
 from servers.issuer import AUDIENCE, CURVE, KEY, OTHER, read
 from servers.team import ALICE, BOB, Browser, inbound_of, post, sent, shop_served, table
 
-from openapi_tools import Settings, SettingsError
+from openapi_tools import Settings
 from openapi_tools.errors import CallError
 from openapi_tools.serving import signing_keys
 
@@ -253,44 +253,6 @@ async def test_keys_that_cannot_sign_are_not_used(issuer):
     inbound = inbound_of(table(issuer))
 
     assert await inbound.verify(issuer.token())
-
-
-TABLES = {
-    "nothing": ({}, "serve.toml: serve.auth: give issuer and audience, or tokens."),
-    "no audience": ({"issuer": "https://a.example.com"}, "audience is missing"),
-    "no resource": ({"issuer": "https://a.example.com", "audience": "x"}, "as resource, too"),
-    "a plain issuer": ({"issuer": "http://a.example.com"}, "serve.auth.issuer: give an https URL"),
-    "no algorithm": ({"algorithms": []}, "serve.auth.algorithms: tuple should have at least 1"),
-    "a shared key": (
-        {"algorithms": ["HS256"]},
-        "serve.auth.algorithms.0: this is not one with a public key",
-    ),
-    "none": (
-        {"algorithms": ["none"]},
-        "serve.auth.algorithms.0: this is not one with a public key",
-    ),
-    "an unknown key": ({"isuer": "x"}, "serve.auth.isuer: unknown key; did you mean issuer"),
-    "a plain token": (
-        {"tokens": {"a": "abc"}},
-        "serve.auth.tokens.a: name an environment variable",
-    ),
-    "a name": ({"tokens": {"a|b": "${PATH}"}}, "give a name without blanks"),
-    "unset": ({"tokens": {"a": "${NOT_SET_AT_ALL}"}}, "NOT_SET_AT_ALL is not set or empty"),
-    "short": ({"tokens": {"a": "${SHORT}"}}, "serve.auth.tokens.a: give 16 letters and digits"),
-    "twice": ({"tokens": {"a": "${LONG}", "b": "${LONG}"}}, "another user has the same token"),
-}
-
-
-@pytest.mark.parametrize(("given", "said"), TABLES.values(), ids=TABLES)
-def test_a_wrong_table_is_told(given, said, monkeypatch):
-    monkeypatch.setenv("SHORT", "abc")
-    monkeypatch.setenv("LONG", ALICE)
-
-    with pytest.raises(SettingsError) as caught:
-        inbound_of(given)
-
-    assert said in str(caught.value)
-    assert ALICE not in str(caught.value)
 
 
 async def test_nothing_of_a_token_is_logged_or_shown(issuer, api, caplog):

@@ -122,7 +122,9 @@ async def test_users_call_several_apis_each_with_the_right_credential(
 
 
 AUTH = '[serve.auth]\nissuer = "https://a.example.com"\naudience = "https://b.example.com/mcp"\n'
+TOKENS = '[serve.auth]\ntokens = {{ a = "${{{}}}" }}\n'
 LOGIN = '[apis.shop.users]\nmode = "login"\nclient_id = "x"\n'
+PASSED = f'{AUTH}[apis.shop.users]\nmode = "pass_through"\naudience = "{API}"\n'
 WRONG = {
     "users without a login": (
         '[apis.shop.users]\nmode = "static"\ntokens = { a = "${PATH}" }',
@@ -141,17 +143,72 @@ WRONG = {
         "mode login needs client_id in [serve.auth], to tell who logs in.",
     ),
     "a login with static tokens, without an address": (
-        f'[serve.auth]\ntokens = {{ a = "${{LONG}}" }}\n{LOGIN}',
+        TOKENS.format("LONG") + LOGIN,
         "mode login needs resource in [serve.auth], this server's URL.",
     ),
+    "no issuer": ("[serve.auth]", ": serve.auth: give issuer and audience, or tokens."),
+    "no audience": ('[serve.auth]\nissuer = "https://a.example.com"', "audience is missing"),
+    "no resource": (
+        '[serve.auth]\nissuer = "https://a.example.com"\naudience = "x"',
+        "as resource, too",
+    ),
+    "a plain issuer": (
+        '[serve.auth]\nissuer = "http://a.example.com"',
+        "serve.auth.issuer: give an https URL",
+    ),
+    "no algorithm": (
+        f"{AUTH}algorithms = []",
+        "serve.auth.algorithms: tuple should have at least 1",
+    ),
+    "a shared key": (
+        f'{AUTH}algorithms = ["HS256"]',
+        "serve.auth.algorithms.0: this is not one with a public key",
+    ),
+    "none": (f'{AUTH}algorithms = ["none"]', "this is not one with a public key"),
+    "an unknown key": (f'{AUTH}isuer = "x"', "serve.auth.isuer: unknown key; did you mean issuer"),
+    "a plain token": (
+        '[serve.auth.tokens]\na = "abc"',
+        "serve.auth.tokens.a: name an environment variable",
+    ),
+    "a name": ('[serve.auth.tokens]\n"a|b" = "${PATH}"', "give a name without blanks"),
+    "unset": (TOKENS.format("NOT_SET_AT_ALL"), "NOT_SET_AT_ALL is not set or empty"),
+    "short": (TOKENS.format("SHORT"), "serve.auth.tokens.a: give 16 letters and digits"),
+    "twice": (
+        '[serve.auth.tokens]\na = "${LONG}"\nb = "${LONG}"',
+        "another user has the same token",
+    ),
+    "no mode": ("[apis.shop.users]", "apis.shop.users.read.mode: field required"),
+    "no endpoint": (
+        '[apis.shop.users]\nmode = "exchange"',
+        "mode exchange needs token_url or openid_connect_url",
+    ),
+    "no audience of an API": (
+        '[apis.shop.users]\nmode = "pass_through"',
+        "mode pass_through needs audience",
+    ),
+    "no tokens": ('[apis.shop.users]\nmode = "static"', "mode static needs tokens"),
+    "no client": ('[apis.shop.users]\nmode = "login"', "mode login needs client_id"),
+    "a scheme": (f'{PASSED}scheme = "x"', "apis.shop.users: scheme 'x' is not one of ['shop']"),
+    "a plain secret": (
+        f'{LOGIN}client_secret = "abc"',
+        "apis.shop.users.read.client_secret: name an environment variable",
+    ),
+    "a write that lacks": (
+        f'{PASSED}write = {{ mode = "exchange" }}',
+        "mode exchange needs token_url",
+    ),
     "a wrong key": (f"{AUTH}[serve.roles.x]\nuser = []", ":7: serve.roles.x.user: unknown key"),
-    "a wrong mode": ('[apis.shop.users]\nmode = "x"', "apis.shop.users.read.mode: input should be"),
+    "a wrong mode": (
+        '[apis.shop.users]\nmode = "x"',
+        "apis.shop.users.read.mode: input should be 'exchange', ",
+    ),
 }
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
 def test_a_wrong_configuration_says_where_and_what(text, said, tmp_path, monkeypatch):
     monkeypatch.setenv("LONG", ALICE)
+    monkeypatch.setenv("SHORT", "abc")
     schemes = {"shop": {"type": "http", "scheme": "bearer"}}
     given = document({"/x": {"get": operation()}}, components={"securitySchemes": schemes})
     (tmp_path / "shop.json").write_text(json.dumps(given))
@@ -162,6 +219,7 @@ def test_a_wrong_configuration_says_where_and_what(text, said, tmp_path, monkeyp
         started(str(file), {"strict": True})
 
     assert said in str(caught.value)
+    assert ALICE not in str(caught.value)
 
 
 def test_the_tables_in_the_docs_are_right(tmp_path):

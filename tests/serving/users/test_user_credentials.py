@@ -176,37 +176,6 @@ async def test_tools_of_other_apis_get_none_of_it(api):
         assert await known.for_user(None, other["list_orders"]) is None
 
 
-TABLES = {
-    "no mode": ({}, "apis.shop.users.read.mode: field required"),
-    "another mode": ({"mode": "magic"}, "apis.shop.users.read.mode: input should be 'exchange', "),
-    "no endpoint": ({"mode": "exchange"}, "mode exchange needs token_url or openid_connect_url"),
-    "no audience": ({"mode": "pass_through"}, "mode pass_through needs audience"),
-    "no tokens": ({"mode": "static"}, "mode static needs tokens"),
-    "no client": ({"mode": "login"}, "mode login needs client_id"),
-    "a scheme": (
-        {"mode": "pass_through", "audience": API, "scheme": "x"},
-        "apis.shop.users: scheme 'x' is not one of ['shop']",
-    ),
-    "a plain secret": (
-        {"mode": "login", "client_id": "a", "client_secret": "abc"},
-        "apis.shop.users.read.client_secret: name an environment variable",
-    ),
-    "a write that lacks": (
-        {"mode": "pass_through", "audience": API, "write": {"mode": "exchange"}},
-        "mode exchange needs token_url",
-    ),
-}
-
-
-@pytest.mark.parametrize(("given", "said"), TABLES.values(), ids=TABLES)
-async def test_a_wrong_table_is_told(given, said, api):
-    async with load_tools(shop(api)) as toolset:
-        with pytest.raises(SettingsError) as caught:
-            users_of(given, toolset, MemoryState())
-
-    assert said in str(caught.value)
-
-
 # Logins: the person at the browser, with cookies of both servers.
 
 
