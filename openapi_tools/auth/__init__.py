@@ -73,11 +73,6 @@ NOTHING = Grant()  # the grant of a call that needs no credentials
 class Credentials:
     """A user's credentials by scheme name; with `in`, `name`, `value` one declares its scheme."""
 
-    __slots__ = (
-        *("_ca_file", "_first", "_held", "_overlays", "_own", "_schemes", "_state", "_user"),
-        "redactor",
-    )
-
     def __init__(
         self,
         given: Mapping[str, Any],
@@ -94,7 +89,7 @@ class Credentials:
         self._own: tuple[str, ...] = ()
         self._overlays: dict[tuple[Any, ...], Credential] = {}
         self._schemes = schemes
-        self._ca_file, self._state, self._user = ca_file, state, user
+        self._base = Scheme("", SecurityScheme(""), self.redactor, ca_file, state, user)
         for name, value in given.items():
             self._held[name] = self._hold(name, value, expand=True)
 
@@ -111,7 +106,7 @@ class Credentials:
             known = ", ".join(map(repr, self._schemes)) or "none at all"
             reason = f"the document has no security scheme {name!r}; it has {known}."
             raise CredentialsError(f"{reason} Another one is given as {_OWN_EXAMPLE}.", scheme=name)
-        scheme = Scheme(name, declared, self.redactor, self._ca_file, self._state, self._user)
+        scheme = replace(self._base, name=name, declared=declared)
         return hold(scheme, value) if expand else self._remembered(scheme, value)
 
     def _remembered(self, scheme: Scheme, value: Any) -> Credential:
@@ -119,7 +114,7 @@ class Credentials:
         value = lasting(scheme, value)
         if not isinstance(value, Hashable) or isinstance(value, str | tuple):
             return hold(scheme, value, expand=False)
-        key = (self._user, scheme.name, scheme.declared.type, type(value), value)
+        key = (scheme.user, scheme.name, scheme.declared.type, type(value), value)
         if key not in self._overlays:
             while len(self._overlays) >= _REMEMBERED:
                 self._overlays.pop(next(iter(self._overlays)), None)
@@ -133,13 +128,11 @@ class Credentials:
         if not isinstance(given, Mapping):
             reason = f"credentials are a mapping by scheme name, not {type(given).__name__}."
             raise CredentialsError(reason)
-        parts: Any = {"ca_file": self._ca_file, "state": self._state, "user": user}
-        both = Credentials({}, self._schemes, redactor=redactor, **parts)
-        both._own = self._own
-        both._overlays = self._overlays
+        both = Credentials({}, self._schemes, redactor=redactor)
+        both._base = replace(self._base, redactor=redactor, user=user)
+        both._own, both._overlays, both._first = self._own, self._overlays, frozenset(given)
         added = {name: both._hold(name, value, expand=False) for name, value in given.items()}
         both._held = self._held | added
-        both._first = frozenset(given)
         return both
 
     def lacks_word(self, name: str) -> bool:

@@ -185,17 +185,20 @@ class OAuth2:
         raise NotPicklableError(reason)
 
 
+def revealed(value: Any) -> Any:
+    """Return the text in a `Secret` or a `pydantic.SecretStr`; other values stay."""
+    reveal = getattr(value, "reveal", None) or getattr(value, "get_secret_value", None)
+    return reveal() if callable(reveal) else value
+
+
 def _refuse(reason: str) -> NoReturn:
     raise CredentialsError(f"OAuth2: {reason}")
 
 
 def _text(name: str, value: object) -> str:
     """Return a text; `${NAME}` is read from the environment."""
-    if isinstance(value, Secret):  # already read from the environment
-        text: object = value.reveal()
-    else:
-        plain = getattr(value, "get_secret_value", None)
-        text = plain() if callable(plain) else value
+    text = revealed(value)
+    if not isinstance(value, Secret):  # which was read from the environment already
         text = from_environment(text, f"OAuth2 {name}")
     if not isinstance(text, str):
         _refuse(f"{name} must be a text, not {type(value).__name__}.")

@@ -7,18 +7,17 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from openapi_tools.auth.oauth2 import OAuth2
+from openapi_tools.auth.oauth2 import OAuth2, revealed
 from openapi_tools.errors import CredentialsError
 from openapi_tools.options import from_environment
-from openapi_tools.redaction import MASK, Redactor, Secret
+from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.requests import RequestAuth
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterable
     from pathlib import Path
 
     from openapi_tools.auth.authorization_server import Channel
@@ -72,15 +71,6 @@ class TokenContext:
     redactor: Redactor
     scopes: tuple[str, ...] = ()
     stale: RequestAuth | None = None
-
-
-class TokenSource(Protocol):
-    """A source of bearer tokens that is asked for each call, as `Tokens` are."""
-
-    async def token(
-        self, channel: Channel, *, scopes: Iterable[str] = (), stale: str | None = None
-    ) -> str:
-        """Return an access token, another one than the stale one; CallError."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,7 +229,9 @@ def _tokens(scheme: Scheme, config: OAuth2) -> Ask:
     return _asking(tokens)
 
 
-def _asking(tokens: TokenSource) -> Ask:
+def _asking(tokens: Any) -> Ask:
+    """Return what asks a source of bearer tokens, such as `Tokens`, for each call."""
+
     async def ask(context: TokenContext) -> RequestAuth:
         stale = None
         if context.stale is not None:
@@ -279,10 +271,7 @@ def _user_and_password(scheme: Scheme, value: Any) -> tuple[str, str]:
 
 
 def _text(scheme: Scheme, value: Any, *, empty: bool = False) -> str:
-    if isinstance(value, Secret):
-        value = value.reveal()
-    plain = getattr(value, "get_secret_value", None)
-    text = plain() if callable(plain) else value
+    text = revealed(value)
     if not isinstance(text, str):
         raise scheme.refusal(f"must be a text, not {type(value).__name__}.")
     text = text.strip()

@@ -30,14 +30,8 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from openapi_tools.auth.authorization_server import Channel
+    from openapi_tools.serving import serving_tables as tables
     from openapi_tools.serving.inbound_auth import User
-    from openapi_tools.serving.serving_tables import (
-        ApiTable,
-        AuthTable,
-        IdentityTable,
-        ServeTable,
-        UsersTable,
-    )
     from openapi_tools.shared_state import SharedState
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -56,12 +50,12 @@ class UserAccess:
 
     def __init__(
         self,
-        serve: ServeTable,
-        auth: AuthTable,
-        tables: Mapping[str, ApiTable],
+        serve: tables.ServeTable,
+        auth: tables.AuthTable,
+        apis: Mapping[str, tables.ApiTable],
         state: SharedState | None,
     ) -> None:
-        self._inbound, self._tables = Inbound(auth, serve.roles), tables
+        self._inbound, self._apis = Inbound(auth, serve.roles), apis
         self._state = state or MemoryState()
         self._is_split = serve.workers > 1 and state is None
         url = auth.resource_url.rstrip("/").removesuffix(serve.path)
@@ -72,7 +66,7 @@ class UserAccess:
 
     def admit(self, name: str, toolset: Toolset) -> Toolset:
         """Take the tools of an API that was loaded; SettingsError where its users do not fit."""
-        table, credentials = self._tables[name].users, None
+        table, credentials = self._apis[name].users, None
         if table is not None:
             credentials = UserCredentials(table, toolset, self._state, name=name)
             if self._logins.add(credentials) and self._is_split:
@@ -112,7 +106,7 @@ async def _credentials(user: User | None, tool: OperationTool) -> Mapping[str, A
 class Identity:
     """How one API learns the user of a call, for reads or for writes."""
 
-    def __init__(self, table: IdentityTable, name: str, toolset: Toolset) -> None:
+    def __init__(self, table: tables.IdentityTable, name: str, toolset: Toolset) -> None:
         self.table, self.name, self.session = table, name, toolset.session
         self.scheme = _scheme(table, toolset.security_schemes, f"apis.{name}.users")
         self.declared = toolset.security_schemes.get(self.scheme, _BEARER)
@@ -146,7 +140,7 @@ class UserCredentials:
     ask_for_login: Ask  # set by `Logins`
 
     def __init__(
-        self, table: UsersTable, toolset: Toolset, state: SharedState, *, name: str = "api"
+        self, table: tables.UsersTable, toolset: Toolset, state: SharedState, *, name: str = "api"
     ) -> None:
         self.read = Identity(table.read, name, toolset)
         self.write = Identity(table.write, name, toolset)
@@ -244,7 +238,7 @@ def _is_good(stored: Stored | None, stale: str | None) -> TypeGuard[Stored]:
     return stored.token.access.reveal() != stale and not stored.token.is_due(time.time())
 
 
-def _scheme(table: IdentityTable, schemes: Mapping[str, SecurityScheme], place: str) -> str:
+def _scheme(table: tables.IdentityTable, schemes: Mapping[str, SecurityScheme], place: str) -> str:
     """Return the name of the security scheme that the users' credentials are for."""
     fitting = [
         name
