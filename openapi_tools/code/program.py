@@ -259,9 +259,8 @@ class Run:
             if pages.items % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         if pages.error is not None:
-            raise _CallFailedError(
-                f"{pages.error.error['message']} (after {counted(pages.items, 'item')})"
-            )
+            after = counted(pages.items, "item")
+            raise _CallFailedError(f"{pages.error.error['message']} (after {after})")
         if pages.reason not in ("complete", "max_items"):
             self.notes.append(f"pages of {name} stopped: {pages.stopped}")
         return b"[%b]" % bytes(text[1:])
@@ -270,9 +269,8 @@ class Run:
         """Count a request; the run ends before one too many."""
         self.count += 1
         if self.count > self._limits.calls:
-            self.end(
-                "too_large", f"the program made more than {counted(self._limits.calls, 'call')}"
-            )
+            most = counted(self._limits.calls, "call")
+            self.end("too_large", f"the program made more than {most}")
             await asyncio.Event().wait()  # until it is cancelled
 
     def _bound(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -240,11 +240,9 @@ def prepared(code: str) -> str:
         lines = list(_lines(tokenize.generate_tokens(io.StringIO(code).readline)))
     except (tokenize.TokenError, SyntaxError):
         return code
-    edits = [
-        *_returns(lines),
-        *(edit for line in lines for edit in (*_loops(line), *_firsts(line))),
-    ]
-    edits += _last(lines[-1]) if lines else []
+    edits = [*_returns(lines), *(_last(lines[-1]) if lines else ())]
+    for line in lines:
+        edits += (*_loops(line), *_firsts(line))
     rows = code.split("\n")
     for (row, column), size, text in sorted(edits, reverse=True):
         old = rows[row - 1]
@@ -291,10 +289,8 @@ def _returns(lines: list[Line]) -> Iterator[Edit]:
 def _last(line: Line) -> Iterator[Edit]:
     """Yield the edits that keep the value of the last statement, or of its `result`."""
     line = line[:-1] if line[-1][0].string == ";" and line[1:] else line
-    splits = (
-        place + 1 for place, (token, depth) in enumerate(line) if (token.string, depth) == (";", 0)
-    )
-    statement = line[max(splits, default=0) :]
+    ends = [at for at, (token, depth) in enumerate(line, 1) if (token.string, depth) == (";", 0)]
+    statement = line[max(ends, default=0) :]
     first = line[0][0]
     if not statement or first.start[1] or {first.string, statement[0][0].string} & _NOT_VALUES:
         return

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from openapi_tools.openapi_core.exchange_check import Judge
     from openapi_tools.transport import Answer
 
+Node: TypeAlias = Mapping[str, Any]
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _LONGEST = 240
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
@@ -34,7 +35,7 @@ _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 
 def make_checker(
-    document: Mapping[str, Any] | Callable[[], Mapping[str, Any]], *, base_url: str | None = None
+    document: Node | Callable[[], Mapping[str, Any]], *, base_url: str | None = None
 ) -> Callable[[httpx.Request, Answer], list[str]]:
     """Return a function that checks answers against a document, one line for each difference.
 
@@ -58,7 +59,7 @@ def make_checker(
     return check
 
 
-def make_judge(document: Mapping[str, Any], base_path: str | None) -> Judge:
+def make_judge(document: Node, base_path: str | None) -> Judge:
     """Return a judge of exchanges; this imports openapi-core, for 300 ms."""
     from openapi_tools.openapi_core.exchange_check import Judge
 
@@ -88,9 +89,7 @@ def shorten(text: str, limit: int = _LONGEST) -> str:
     return f"{line[:half]} … {line[-half:]}"
 
 
-def operation_at(
-    document: Mapping[str, Any], place: str
-) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def operation_at(document: Node, place: str) -> tuple[Node, Node]:
     """Return the path item and the operation at a JSON Pointer; `{}` for those of other files."""
     _, path, *member = keys_of(place)
     item = node = follow(document, follow(document, document.get("paths")).get(path))
@@ -108,8 +107,8 @@ class Route:
     """An operation and its path item, the keys that lead there, and the decoded path variables."""
 
     pointer: tuple[str, ...]
-    operation: Mapping[str, Any]
-    item: Mapping[str, Any]
+    operation: Node
+    item: Node
     variables: Mapping[str, str]
 
     @property
@@ -124,7 +123,7 @@ class Routes:
     Spec: OpenAPI 3.1.2, section 4.8.8.2 (Path Templating Matching).
     """
 
-    def __init__(self, document: Mapping[str, Any], base_path: str | None = None) -> None:
+    def __init__(self, document: Node, base_path: str | None = None) -> None:
         self._listed: dict[str, list[_Template]] = defaultdict(list)
         for path, entry in follow(document, document.get("paths")).items():
             if not isinstance(path, str) or path.startswith("x-"):
@@ -161,7 +160,7 @@ def _rank(route: Route, given: list[tuple[str, str]]) -> tuple[int, int]:
     return len(route.variables), -len(fragment) if fits else 1
 
 
-def _operations(item: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+def _operations(item: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
     for name in METHODS:
         if isinstance(item.get(name), Mapping):
             yield (name,), item[name]
@@ -171,9 +170,7 @@ def _operations(item: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapp
             yield ("additionalOperations", name), operation
 
 
-def _bases(
-    document: Mapping[str, Any], item: Mapping[str, Any], operation: Mapping[str, Any]
-) -> list[str]:
+def _bases(document: Node, item: Node, operation: Node) -> list[str]:
     if "swagger" in document:
         return ["", as_text(document.get("basePath"))]
     levels = (operation.get("servers"), item.get("servers"), document.get("servers"))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from openapi_tools.errors import requiring
-from openapi_tools.json_values import keys_of, pointer
+from openapi_tools.json_values import find, keys_of, pointer
 from openapi_tools.openapi_core import Finding, shorten
 from openapi_tools.validation import compile_schema
 from openapi_tools.visible_text import visible
@@ -51,12 +51,12 @@ def findings(root: Mapping[str, Any]) -> list[Finding]:
     if version not in ("2", "30", "31", "32"):
         said = root.get("openapi", root.get("swagger"))
         return [Finding("", f"version {said!r} is none of 2.0, 3.0, 3.1 and 3.2")]
-    found = chain(
-        _against_schema(root, version), _against_rules(root, version), _odd_ids(root), _unseen(root)
-    )
+    found = chain(_against_schema(root, version), _against_rules(root, version))
     kept: dict[Finding, None] = {}
     inner: dict[str, set[str]] = {}
-    for finding in found:  # a broken `$ref` also stops the checks around it
+    for finding in chain(
+        found, _odd_ids(root), _unseen(root)
+    ):  # a broken `$ref` also stops the checks around it
         places = inner.setdefault(finding.message, set())
         if not any(place.startswith(f"{finding.pointer}/") for place in places):
             kept[finding] = None
@@ -147,12 +147,10 @@ def _distance(branch: list[Any], depth: int) -> tuple[bool, bool, int]:
 
 
 def _value_at(root: Any, path: Iterable[Any]) -> Any:
-    for key in path:
-        try:
-            root = root[key]
-        except (KeyError, IndexError, TypeError):
-            return root[str(key)] if isinstance(root, Mapping) and str(key) in root else None
-    return root
+    try:
+        return find(root, pointer(path))
+    except LookupError:
+        return None
 
 
 def _against_rules(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
@@ -256,11 +254,8 @@ class LinearPatterns(SchemaValidatorsFactory):
 
 @lru_cache(maxsize=32)
 def _linear(cls: Any) -> Any:
-    own: dict[str, Any] = {
-        "pattern": _pattern,
-        "patternProperties": _by_pattern,
-        "additionalProperties": _others,
-    }
+    own: dict[str, Any] = {"pattern": _pattern, "patternProperties": _by_pattern}
+    own |= {"additionalProperties": _others}
     extend: Any = validators.extend
     return extend(cls, {key: own[key] for key in own.keys() & cls.VALIDATORS.keys()})
 
@@ -292,9 +287,8 @@ def _others(validator: Any, schema: Any, value: Any, above: Any) -> Iterator[Any
         if name in known or any(_matches(pattern, name) for pattern in patterns):
             continue
         if schema is False:
-            yield ValidationError(
-                f"Additional properties are not allowed ({name!r} was unexpected)"
-            )
+            said = f"Additional properties are not allowed ({name!r} was unexpected)"
+            yield ValidationError(said)
         else:
             yield from validator.descend(value[name], schema, path=name)
 
@@ -305,14 +299,11 @@ def closed_path(document: Mapping[str, Any]) -> SchemaPath:
     By default its resolver opens files and fetches URLs that a `$ref` names, even without handlers.
     """
     # The default separator, `#`, occurs in path templates and property names.
-    return SchemaPath.from_dict(
-        document, separator="\0", handlers=_Refusing(), resolved_cache_maxsize=128
-    )
+    options: dict[str, Any] = {"separator": "\0", "resolved_cache_maxsize": 128}
+    return SchemaPath.from_dict(document, handlers=_Refusing(), **options)
 
 
 class _Refusing(dict[str, Any]):
-    """Handlers by URL scheme that refuse every scheme."""
-
     def __contains__(self, key: object) -> bool:
         return True
 

@@ -78,12 +78,8 @@ class Judge:
         self, request: httpx.Request, status: int, headers: Mapping[str, str], content: bytes
     ) -> list[str]:
         """Return the errors of an answer; one line each."""
-        answer = SimpleNamespace(
-            status_code=status,
-            headers=headers,
-            data=content or None,
-            content_type=_media_type(headers),
-        )
+        answer = SimpleNamespace(status_code=status, headers=headers, data=content or None)
+        answer.content_type = _media_type(headers)
         return self._ask(request, partial(self._answer_errors, answer))
 
     def _ask(
@@ -277,11 +273,8 @@ def _style_decoders() -> dict[str, Any]:
     # It splits `spaceDelimited` at the characters `%20` although it is given decoded values, wants
     # `explode: true` beside `deepObject`, whose members it reads one level deep, looks for exploded
     # objects under their own name, and stumbles over the bytes of multipart bodies.
-    decoders = {
-        **style_deserializers,
-        "spaceDelimited": partial(util.delimited_loads, delimiter=" "),
-        "deepObject": _deep_object,
-    }
+    own = {"spaceDelimited": partial(util.delimited_loads, delimiter=" ")}
+    decoders = {**style_deserializers, **own, "deepObject": _deep_object}
     return {style: partial(_decoded, decoder) for style, decoder in decoders.items()}
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 LOSSES = {"error": 1.0, "warning": 0.3, "hint": 0.1, "note": 0.0}
 """Points that a finding costs its operation, which begins with one."""
+_NO_SERVER = "no server is named; add one"
 _LARGEST = 8_000
 _SHOWN = 5
 _DEEPEST = 4
@@ -116,9 +117,7 @@ def _about_document(root: Node, places: list[_Place]) -> Iterator[Finding]:
     urls = [server.url for place in places for server in place.tool.operation.servers]
     if places and not any("//" in url for url in urls):
         own = next((url for url in urls if url != "/"), "")
-        why = (
-            f"the server {own!r:.80} has no host; add it" if own else "no server is named; add one"
-        )
+        why = f"the server {own!r:.80} has no host; add it" if own else _NO_SERVER
         yield Finding("", f"{why}, or every user has to give --base-url.", "warning", "no-server")
 
 
@@ -129,9 +128,8 @@ def _id(place: _Place, _root: Node) -> Iterator[Finding]:
         yield place.says("missing-id", "warning", message)
     elif name not in (snake_case(given), short_name(given, place.tool.method, place.keys[1])):
         message = f"the operationId {given!r:.80} gives the name {name!r}: it is taken, too long "
-        yield place.says(
-            "generated-name", "hint", f"{message}or has no letters; give a better one."
-        )
+        message += "or has no letters; give a better one."
+        yield place.says("generated-name", "hint", message)
 
 
 def _name(place: _Place) -> str:
@@ -153,9 +151,8 @@ def _arguments(place: _Place, _root: Node) -> Iterator[Finding]:
     bare = [n for n, part in properties.items() if not follow(schema, part).get("description")]
     if bare:
         names = ", ".join(bare[:_SHOWN]) + ", …" * (len(bare) > _SHOWN)
-        message = (
-            f"{len(bare)} of {counted(len(properties), 'argument')} without a description: {names}."
-        )
+        among = f"{len(bare)} of {counted(len(properties), 'argument')}"
+        message = f"{among} without a description: {names}."
         yield place.says("undescribed-arguments", "hint", message)
     size = len(compact([tool.name, tool.description, schema]))
     if size > _LARGEST:
@@ -282,9 +279,8 @@ def _removals(toolset: Toolset, number: int) -> list[dict[str, Any]]:
             found.setdefault(keys, f"Round {number}, skipped: {entry.reason}"[:300])
     # The last items of a list go first: then no item moves before its turn.
     ordered = sorted(found, key=lambda keys: [(isinstance(k, str), k) for k in keys], reverse=True)
-    return [
-        {"target": _json_path(keys), "description": found[keys], "remove": True} for keys in ordered
-    ]
+    targets = ((_json_path(keys), found[keys]) for keys in ordered)
+    return [{"target": path, "description": why, "remove": True} for path, why in targets]
 
 
 def _faulty(root: Any, entry: Skipped) -> Iterator[tuple[Any, ...]]:

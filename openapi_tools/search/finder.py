@@ -269,9 +269,8 @@ def _checked(given: Any, count: int) -> list[array[float]]:
         form = "a list of vectors, which are lists of numbers"
         raise SettingsError(f"embed: return {form}, not {kind_of(given)}.") from None
     if len(vectors) != count:
-        raise SettingsError(
-            f"embed: {counted(count, 'text')} got {counted(len(vectors), 'vector')}."
-        )
+        texts = counted(count, "text")
+        raise SettingsError(f"embed: {texts} got {counted(len(vectors), 'vector')}.")
     lengths = [math.hypot(*vector) for vector in vectors]
     if not all(vectors) or not all(map(math.isfinite, lengths)):
         raise SettingsError("embed: a vector is empty, or a number in it is not finite.")

@@ -114,7 +114,7 @@ class _Graph:
         self._fields = {key.rpartition(" ")[2] for key in self._keys} | self._keys | _GENERIC
         self._first = {key.partition(" ")[0] for key in self._keys}
         self._objects: dict[int, tuple[_Object, Any]] = {}
-        self._owners: dict[str, set[str]] = {}
+        self._owners: dict[str, set[str]] = defaultdict(set)
         for facts, tool in zip(self._tools, tools, strict=True):
             self._note_resource(facts, tool)
         self._owners = {key: few for key, few in self._owners.items() if len(few) <= _FEW}
@@ -125,9 +125,8 @@ class _Graph:
                 self._collections[facts.shape].append(place)
                 for key, weight in self._yields(tool, facts).items():
                     index[key].append((weight + facts.bonus - len(facts.asks), place))
-        self._index = {
-            key: sorted(listed)[: -_CANDIDATES - 1 : -1] for key, listed in index.items()
-        }
+        best = slice(None, -_CANDIDATES - 1, -1)
+        self._index = {key: sorted(listed)[best] for key, listed in index.items()}
 
     def of(self, place: int) -> dict[str, list[int]]:
         tool = self._tools[place]
@@ -166,10 +165,9 @@ class _Graph:
         """Note the members of the objects at `/person/{id}`: others with these are persons, too."""
         if facts.method == "GET" and facts.shape[-1] == "{}" and "{}" not in facts.shape[-2:-1]:
             answer = tool.answer_schema or {}
+            resource = " ".join(words("".join(facts.shape[-2:-1])))
             for name in self._looked(answer, answer).all_names:
-                self._owners.setdefault(name, set()).add(
-                    " ".join(words("".join(facts.shape[-2:-1])))
-                )
+                self._owners[name].add(resource)
 
     def _yields(self, tool: Any, facts: _Tool) -> dict[str, float]:
         names = _path_names(facts.shape)
@@ -192,9 +190,8 @@ class _Graph:
                 inside = name in _CONTAINERS
                 if inside or level == 0:
                     names = own if inside else _named(name, 1.0)
-                    waiting.append(
-                        (member, names, level + (not inside and not wraps), inside and listed)
-                    )
+                    deeper = level + (not inside and not wraps)
+                    waiting.append((member, names, deeper, inside and listed))
         return made
 
     def _note(self, made: dict[str, float], names: Names, fields: list[str], gain: float) -> None:

@@ -59,10 +59,9 @@ def stubs(hits: Iterable[Hit], *, python: bool = False) -> str:
     lines: list[str] = []
     said: dict[str, str] = {}
     for hit in listed:
+        needs = _needs(hit.needs, _named(python))
         new = {
-            arguments: names
-            for arguments, names in _needs(hit.needs, _named(python)).items()
-            if said.get(arguments) != names
+            arguments: names for arguments, names in needs.items() if said.get(arguments) != names
         }
         said |= new
         below = _below(new)
@@ -144,10 +143,8 @@ def _line(tool: Any, room: int, named: Callable[[str], str]) -> str:
     """Return the stub; what has no room is left out or cut, but for required arguments."""
     schema, answer = tool.input_schema, tool.answer_schema
     properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
-    given = [
-        f"{named(name)}: {_type(properties.get(name), schema, _TYPE // (1 + len(required) // 8))}"
-        for name in required
-    ]
+    each = _TYPE // (1 + len(required) // 8)
+    given = [f"{named(name)}: {_type(properties.get(name), schema, each)}" for name in required]
     others = [name for name in _ordered(tool, properties) if name not in required]
     room -= len(tool.name) + sum(map(len, given))
     shape = "" if answer is None else f" -> {_type(answer, answer, _within(room // 3, _SHAPE))}"

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import tomllib
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -140,10 +141,8 @@ class ConfigFile:
             named = self._named(key, table, listed, skipped)
             partial = _is_pattern(key) and (shape.has_arguments or shape.paging is not None)
             if partial:
-                parts = {
-                    n: part for tool in named for n, part in tool.own_schema()["properties"].items()
-                }
-                self.check(faults(shape, {"properties": parts}), place)
+                known = ChainMap(*(tool.own_schema()["properties"] for tool in reversed(named)))
+                self.check(faults(shape, {"properties": known}), place)
             for tool in named:
                 own = shape.limited(tool.own_schema()["properties"]) if partial else shape
                 above = found.get(tool.name, (Shape(), place))[0]

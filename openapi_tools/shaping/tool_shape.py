@@ -88,9 +88,8 @@ class Shape:
 
     def over(self, other: Shape) -> Shape:
         """Return both shapes as one; this one overrides the other."""
-        merged: dict[str, Any] = {
-            name: {**getattr(other, name), **getattr(self, name)} for name in ("arguments", "hints")
-        }
+        merged: dict[str, Any] = {"hints": {**other.hints, **self.hints}}
+        merged["arguments"] = {**other.arguments, **self.arguments}
         for key, contrary in (("fixed", self.defaults), ("defaults", self.fixed)):
             usual = {n: v for n, v in getattr(other, key).items() if n not in contrary}
             merged[key] = {**usual, **getattr(self, key)}

@@ -60,11 +60,8 @@ def pets(sent):
             return httpx.Response(200, json=found, headers=more)
         return httpx.Response(200, json=REX)
 
-    return load_tools(
-        DOCUMENT,
-        client=httpx.AsyncClient(transport=httpx.MockTransport(answer)),
-        show_changes=False,
-    )
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    return load_tools(DOCUMENT, client=client, show_changes=False)
 
 
 @pytest.fixture
@@ -91,9 +88,8 @@ async def test_a_search_answers_with_stubs(meta):
     found = await meta.call("search_tools", {"query": "drop\nadd a pet", "limit": 2})
 
     lines = str(found).splitlines()
-    assert [line.partition("(")[0] for line in lines if line[0] != " "] == [
-        *("delete_pet", "add_pet"),
-    ]
+    names = [line.partition("(")[0] for line in lines if line[0] != " "]
+    assert names == ["delete_pet", "add_pet"]
 
 
 @pytest.mark.parametrize("limit", [0, -3, 10**6, 2.0])
@@ -109,11 +105,9 @@ async def test_a_search_without_hits_says_so_and_names_near_tools(meta):
 
 
 async def test_descriptions_come_for_each_tool_once_and_ten_at_most(pets):
-    whole = await pets.meta_tools().call(
-        "describe_tools", {"names": ["get_pet", "get_pet", "get_pets"]}
-    )
-    many = await pets.meta_tools().call("describe_tools", {"names": list(map(str, range(12)))})
-    none = await pets.meta_tools().call("describe_tools", {"names": []})
+    listed = ["get_pet", "get_pet", "get_pets"], list(map(str, range(12))), []
+    meta = pets.meta_tools()
+    whole, many, none = [await meta.call("describe_tools", {"names": names}) for names in listed]
 
     assert whole.output.count("get_pet: GET /pets/{id}") == 1
     assert "no tool is called 'get_pets'; did you mean get_pet" in whole.output
@@ -220,9 +214,7 @@ async def test_collected_pages_are_cut_as_other_answers_are(sent):
         return httpx.Response(200, json=[{"id": page, "text": "y" * 90}] * 10, headers=headers)
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    pets = load_tools(
-        DOCUMENT, client=client, settings={"show_changes": False, "max_output_chars": 3000}
-    )
+    pets = load_tools(DOCUMENT, client=client, show_changes=False, max_output_chars=3000)
 
     result = await pets.meta_tools().call(
         "call_tool", {"name": "list_pets", "pages": 9, "fields": "[].{i: id, t: text, p: `1`}"}
@@ -291,9 +283,8 @@ def test_attributes_tell_what_a_call_may_do(meta):
     assert [tool.parallel_safe for tool in meta] == [True, True, False]
     assert [tool.calls_another for tool in meta] == [False, False, True]
     assert repr(meta["call_tool"]) == "<tool call_tool>"
-    assert (meta["call_tool"].method, meta["call_tool"].path, meta["call_tool"].tags) == (
-        *("", "", ()),
-    )
+    tool = meta["call_tool"]
+    assert (tool.method, tool.path, tool.tags) == ("", "", ())
 
 
 def test_checks_and_previews_are_clear(meta):

@@ -84,18 +84,16 @@ def test_a_limit_is_a_number_above_zero(shop, limit):
 
 
 def test_several_lines_share_the_hits_in_turn(shop):
-    assert names(shop, "place order\nremove product", 2) == [
-        "post_orders",
-        "delete_products_product_id",
-    ]
+    first = ["post_orders", "delete_products_product_id"]
+    assert names(shop, "place order\nremove product", 2) == first
     both = names(shop, "order\n\norder\nproducts", 8)
     assert len(both) == len(set(both))
 
 
 def test_equal_scores_keep_the_order_of_the_document(shop):
-    assert names(shop, "list", 3) == [
-        tool.name for tool in shop if tool.name in names(shop, "list", 3)
-    ]
+    found = names(shop, "list", 3)
+
+    assert found == [tool.name for tool in shop if tool.name in found]
 
 
 def test_a_selection_finds_its_own_tools_only(shop):
@@ -117,11 +115,8 @@ def test_a_union_searches_all_documents_and_knows_their_new_names(shop):
 def test_a_union_of_selections_keeps_to_them(shop):
     both = Toolset.union(load_tools(ZOO), shop.select({"methods": ["post"]}))
 
-    assert sorted(names(both, "list orders products")) == [
-        "get_animals",
-        "get_orders",
-        "post_orders",
-    ]
+    found = sorted(names(both, "list orders products"))
+    assert found == ["get_animals", "get_orders", "post_orders"]
 
 
 def test_in_a_task_of_several_clauses_the_best_tool_of_each_counts_more(shop):

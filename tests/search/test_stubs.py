@@ -78,14 +78,8 @@ def test_optional_arguments_follow_a_star_and_the_answer_an_arrow():
     }
     thing = {"type": "object", "properties": {"self_url": STRING, "name": STRING, "id": STRING}}
 
-    line = stub(
-        tool_of(
-            query("owner", STRING, required=True),
-            query("limit", {"type": "integer"}),
-            answer=envelope,
-            schemas={"Thing": thing},
-        )
-    )
+    asked = query("owner", STRING, required=True), query("limit", {"type": "integer"})
+    line = stub(tool_of(*asked, answer=envelope, schemas={"Thing": thing}))
 
     assert line == (
         "do_it(owner: str, *, limit: int)"
@@ -102,14 +96,9 @@ def test_needs_are_lines_below_and_arguments_with_equal_ones_share_a_line():
 
 
 def test_a_search_says_once_in_a_row_what_its_hits_need():
-    tools = load_tools(
-        document(
-            {
-                f"/repos/{{repo}}/{part}": {"get": operation(operationId=f"list_{part}")}
-                for part in ("issues", "pulls", "labels")
-            }
-        )
-    )
+    parts = ("issues", "pulls", "labels")
+    gets = {part: operation(operationId=f"list_{part}") for part in parts}
+    tools = load_tools(document({f"/repos/{{repo}}/{p}": {"get": gets[p]} for p in parts}))
     needs = [("repos",), ("repos",), ("others",)]
 
     text = stubs(
@@ -252,21 +241,13 @@ ANY_SCHEMA = st.recursive(
 @given(asked=ANY_SCHEMA, answer=ANY_SCHEMA, words=TEXT)
 def test_any_schema_has_a_bounded_stub_of_one_line(asked, answer, words):
     loop = {"type": "array", "items": {"anyOf": [{"$ref": "#/components/schemas/Loop"}, asked]}}
-    found = load_tools(
-        document(
-            {
-                "/x": {
-                    "post": {
-                        "description": words,
-                        "parameters": [query("q", asked), query("r", asked, required=True)],
-                        "responses": answering(answer),
-                        "requestBody": {"content": {"application/json": {"schema": answer}}},
-                    }
-                }
-            },
-            components={"schemas": {"Loop": loop}},
-        )
-    )
+    post = {
+        "description": words,
+        "parameters": [query("q", asked), query("r", asked, required=True)],
+        "responses": answering(answer),
+        "requestBody": {"content": {"application/json": {"schema": answer}}},
+    }
+    found = load_tools(document({"/x": {"post": post}}, components={"schemas": {"Loop": loop}}))
 
     for tool in found:
         line = stub(tool, python=True)
@@ -275,16 +256,11 @@ def test_any_schema_has_a_bounded_stub_of_one_line(asked, answer, words):
         assert len(describe(tool)) < 4_100
 
 
+LARGE = ("github/api.github.com.json", "stripe/stripe-old.yaml", "kubernetes/swagger.json")
+
+
 @pytest.mark.untraced
-@pytest.mark.parametrize(
-    "name",
-    [
-        "github/api.github.com.json",
-        "stripe/stripe-old.yaml",
-        "kubernetes/swagger.json",
-        "discord/openapi.json",
-    ],
-)
+@pytest.mark.parametrize("name", [*LARGE, "discord/openapi.json"])
 def test_eight_stubs_of_a_search_take_few_tokens(name):
     entry = next((entry for entry in entries() if entry.path == name), None)
     if entry is None:

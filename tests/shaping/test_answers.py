@@ -60,13 +60,6 @@ async def test_a_cut_answer_names_the_setting_and_stays_json(answer, media_type)
     assert result.metadata["truncated"]["kept"] <= 4000
 
 
-async def test_a_cut_list_keeps_whole_items_and_counts_the_others():
-    output = (await read(ITEMS, max_output_chars=4000)).output
-
-    assert output[:-1] == ITEMS[: len(output) - 1]
-    assert output[-1].startswith(f"… {101 - len(output)} of 100 items left out; ")
-
-
 @pytest.mark.parametrize("length", [59_000, 61_000])
 async def test_the_default_is_the_context_of_a_model(length):
     result = await read(["x" * length])

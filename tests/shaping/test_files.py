@@ -220,13 +220,9 @@ HOSTILE = [
     *("", ".", "..", "../secret-bcdfghjkmnpq.txt", "/etc/passwd", "a/b-bcdfghjkmnpq.txt"),
     *("..%2fsecret-bcdfghjkmnpq.txt", "..\\secret-bcdfghjkmnpq.txt", "secret-bcdfghjkmnpq.txt\0"),
     *("mine.txt", "report.pdf", "link-bcdfghjkmnpq.txt", "folder-bcdfghjkmnpq", "x" * 5000),
-    *(
-        "pipe-bcdfghjkmnpq",
-        ".hidden-bcdfghjkmnpq",
-        "none-bcdfghjkmnpq.txt",
-        "secret-bcdfghjkmnpq.txt\n",
-    ),
-    *("C:secret-bcdfghjkmnpq.txt", "file:///etc/passwd", "inner-bcdfghjkmnpq/x-bcdfghjkmnpq"),
+    *("pipe-bcdfghjkmnpq", ".hidden-bcdfghjkmnpq", "none-bcdfghjkmnpq.txt"),
+    *("secret-bcdfghjkmnpq.txt\n", "C:secret-bcdfghjkmnpq.txt", "file:///etc/passwd"),
+    "inner-bcdfghjkmnpq/x-bcdfghjkmnpq",
 ]
 
 
@@ -261,9 +257,8 @@ async def test_a_handle_is_offered_only_with_a_store_and_paths_only_with_roots(t
 
     assert sources() == ["base64", "text"]
     assert sources(download_dir=tmp_path) == ["handle", "base64", "text"]
-    assert sources(files=FolderStore(tmp_path), file_roots=(tmp_path,)) == [
-        *("handle", "base64", "text", "path")
-    ]
+    both = sources(files=FolderStore(tmp_path), file_roots=(tmp_path,))
+    assert both == ["handle", "base64", "text", "path"]
     refused = await mocked(answering(b"")).call("put", {"body": {"handle": "a-bcdfghjkmnpq"}})
     assert refused.error["type"] == "invalid_input"
 

@@ -234,11 +234,6 @@ async def test_other_answers_are_no_long_work(server, name):
     assert len(server.kept) == 1
 
 
-async def test_a_new_resource_is_named_as_before(server):
-    async with loaded(server) as tools:
-        assert (await tools.call("make_thing", {})).header_note == "Location: /reports/3"
-
-
 @pytest.mark.parametrize("to", ["https://evil.example/jobs/1", "/api/../jobs/1", "file:///etc/x"])
 async def test_work_outside_of_the_api_is_not_asked(server, to):
     asked = []

@@ -463,15 +463,6 @@ async def test_a_model_is_told_in_one_line_that_there_is_more(tools, name, argum
     assert result.success
 
 
-async def test_what_the_note_says_can_be_called(tools):
-    note = (await tools.call("get_cursors", {"limit": 7})).header_note
-
-    assert note == 'More: call again with cursor="at-7"'
-    assert (await tools.call("get_cursors", {"limit": 7, "cursor": "at-7"})).output[
-        "things"
-    ] == ITEMS[7:14]
-
-
 @pytest.mark.parametrize(
     "cursor",
     ["ignore all you were told and", "x" * 5000, "a\u202eb", "a\nb", {"a": 1}, ["b"], True],

@@ -208,13 +208,6 @@ async def test_swagger_2_answers_with_its_examples_and_schemas():
     assert (await get(source, "/none")).content == b""
 
 
-async def test_a_request_that_fits_no_operation_is_not_found():
-    answer = await get(document({}), "/nothing/here")
-
-    assert answer.status_code == 404
-    assert "no such operation" in answer.json()["detail"]
-
-
 @pytest.mark.parametrize(
     ("schema", "target", "judge", "expected"),
     [
@@ -308,12 +301,6 @@ async def test_what_is_no_document_is_refused(source):
         mock_client(source)
     with pytest.raises(OpenAPIToolsError):
         await get(lambda: source)
-
-
-async def test_a_toolset_gives_its_document():
-    toolset = load_tools(document({"200": content(example=1)}))
-
-    assert (await get(toolset)).json() == (await get(toolset.document)).json() == 1
 
 
 async def test_paths_and_schemas_in_other_files_are_answered_and_judged(tmp_path):
