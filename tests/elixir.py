@@ -37,7 +37,6 @@ def compile_project(folder, into):
 
 
 def unformatted(folder):
-    """Return what `mix format` would change in a folder."""
     command = ["mix", "format", "--check-formatted", f"{folder}/**/*.{{ex,exs}}"]
     done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, check=False)
     return done.stderr[:2000] if done.returncode else ""
@@ -58,7 +57,6 @@ async def evaluate(compiled, script):
 
 
 def elixir(value):
-    """Return JSON-native data as Elixir."""
     return str(literal(json.loads(json.dumps(value))))
 
 
@@ -68,13 +66,11 @@ def context(**settings):
 
 
 def calls(made, ctx):
-    """Return a script that calls modules, each with its arguments."""
     lines = (f"say.({module}.execute({elixir(given)}, ctx))" for module, given in made)
     return "\n".join([f"ctx = {ctx}", *lines])
 
 
 def module(name):
-    """Return the module of one of the petstore's tools."""
     return f"PetstoreTools.Tools.{class_name(name)}"
 
 

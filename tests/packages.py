@@ -1,18 +1,13 @@
-"""Generated packages, read: here beside loaded tools, or by a process that knows nothing else.
-
-This file is also what that process runs, so it imports nothing of ours at its top.
-"""
+"""Generated packages, read beside loaded tools, and a coordinator that takes tools."""
 
 from __future__ import annotations
 
 import importlib
-import json
-import os
 import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +16,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 SPECS = sorted((ROOT / "specs").glob("*.[jy]*"))
-NEEDLESS = (
-    *("openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.generate"),
-    *("click", "jinja2", "jsonschema", "openapi_core", "yaml"),
-)
-"""What looking at the tools of a generated package must not import."""
-
 ASPECTS = ("name", "description", "input_schema", "operation", "method", "path", "tags")
 
 
@@ -92,57 +81,6 @@ def lint(folder):
         )
         found += (done.stdout + done.stderr)[:2000] if done.returncode else ""
     return found
-
-
-class Reader:
-    """`with Reader() as reader:` then `reader.read(folder, "museum_tools", into=file)`.
-
-    Every package is the first one that its process imports.
-    """
-
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate()
-
-    def read(self, folder: Path, package: str, *, into: Path) -> dict[str, Any]:
-        """Return what the tools of a package say, and what of `NEEDLESS` they made it import."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps([str(folder), package, str(into)]), file=self._process.stdin, flush=True)
-        assert self._process.stdout.readline() == "0\n", "see its traceback on standard error"
-        found: dict[str, Any] = json.loads(into.read_text(encoding="utf-8"))
-        return found
-
-
-def _answer(folder, package, output):
-    sys.path.insert(0, folder)
-    found = said(importlib.import_module(package).load())
-    found["needless"] = [name for name in NEEDLESS if name in sys.modules]
-    Path(output).write_text(json.dumps(found), encoding="utf-8")
-
-
-def _serve():
-    """Answer each line of standard input in a process of its own, with its exit code."""
-    for name in ("tools.packages", "settings", "tools.tool"):
-        importlib.import_module(f"openapi_tools.{name}")
-    for line in sys.stdin:
-        child = os.fork()
-        if not child:
-            _answer(*json.loads(line))
-            os._exit(0)
-        print(os.waitpid(child, 0)[1], flush=True)
-
-
-if __name__ == "__main__":
-    _serve()
 
 
 class Coordinator:

@@ -45,7 +45,6 @@ def written(schema, name="t"):
 
 
 def tool_with(member, *, required=True, **definitions):
-    """Return a tool with one argument `x`."""
     schema = object_of({"x": member}, **SHUT, required=["x"] if required else [])
     return written({**schema, "$defs": definitions} if definitions else schema)
 

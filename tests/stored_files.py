@@ -32,14 +32,12 @@ API = document(PATHS, servers=[{"url": "http://api.example.com"}])
 
 
 def mocked(handler, folder=None, document=API, credentials=None, **members):
-    """Return tools whose calls a function answers."""
     client = httpx.AsyncClient(transport=httpx.MockTransport(handler))
     given = Settings(**({} if folder is None else {"download_dir": folder}), **members)
     return load_tools(document, client=client, settings=given, credentials=credentials)
 
 
 def answering(content, kind="application/pdf", **headers):
-    """Return a handler that answers with bytes."""
     return lambda _: httpx.Response(200, content=content, headers={"Content-Type": kind, **headers})
 
 
@@ -55,10 +53,8 @@ def streaming(content, kind="application/pdf", **headers):
 
 
 def names(folder):
-    """Return what a folder holds, hidden files too; nothing when there is none."""
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
 def written_by(result):
-    """Return the content of a result's file."""
     return Path(result.output["file"]).read_bytes()

@@ -47,7 +47,6 @@ def finished(*command, cwd=ROOT, **more):
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory):
-    """The folder that `.ci/release` makes, and its output."""
     if not (ROOT / ".git").exists() or not shutil.which("git"):
         pytest.skip(".ci/release takes the files of a git checkout")
     folder = tmp_path_factory.mktemp("release") / "dist"
@@ -64,7 +63,9 @@ def environment(folder, *what, python=sys.executable):
     """Make an environment in which pip installed something, and return its Python."""
     finished(python, "-m", "venv", "--without-pip", folder)
     own = folder / "bin" / "python"
-    finished(sys.executable, "-m", "pip", "--python", own, "install", "--quiet", *what)
+    finished(
+        sys.executable, "-m", "pip", "--python", own, "install", "--quiet", "--no-compile", *what
+    )
     return own
 
 
@@ -103,7 +104,7 @@ def test_tests_pass_against_the_wheel(project, tmp_path):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
     where = "import openapi_tools; print(openapi_tools.__file__)"
-    chosen = ("tests/requests", "tests/test_parity.py", "tests/test_generate.py")
+    chosen = ("tests/requests/test_wire_table.py", "tests/test_parity.py", "tests/test_generate.py")
 
     found = finished(python, "-c", where, cwd=tmp_path, PYTHONPATH=str(libraries))
     assert found.startswith(str(python.parents[1]))

@@ -80,7 +80,6 @@ def compiled(tmp_path_factory):
 
 
 async def one(compiled, recorder, answer, *, name="get_inventory", **more):
-    """Return what a call gives when the server answers so."""
     recorder.answers.append(answer)
     arguments = more.pop("arguments", {})
     (said,) = await made(compiled, [(name, arguments)], base_url=recorder.url, **more)

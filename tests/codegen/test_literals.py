@@ -67,12 +67,10 @@ JSON = st.recursive(
 
 
 def read(code):
-    """Return the value of an expression that the writer made."""
     return eval(f"({code})", {**vars(model), "json": json})
 
 
 def same(left, right):
-    """Whether two values are equal, types and order included."""
     return bool(left == right) and repr(left) == repr(right)
 
 
@@ -202,7 +200,6 @@ def test_what_json_text_cannot_hold_is_refused(value, reason):
 
 
 def ruff(*command, source):
-    """Return what ruff prints about a module."""
     done = subprocess.run(
         [find_ruff_bin(), *command, "--no-cache", "--stdin-filename", str(FILE), "-"],
         cwd=ROOT,

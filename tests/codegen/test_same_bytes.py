@@ -78,7 +78,6 @@ def generated_in(folder, environment):
 
 
 def table(name, spec, **options):
-    """Return what pyproject.toml says of one package."""
     members = {"spec": spec.name, "output": f"out/{name}", **options}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in members.items()]
     return "\n".join([f"[tool.openapi-tools.generate.{name}]", *lines, "\n"])
@@ -106,7 +105,6 @@ def package_of(source, output, **options):
 
 @pytest.fixture
 def museum():
-    """A small document with a module per tag."""
     return load_tools(SPECS_BY_NAME["museum"]).document
 
 
@@ -167,7 +165,6 @@ def test_a_selection_changes_nothing_in_the_tools_that_are_left(name, tmp_path):
 
 
 def classes_in(folder):
-    """Return the source of each tool's class."""
     sources = [path.read_text(encoding="ascii") for path in folder.glob("*/tools*.py")]
     return {
         node.name: ast.get_source_segment(source, node)

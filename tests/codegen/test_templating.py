@@ -67,7 +67,6 @@ def tools_in(files):
 
 
 def with_line(line):
-    """The template of a tools module with one more line in each class."""
     return TOOLS.replace("{% for statement in tool", f"    {line}\n{{% for statement in tool")
 
 

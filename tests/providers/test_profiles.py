@@ -445,8 +445,6 @@ def test_an_object_said_in_words_comes_back_from_its_entries():
 
 
 def echoing(paths):
-    """Return tools that answer with the body that was sent."""
-
     echo = httpx.MockTransport(lambda sent: httpx.Response(200, json=json.loads(sent.content)))
     client = httpx.AsyncClient(transport=echo)
     return load_tools(document(paths), client=client, settings=Settings(base_url="http://a.test"))

@@ -37,7 +37,6 @@ def lawful(member, profile):
 
 
 def names_in(schema):
-    """Return the members of an object that are required, and the others."""
     required = schema.get("required", [])
     return " ".join(sorted(required)), " ".join(sorted(schema["properties"].keys() - {*required}))
 
