@@ -37,11 +37,11 @@ _PORTABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 _OTHER = re.compile(r"[^a-zA-Z0-9_]+")
 _LONGEST = 64
 _ANY = r"[\s\S]"
-_ATOM = re.compile(
-    r"(?P<open>\((?:\?:)?(?!\?))|(?P<end>[)|])"
-    r"|(?P<one>\\[dDwWsStnrfv]|\\[^a-zA-Z0-9]|\[\^?(?:\\.|[^\]\\])+\]|[^\\\[\](){}|*+?^$])"
+_TOKEN = re.compile(  # the start of a group, `|`, or a part that ends, with its count
+    r"(?P<open>\((?:\?:)?(?!\?))|(?P<bar>\|)"
+    r"|(?:\)|(?P<one>\\[dDwWsStnrfv]|\\[^a-zA-Z0-9]|\[\^?(?:\\.|[^\]\\])+\]|[^\\\[\](){}|*+?^$]))"
+    r"(?:\{(?P<least>\d+)(?P<comma>,(?P<most>\d*))?\}|(?P<sign>[*+?]))?(?![*+?{])"
 )
-_COUNT = re.compile(r"(?:\{(\d+)(?:(,)(\d*))?\}|([*+?]))(?![*+?])")
 _QUANTIFIERS = {"*": (0, inf), "+": (1, inf), "?": (0, 1)}
 _END = re.compile(r"(?<!\\)(?:\\\\)*\$$")
 
@@ -351,49 +351,30 @@ def _read(pattern: str) -> _Sequence | None:
     start, end = pattern.startswith("^"), _END.search(pattern) is not None
     inner = pattern[start : len(pattern) - end]
     around = _Part(_ANY, 0, inf)  # a pattern that is not held at an end goes on there
-    read = _sequence(inner, 0)
-    if read is None or read[1] != len(inner):
-        return None
-    return (*(() if start else (around,)), *read[0], *(() if end else (around,)))
-
-
-def _sequence(text: str, place: int) -> tuple[_Sequence, int] | None:
-    """Return the parts from a place up to the end of a choice, and where that is."""
-    parts: list[_Part] = []
-    while place < len(text):
-        found = _ATOM.match(text, place)
-        if found is None:
+    groups: list[tuple[str, list[_Sequence]]] = [("", [()])]  # those that are open
+    place = 0
+    while place < len(inner):
+        found = _TOKEN.match(inner, place)
+        if found is None or (found["bar"] and len(groups) == 1):
             return None
-        if found["end"]:
-            break
-        read = _group(text, found.end()) if found["open"] else ((), found.end())
-        if read is None:
-            return None
-        choices, end = read
-        least, most, place = _quantified(text, end)
-        if text[place : place + 1] in ("?", "+", "*", "{"):
-            return None
-        parts.append(_Part(found[0], least, most, choices))
-    return tuple(parts), place
+        place = found.end()
+        if found["open"]:
+            groups.append((found["open"], [()]))
+        elif found["bar"]:
+            groups[-1][1].append(())
+        else:
+            text, choices = (found["one"], []) if found["one"] else groups.pop()
+            if not groups:
+                return None
+            groups[-1][1][-1] += (_Part(text, *_counts(found), tuple(choices)),)
+    parts = groups[0][1][0]
+    whole = (*(() if start else (around,)), *parts, *(() if end else (around,)))
+    return whole if len(groups) == 1 else None
 
 
-def _group(text: str, place: int) -> tuple[tuple[_Sequence, ...], int] | None:
-    choices: list[_Sequence] = []
-    while (read := _sequence(text, place)) is not None:
-        choices.append(read[0])
-        place = read[1] + 1
-        if text[read[1] : place] != "|":
-            return (tuple(choices), place) if text[read[1] : place] == ")" else None
-    return None
-
-
-def _quantified(text: str, place: int) -> tuple[int, float, int]:
-    """Return how often a part stands, and the place behind its count."""
-    found = _COUNT.match(text, place)
-    if found is None:
-        return 1, 1, place
-    least, comma, most, sign = found.groups()
-    if sign:
-        return *_QUANTIFIERS[sign], found.end()
-    high = int(most) if most else inf if comma else int(least)
-    return int(least), high, found.end()
+def _counts(found: re.Match[str]) -> tuple[int, float]:
+    """Return how often a part stands, least and most."""
+    if found["sign"]:
+        return _QUANTIFIERS[found["sign"]]
+    least = int(found["least"] or 1)
+    return least, int(found["most"]) if found["most"] else inf if found["comma"] else least
