@@ -59,34 +59,25 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 _HOMES = {
-    "ClientCertificate": "auth.schemes",
-    "CodeLimits": "options",
-    "Context": "result",
-    "Event": "observability",
-    "FileStore": "settings",
-    "FolderStore": "shaping.files",
-    "ImageContent": "result",
-    "MemoryState": "shared_state",
-    "OAuth2": "auth.oauth2",
-    "OperationTool": "tools.tool",
-    "Preview": "requests",
-    "RedisState": "serving.redis_state",
-    "Report": "generate",
-    "Select": "options",
-    "Settings": "settings",
-    "SharedState": "shared_state",
-    "Skipped": "model",
-    "StateFiles": "shaping.state_files",
-    "TextContent": "result",
-    "ToolCall": "result",
-    "ToolResult": "result",
-    "Toolset": "tools.toolset",
-    "aload_tools": "loading.load",
-    "generate_package": "generate",
-    "load_tools": "loading.load",
-    "require_approval": "tools.guardrails",
+    "auth.oauth2": ("OAuth2",),
+    "auth.schemes": ("ClientCertificate",),
+    "generate": ("Report", "generate_package"),
+    "loading.load": ("aload_tools", "load_tools"),
+    "model": ("Skipped",),
+    "observability": ("Event",),
+    "options": ("CodeLimits", "Select"),
+    "requests": ("Preview",),
+    "result": ("Context", "ImageContent", "TextContent", "ToolCall", "ToolResult"),
+    "serving.redis_state": ("RedisState",),
+    "settings": ("FileStore", "Settings"),
+    "shaping.files": ("FolderStore",),
+    "shaping.state_files": ("StateFiles",),
+    "shared_state": ("MemoryState", "SharedState"),
+    "tools.guardrails": ("require_approval",),
+    "tools.tool": ("OperationTool",),
+    "tools.toolset": ("Toolset",),
 }
-"""Modules of the public names; the others are exceptions."""
+"""Public names by module; the others are exceptions."""
 
 __all__ = [
     "CallError",
@@ -140,7 +131,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"openapi_tools.{_HOMES.get(name, 'errors')}"), name)
+    home = next((home for home, names in _HOMES.items() if name in names), "errors")
+    value = getattr(import_module(f"openapi_tools.{home}"), name)
     globals()[name] = value
     return value
 

@@ -29,17 +29,13 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 _HOMES = {
-    "OperationTool": "tools.tool",
-    "Select": "options",
-    "Settings": "settings",
-    "SettingsMembers": "settings",
-    "Toolset": "tools.toolset",
-    "list_package": "tools.packages",
-    "load_package": "tools.packages",
-    "mount_package": "tools.packages",
-    "tool_class": "tools.packages",
+    "options": ("Select",),
+    "settings": ("Settings", "SettingsMembers"),
+    "tools.packages": ("list_package", "load_package", "mount_package", "tool_class"),
+    "tools.tool": ("OperationTool",),
+    "tools.toolset": ("Toolset",),
 }
-"""Modules of the names; the others are in `model`."""
+"""Names by module; the others are in `model`."""
 
 __all__ = [
     "AnswerShape",
@@ -69,7 +65,8 @@ def __getattr__(name: str) -> Any:
     """Import a name when it is first used (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"openapi_tools.{_HOMES.get(name, 'model')}"), name)
+    home = next((home for home, names in _HOMES.items() if name in names), "model")
+    value = getattr(import_module(f"openapi_tools.{home}"), name)
     globals()[name] = value
     return value
 
