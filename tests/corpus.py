@@ -4,11 +4,11 @@ import csv
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 
 import pytest
 
 from openapi_tools import load_tools
+from openapi_tools.json_values import resolve
 
 FOLDER = Path(__file__).parents[2] / "shared" / "corpus"
 ABSENT = f"{FOLDER} is absent: the published documents are not at hand"
@@ -82,20 +82,5 @@ def follow(root, node):
     for _ in range(32):
         if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
             return node
-        node = at(root, node["$ref"])
+        node = resolve(root, node["$ref"]) if node["$ref"].startswith("#/") else None
     return None
-
-
-def at(root, reference):
-    """Return what a `#/…` reference points at, or None."""
-    if not reference.startswith("#/"):
-        return None
-    for step in unquote(reference[2:]).split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(root, dict) and name in root:
-            root = root[name]
-        elif isinstance(root, list) and name.isdigit() and int(name) < len(root):
-            root = root[int(name)]
-        else:
-            return None
-    return root

@@ -31,7 +31,7 @@ from openapi_tools.requests import named_origins, origin_of, url_of
 from openapi_tools.requests.builder import with_auth
 from openapi_tools.responses.shown_text import looks_like_html
 from openapi_tools.tools.session import brings_identity, settings_with
-from openapi_tools.transport import Answer, Attempts, Sender, SendOptions
+from openapi_tools.transport import Answer, Sender, SendOptions
 from openapi_tools.transport.failures import named
 from openapi_tools.transport.http_messages import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
@@ -226,24 +226,21 @@ class Fetcher:
     ) -> Answer:
         if limits.timeout <= 0:
             raise CallError("timeout", "", retryable=True)
+        bounds, redactor = self._bounds(str(request.url)), self._credentials.redactor
         async with contextlib.aclosing(Sender(limits, self._client, policy=policy)) as sender:
             async with sender.attempts(named(request)) as attempts:
-                await self._send(request, attempts)
+                context = TokenContext(
+                    lambda: Channel.over(attempts.transport, bounds, redactor.know), redactor
+                )
+                auth = (await self._credentials.grant(self._operation, bounds, context)).auth
+                options = SendOptions(
+                    auth=auth.httpx_auth,
+                    certificate=auth.certificate,
+                    trusted=bounds.inside,
+                    learn=redactor.know,
+                )
+                await attempts.send(with_auth(request, auth), options)
             return attempts.answer
-
-    async def _send(self, request: httpx.Request, attempts: Attempts) -> None:
-        bounds, redactor = self._bounds(str(request.url)), self._credentials.redactor
-        context = TokenContext(
-            lambda: Channel.over(attempts.transport, bounds, redactor.know), redactor
-        )
-        auth = (await self._credentials.grant(self._operation, bounds, context)).auth
-        options = SendOptions(
-            auth=auth.httpx_auth,
-            certificate=auth.certificate,
-            trusted=bounds.inside,
-            learn=redactor.know,
-        )
-        await attempts.send(with_auth(request, auth), options)
 
     def _checked(self, found: Source | CallError, url: str) -> Source:
         if not isinstance(found, CallError):

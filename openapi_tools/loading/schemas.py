@@ -270,7 +270,6 @@ class _Marked:
         self._references = references
         self._mark = mark
         self._limits = limits
-        self._known: dict[str, bool] = {}
 
     def not_required(self, out: Node, node: Node, resource: Resource) -> None:
         """Drop the names from `required`, in place, that a schema or a branch of it marks."""
@@ -306,11 +305,5 @@ class _Marked:
             return True
         if "$ref" not in value:
             return False
-        ref = value["$ref"] if resource is self._references.entry else None
-        hidden = self._known.get(ref) if type(ref) is str else None
-        if hidden is None:
-            found = self._references.follow(value, resource).node
-            hidden = isinstance(found, dict) and is_true(found.get(self._mark))
-            if type(ref) is str:
-                self._known[ref] = hidden
-        return hidden
+        found = self._references.follow(value, resource).node
+        return isinstance(found, dict) and is_true(found.get(self._mark))
