@@ -46,7 +46,7 @@ def as_boolean(value: Any) -> bool | None:
 
 def is_true(value: Any) -> bool:
     """Tell whether a value is true, or the text for it."""
-    return value is True or as_boolean(value) is True
+    return as_boolean(value) is True
 
 
 def is_text(value: Any) -> bool:

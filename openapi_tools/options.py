@@ -123,11 +123,12 @@ def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str
 
 def functions_of(given: Any, name: str) -> list[Any]:
     """Return functions, or one function, as a list; SettingsError for anything else."""
-    listed = [given] if callable(given) else list(given) if isinstance(given, Iterable) else None
-    for function in [given] if listed is None else listed:
+    is_list = isinstance(given, Iterable) and not callable(given)
+    listed = list(given) if is_list else [given]
+    for function in listed:
         if not callable(function):
             raise SettingsError(f"{name}: give a list of functions, not {kind_of(function)}.")
-    return listed or []
+    return listed
 
 
 def close_names(name: object, known: Iterable[object], *, most: int = 3) -> str:

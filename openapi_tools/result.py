@@ -243,15 +243,10 @@ class ToolResult(BaseModel):
         output: Any = None,
         header_note: str = "",
     ) -> ToolResult:
-        """Return a result that failed.
+        """Return a result that failed; the message tells a model of the next step, too.
 
-        Args:
-            kind: The error's type.
-            message: For the model: the failure, the allowed values, the next step.
-            metadata: Facts about the answer.
-            facts: Further members of `error`; those that are None are left out.
-            output: What came before the failure; the message where there is nothing.
-            header_note: As `ToolResult.header_note`.
+        `facts` are further members of `error`, those that are None left out; `output` is what came
+        before the failure, the message where there is nothing.
         """
         known = {name: value for name, value in (facts or {}).items() if value is not None}
         error = {"message": message, "type": kind, **known}
