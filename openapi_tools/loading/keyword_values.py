@@ -216,9 +216,7 @@ def _known_type(out: Node) -> None:
 
 def is_nullable(node: Mapping[str, Any]) -> bool:
     """Tell whether a Schema Object of 3.0 (or 2.0, as an extension) also takes null."""
-    return not NULLABLE.isdisjoint(node) and any(
-        json_values.is_true(node.get(key)) for key in NULLABLE
-    )
+    return any(json_values.is_true(node[key]) for key in NULLABLE.intersection(node))
 
 
 def nullable(out: Node) -> Node:

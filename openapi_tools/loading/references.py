@@ -89,7 +89,7 @@ class References:
         """Return where one reference leads, which may be a reference again."""
         if not isinstance(ref, str) or not ref:
             reason = f"'$ref' is {ref!r:.60}; it must be a text that names a place."
-            raise self._error(reason, resource)
+            raise UnresolvableReference(reason, source=resource.name)
         key = (id(resource), ref)
         target = self._targets.get(key)
         if target is None:
@@ -110,28 +110,25 @@ class References:
             if first is None and stops is not None and stops(target.node):
                 first = target
             target = self.resolve(target.node["$ref"], target.resource)
-        reason = (
-            f"'$ref': {node['$ref']!r} leads through more than {MAX_CHAIN} references without "
-            "content, in a circle; let one of them hold a definition."
-        )
-        raise self._error(reason, resource)
+        reason = f"leads through more than {MAX_CHAIN} references without content, in a circle"
+        raise _error(node["$ref"], f"{reason}; let one of them hold a definition.", resource)
 
     def _find(self, ref: str, resource: Resource) -> Target:
         plain = ref[0] == "#" and ref.isprintable()
         if not plain and not is_url_reference(ref):
-            raise self._error(f"'$ref': {ref!r} is not a URL.", resource)
+            raise _error(ref, "is not a URL.", resource)
         address, fragment = ("", ref[1:]) if plain else urldefrag(ref)
         owner = self._resource(address, ref, resource) if address else resource
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
             if (node := owner.anchor(fragment)) is None:
-                raise self._error(f"'$ref': {ref!r} leads nowhere; no such anchor.", owner)
+                raise _error(ref, "leads nowhere; no such anchor.", owner)
             return Target(node, owner, f"#{fragment}")
         try:
             return Target(without_lazy(find(owner.root, fragment)), owner, fragment)
         except LookupError as error:
-            reason = f"'$ref': {ref!r} leads nowhere; there is no {error.args[0]!r}."
-            raise self._error(reason, owner) from None
+            says = f"leads nowhere; there is no {error.args[0]!r}."
+            raise _error(ref, says, owner) from None
 
     def _resource(self, address: str, ref: str, base: Resource) -> Resource:
         for uri in (urljoin(base.self_uri or base.uri, address), urljoin(base.uri, address)):
@@ -193,13 +190,12 @@ class References:
             root = parse(found.data or b"", name=found.name).root
         except SourceError as error:
             # The reason alone: a message must not show a path of this machine.
-            raise self._error(f"'$ref': {ref!r} cannot be read: {error.reason}", base) from error
+            raise _error(ref, f"cannot be read: {error.reason}", base) from error
         except UnresolvableReference:
             raise
         except DocumentError as error:
             place = f"#{error.pointer}: " if error.pointer else ""
-            reason = f"'$ref': {ref!r} is not a usable file: {place}{error.reason}"
-            raise self._error(reason, base) from error
+            raise _error(ref, f"is not a usable file: {place}{error.reason}", base) from error
         return Resource(root, found.uri, found.name, public=found.public)
 
     def _allowed_url(self, url: str, ref: str) -> str:
@@ -210,37 +206,29 @@ class References:
             is_below = url.startswith(f"{prefix.removesuffix('/')}/")  # at a path boundary
             if plain and (url == prefix or is_below):
                 return url
-        raise self._error(
-            f"'$ref': {ref!r} leads to another place on the network, which is not read; "
-            "allow it with Settings(ref_urls=[…]) or bundle the document.",
-            self.entry,
-        )
+        advice = "allow it with Settings(ref_urls=[…]) or bundle the document."
+        where = "leads to another place on the network, which is not read"
+        raise _error(ref, f"{where}; {advice}", self.entry)
 
     def _allowed_path(self, address: str, ref: str, base: Resource) -> Path:
         """Refuse files outside the document's own folder or `ref_root`."""
         known_file = bool(base.uri) and not WEB.match(base.uri)
-        root = self._settings.ref_root or (
-            Path(self.entry.uri).parent if known_file and self.entry.uri else None
-        )
+        own = Path(self.entry.uri).parent if known_file and self.entry.uri else None
+        root = self._settings.ref_root or own
         name = unquote(address)
         if root is None or ":" in name or "\0" in name or name.startswith("\\\\"):
-            raise self._error(
-                f"'$ref': {ref!r} leads to another file, which is not read; "
-                "name a folder with Settings(ref_root=…) or bundle the document.",
-                base,
-            )
+            advice = "name a folder with Settings(ref_root=…) or bundle the document."
+            raise _error(ref, f"leads to another file, which is not read; {advice}", base)
         folder = Path(base.uri).parent if known_file else root
         path = (folder / name).resolve()
         if not path.is_relative_to(root.resolve()):
-            raise self._error(
-                f"'$ref': {ref!r} leads out of the document's folder, or of 'ref_root'; "
-                "name a wider one with Settings(ref_root=…).",
-                base,
-            )
+            where = "leads out of the document's folder, or of 'ref_root'"
+            raise _error(ref, f"{where}; name a wider one with Settings(ref_root=…).", base)
         return path
 
-    def _error(self, reason: str, resource: Resource) -> UnresolvableReference:
-        return UnresolvableReference(without_user(reason), source=resource.name)
+
+def _error(ref: str, says: str, resource: Resource) -> UnresolvableReference:
+    return UnresolvableReference(without_user(f"'$ref': {ref!r} {says}"), source=resource.name)
 
 
 def _anchors(root: Any) -> Iterator[tuple[str, Any]]:

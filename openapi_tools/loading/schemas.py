@@ -33,8 +33,10 @@ MAX_INLINED_SCHEMAS = 500  # larger components are not merged, lest those that d
 MAX_REMEMBERED = 200_000  # definitions in closures kept for other tools
 
 _MAX_BRANCHES = 1000  # schemas in one another's `allOf` that are looked into
-_SAYING_NOTHING = keyword_values.WORDS | {"example", "readOnly", "$ref"}
-"""Keywords that a component which is a reference may have beside it, and still mean the same."""
+_LIMITING = keyword_values.HOLDING.union(keyword_values.READERS) - (
+    keyword_values.WORDS | {"example", "readOnly"}
+)
+"""Keywords with which a component that is a reference means something else."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords that stay unconverted if their value has this class."""
 _UNIONS = ("oneOf", "anyOf")
@@ -143,17 +145,9 @@ class Schemas:
 
     def _limits(self, node: Node) -> bool:
         """Tell whether a schema with a `$ref` says more than where that leads."""
-        return len(node) > 1 and (
-            keyword_values.is_nullable(node)
-            or (
-                self._ref_siblings
-                and any(
-                    key not in _SAYING_NOTHING
-                    and (key in keyword_values.READERS or key in keyword_values.HOLDING)
-                    and keyword_values.is_readable(key, value)
-                    for key, value in node.items()
-                )
-            )
+        said = _LIMITING.intersection(node) if self._ref_siblings else ()
+        return keyword_values.is_nullable(node) or any(
+            keyword_values.is_readable(key, node[key]) for key in said
         )
 
     def _definition_name(self, target: Target) -> str:
@@ -199,10 +193,8 @@ class Schemas:
                 out[key] = self.convert(value, resource, depth)
 
     def _map(self, key: str, values: Node, resource: Resource, depth: int) -> Node:
-        names = "".join(values)
-        named = (
-            len(names) <= keyword_values.MAX_LABEL and names.isprintable()
-        )  # all of them at once
+        names = "".join(values)  # to look at all of them at once
+        named = len(names) <= keyword_values.MAX_LABEL and names.isprintable()
         hides, mark = key == "properties", self._hidden
         out = {}
         for name, value in values.items():
