@@ -199,7 +199,7 @@ def _loaded(
     select: Select | None,
     config: Any,
     name: str,
-    place: tuple[str | os.PathLike[str], str],
+    place: tuple[Any, str],
 ) -> tuple[Toolset, PackageData]:
     select, own = Select.of(select), credentials_of(given.credentials)
     settings = settings_of({} if given.settings is None else given.settings)

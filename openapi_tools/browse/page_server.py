@@ -18,7 +18,7 @@ from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.result import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -57,14 +57,7 @@ class PageServer:
     Its `hosts` have ports; `problems` are those that a mock finds, None where calls go to the API.
     """
 
-    def __init__(
-        self,
-        toolset: Toolset,
-        hosts: Collection[str],
-        *,
-        problems: list[str] | None = None,
-        changes: list[dict[str, Any]] | None = None,
-    ) -> None:
+    def __init__(self, toolset: Toolset, hosts: list[str], *, problems: Any, changes: Any) -> None:
         self.key = secrets.token_urlsafe(24)
         self._data = PageData(toolset, changes)
         self._problems = problems

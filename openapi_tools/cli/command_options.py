@@ -28,8 +28,6 @@ from openapi_tools.tools.session import settings_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    import httpx
-
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
@@ -203,23 +201,20 @@ def read_stdin() -> bytes:
         raise SourceError(f"standard input cannot be read ({reason}).") from None
 
 
-def load(
-    source: str | Path | bytes | None, *, client: httpx.AsyncClient | None = None, **members: Any
-) -> Toolset:
+def load(source: str | Path | bytes | None, **members: Any) -> Toolset:
     """Load the tools with the options of this command; errors are those of `load_tools`."""
     from openapi_tools.loading.load import load_tools
 
     more = [*given_overlays(), *members.pop("overlays", ())]
     others: dict[str, Any] = {"overlays": more, "config": members.pop("config", given_config())}
+    others["client"] = members.pop("client", None)
     given = given_settings() | {n: value for n, value in members.items() if value is not None}
     if _given().get("no_cache", True):
         given["cache"] = False
     credentials, settings = given_credentials(), settings_of(given or None)
     try:
         with busy("Reading the document"):
-            return load_tools(
-                source, credentials=credentials, settings=settings, client=client, **others
-            )
+            return load_tools(source, credentials=credentials, settings=settings, **others)
     except SourceError as error:
         if not (hint := connection_hint(error.reason, is_used=settings.trust_env)):
             raise

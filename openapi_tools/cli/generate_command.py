@@ -37,19 +37,13 @@ _HUES = {"+": "green", "-": "red", "@": "cyan"}
 
 @shared.command("generate")
 def generate(
-    spec: str | None,
-    *,
-    html: Path | None,
-    check: bool,
-    wants_diff: bool,
-    wants_json: bool,
-    force: bool,
-    **options: Any,
+    spec: str | None, *, html: Path | None, check: bool, force: bool, **options: Any
 ) -> int:
     """Write the tools of SPEC as a Python package into a folder, or as a page.
 
     Without SPEC, write every package that [tool.openapi-tools.generate] of pyproject.toml lists.
     """
+    wants_diff, wants_json = options.pop("wants_diff"), options.pop("wants_json")
     looks = check or wants_diff
     if looks and force:
         raise click.UsageError("--check and --diff write nothing, so --force has nothing to do.")
@@ -79,13 +73,7 @@ def _page(spec: str | None, html: Path, *, check: bool, output: str | None, **op
     return write_page(shared.selected(toolset, *filters), html, check=check)
 
 
-def write_page(
-    toolset: Toolset,
-    file: Path,
-    changes: list[dict[str, Any]] | None = None,
-    *,
-    check: bool = False,
-) -> bool:
+def write_page(toolset: Toolset, file: Path, changes: Any = None, *, check: bool = False) -> bool:
     """Write the page as one file unless it is only checked, and tell whether that changes it."""
     with busy("Writing the page"):
         one_file = import_module("openapi_tools.browse.one_file")

@@ -157,18 +157,11 @@ def _shown_costs(tools: list[OperationTool]) -> list[tuple[int, int]]:
 
 
 @shared.command("stats")
-def stats(
-    spec: str | None,
-    *,
-    profile: str,
-    budget: int | None,
-    limit: int,
-    wants_json: bool,
-    **filters: Any,
-) -> None:
+def stats(spec: str | None, *, profile: str, limit: int, wants_json: bool, **options: Any) -> None:
     """Show the bytes and tokens of the definitions of SPEC's tools, the largest first."""
     toolset = shared.load(shared.source_of(spec))
-    tools = list(shared.selected(toolset, **filters))
+    budget = options.pop("budget")
+    tools = list(shared.selected(toolset, **options))
     how, count = counter()
     with busy("Counting"):
         costs = _costs(tools, profile, budget, toolset.document, count)

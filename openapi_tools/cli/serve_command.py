@@ -154,21 +154,13 @@ def _check_transport(transport: str, spec: str | None) -> None:
     help="Write this file instead of the client's usual one.",
 )  # fmt: skip
 @click.option("--yes", is_flag=True, help="Write without asking.")
-def install(
-    client: str,
-    *,
-    arguments: tuple[str, ...],
-    url: str | None,
-    name: str | None,
-    path: Path | None,
-    yes: bool,
-) -> int:
+def install(client: str, *, arguments: tuple[str, ...], url: str | None, **options: Any) -> int:
     """Have an MCP client start `openapi-tools serve` with SPEC and these options.
 
     Shows how the client's configuration changes, and asks before it is written. Credentials stay
     in environment variables.
     """
-    facts = _CLIENTS[client]
+    facts, name = _CLIENTS[client], options["name"]
     if url is None:
         name, entry = _started(facts, name, arguments)
     elif arguments or "url" not in facts:
@@ -179,8 +171,8 @@ def install(
     else:
         kind = {"type": facts["type"]} if "type" in facts else {}
         name, entry = name or PROGRAM, {**kind, facts["url"]: url}
-    place = path or Path(facts.get(sys.platform, facts["file"])).expanduser()
-    return _written(place, facts["key"], name, entry, yes=yes)
+    place = options["path"] or Path(facts.get(sys.platform, facts["file"])).expanduser()
+    return _written(place, facts["key"], name, entry, yes=options["yes"])
 
 
 def _started(
@@ -283,21 +275,14 @@ def _with_server(before: str, place: Path, key: str, name: str, entry: dict[str,
 
 
 @shared.command("browse")
-def browse(
-    spec: str | None,
-    *,
-    port: int,
-    opens: bool,
-    against: str | None,
-    html: Path | None,
-    mock: bool,
-    **filters: tuple[str, ...],
-) -> None:
+def browse(spec: str | None, *, against: str | None, html: Path | None, **options: Any) -> None:
     """Show the tools of SPEC as a page in the browser, until interrupted.
 
     The page lists, searches, previews and calls the tools. Only this machine reaches it, and only
     by the address that is printed.
     """
+    filters = {name: options[name] for name in ("tags", "methods", "patterns")}
+    port, opens, mock = (options[name] for name in ("port", "opens", "mock"))
     if html is not None and (port or opens or mock):
         raise click.UsageError("--html writes a file; --port, --open and --mock are for a server.")
     problems: list[str] | None = [] if mock else None

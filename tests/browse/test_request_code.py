@@ -27,19 +27,20 @@ def body(kind, schema):
 
 TEXT = {"type": "string"}
 OBJECT = {"type": "object", "properties": {"text": TEXT, "tags": {"type": "array", "items": TEXT}}}
+ID = parameter("id", "path", TEXT)
 PATHS = {
     "/pets/{id}": {
         "get": operation(
             operationId="get_pet",
             parameters=[
-                parameter("id", "path", TEXT),
+                ID,
                 parameter("filter[x]", "query", {"type": "array", "items": TEXT}),
                 parameter("where", "query", OBJECT, style="deepObject", explode=True),
                 parameter("X-Note", "header", TEXT),
             ],
         ),
-        "head": operation(operationId="look", parameters=[parameter("id", "path", TEXT)]),
-        "delete": operation(operationId="drop", parameters=[parameter("id", "path", TEXT)]),
+        "head": operation(operationId="look", parameters=[ID]),
+        "delete": operation(operationId="drop", parameters=[ID]),
     },
     "/json": {"post": operation(operationId="send_json", **body("application/json", OBJECT))},
     "/form": {

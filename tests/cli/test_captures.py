@@ -19,22 +19,16 @@ def folder(tmp_path_factory):
     return made
 
 
-def compare(case, folder):
+@pytest.mark.parametrize(
+    "case",
+    [c if c in USUAL else pytest.param(c, marks=pytest.mark.long) for c in captures.CASES],
+    ids=str,
+)
+def test_a_command_looks_like_its_capture(case, folder):
     found = captures.captured(*case, folder)
     expected = captures.file_of(*case).read_text(encoding="utf-8")
 
     assert found == expected, f"python tests/captures.py writes it anew\n{found}"
-
-
-@pytest.mark.parametrize("case", USUAL, ids=str)
-def test_a_list_and_a_tool_look_like_their_captures(case, folder):
-    compare(case, folder)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("case", [c for c in captures.CASES if c not in USUAL], ids=str)
-def test_every_command_looks_like_its_capture(case, folder):
-    compare(case, folder)
 
 
 def test_there_is_a_golden_file_for_each_capture_and_no_other():
