@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.tool_facts import facts_of
@@ -41,7 +42,7 @@ class PageData:
 
     def __post_init__(self) -> None:
         self._memories = {profile: Memory() for profile in PROFILES}
-        self._definitions: dict[tuple[str, str], dict[str, Any]] = {}
+        self._definition = cache(self._made)  # a large one takes a second
 
     def index(self) -> dict[str, Any]:
         """Return what the list of tools and the page about the document need."""
@@ -76,12 +77,6 @@ class PageData:
             "definitions": {profile: self._definition(tool, profile) for profile in PROFILES},
         }
 
-    def _definition(self, tool: OperationTool, profile: str) -> dict[str, Any]:
-        key = tool.name, profile
-        if key not in self._definitions:  # a large one takes a second
-            self._definitions[key] = self._made(tool, profile)
-        return self._definitions[key]
-
     def _made(self, tool: OperationTool, profile: str) -> dict[str, Any]:
         """Return a tool as a profile's model gets it, or the reason why it does not."""
         try:
@@ -93,25 +88,21 @@ class PageData:
 
 
 def preview(tool: OperationTool, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the exact request of a call as text and as code, or the reason why there is none."""
+    """Return the exact request of a call as text and as code, or the reason why there is none.
+
+    In code, `***` is where a credential belongs. A body that the preview does not have as a whole
+    text is read from a file `body`; by curl one with control characters, too.
+    """
     try:
         request = tool.preview(arguments)
     except OpenAPIToolsError as error:
         return {"error": str(error)}
     made = preview_of(request, tool.name, arguments)
     whole = made.body is None or len(made.body.encode()) == len(request.content)
-    return {"http": str(made), **_code_of(made, whole=whole)}
-
-
-def _code_of(preview: Preview, *, whole: bool) -> dict[str, str]:
-    """Return the request for `curl` and for `httpx`; `***` is where a credential belongs.
-
-    A body that the preview does not have as a `whole` text is read from a file `body`; by curl one
-    with control characters, too.
-    """
     return {
-        "curl": " \\\n  ".join(_curl(preview, whole=whole)),
-        "httpx": "\n".join(_httpx(preview, whole=whole)),
+        "http": str(made),
+        "curl": " \\\n  ".join(_curl(made, whole=whole)),
+        "httpx": "\n".join(_httpx(made, whole=whole)),
     }
 
 

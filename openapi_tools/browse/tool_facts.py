@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 def facts_of(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
     """Return what a tool takes, where its arguments travel, and how it is called."""
-    operation = tool.operation
+    operation, notes = tool.operation, Checker(tool.input_schema).notes
     return {
         **members(tool, ("name", "description", "method", "path")),
         "operation_id": operation.operation_id,
         "tags": list(tool.tags),
         **members(tool, ("deprecated", "read_only", "idempotent", "destructive", "input_schema")),
-        "not_checked": _unchecked(tool),
+        "not_checked": [note.removesuffix("; not checked") for note in notes],
         "arguments": _places(operation),
         "servers": [server.url for server in operation.servers],
         "security": [
@@ -47,10 +47,6 @@ def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
         name: {key: value for key, value in part.items() if name == "fixed" or value or value == 0}
         for name, part in parts.items()
     }
-
-
-def _unchecked(tool: OperationTool) -> list[str]:
-    return [note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes]
 
 
 def _scheme(toolset: Toolset, name: str) -> str:

@@ -66,7 +66,11 @@ def call(
         raise OutputError("it exists; --force overwrites it.", path=str(output))
     problems: list[str] = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        settings = _unbounded(folder) if output is not None else {}
+        settings: dict[str, Any] = {}
+        if output is not None:  # the answer whole, and binary content in a file
+            most = shared.given_settings().get("max_file_bytes", DefaultSettings.max_file_bytes)
+            settings = {"max_response_bytes": most, "max_output_chars": most}
+            settings["download_dir"] = folder
         if any("=@" in pair for pair in arguments):  # a limit for models
             settings["max_input_chars"] = 2 * DefaultSettings.max_file_bytes
         toolset = loaded(spec, problems if wishes["mock"] else None, **settings)
@@ -106,13 +110,6 @@ def mocked(spec: str | None, *, judge: bool | None, **settings: Any) -> tuple[To
     more: dict[str, Any] = {"base_url": base_url, "anonymous": True, "client": api.client()}
     toolset: Toolset = shared.load(shared.source_of(spec), **settings, **more)
     return toolset, api
-
-
-def _unbounded(folder: str) -> dict[str, Any]:
-    """Return settings for an answer that goes to a file: whole, binary content in a folder."""
-    most = shared.given_settings().get("max_file_bytes", DefaultSettings.max_file_bytes)
-    whole = {"max_response_bytes": most, "max_output_chars": most}
-    return {"download_dir": folder, **whole}
 
 
 async def _execute(

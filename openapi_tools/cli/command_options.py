@@ -26,7 +26,7 @@ from openapi_tools.requests import server_url
 from openapi_tools.tools.session import settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -71,36 +71,32 @@ def _given() -> dict[str, Any]:
     return found
 
 
-def _parameter(facts: dict[str, Any]) -> Callable[[Any], Any]:
+def _parameter(facts: dict[str, Any]) -> click.Parameter:
     """Return an argument or option; `load` finds the value of one with a heading."""
     given = dict(facts)
     if "choice" in given:
         given["type"] = click.Choice(given.pop("choice"))
     elif "least" in given:
         given["type"] = click.IntRange(min=given.pop("least"))
-    elif isinstance(given.get("type"), str):
+    elif "type" in given:
         given["type"] = _TYPES[given["type"]]
     if "argument" in given:
-        return click.argument(given.pop("argument"), **given)
-    if "/" in given["names"]:
+        return click.Argument([given.pop("argument")], **given)
+    names = given.pop("names").split()
+    if "/" in names[0]:
         given["default"] = None  # neither of both
     if "heading" in given:
-        given |= {"cls": HeadedOption, "callback": _remember, "expose_value": False}
-    return click.option(*given.pop("names").split(), **given)
+        return HeadedOption(names, callback=_remember, expose_value=False, **given)
+    return click.Option(names, **given)
 
 
-def _group(listed: Sequence[Any], own: Collection[str] = ()) -> Callable[[Any], Any]:
-    """Return parameters and groups of them as one decorator, without settings named in `own`."""
-
-    def decorate(command: Callable[..., Any]) -> Any:
-        for entry in reversed(listed):
-            if isinstance(entry, str):
-                command = _group(_DATA["groups"][entry], own)(command)
-            elif "heading" not in entry or entry["names"].split()[-1] not in own:
-                command = _parameter(entry)(command)
-        return command
-
-    return decorate
+def _parameters(listed: Sequence[Any], own: Collection[str]) -> Iterator[click.Parameter]:
+    """Yield parameters, also of groups, without settings named in `own`."""
+    for entry in listed:
+        if isinstance(entry, str):
+            yield from _parameters(_DATA["groups"][entry], own)
+        elif "heading" not in entry or entry["names"].split()[-1] not in own:
+            yield _parameter(entry)
 
 
 def command(name: str, **defaults: Any) -> Callable[[Callable[..., Any]], click.Command]:
@@ -108,14 +104,10 @@ def command(name: str, **defaults: Any) -> Callable[[Callable[..., Any]], click.
 
     `defaults` are those of options of its own, which replace settings with the same name.
     """
-
-    def decorate(function: Callable[..., Any]) -> click.Command:
-        made = cli_command(name)(_group(_DATA["commands"][name], [*defaults])(function))
-        for parameter in made.params:
-            parameter.default = defaults.get(str(parameter.name), parameter.default)
-        return made
-
-    return decorate
+    parameters = list(_parameters(_DATA["commands"][name], defaults))
+    for parameter in parameters:
+        parameter.default = defaults.get(str(parameter.name), parameter.default)
+    return cli_command(name, params=parameters)
 
 
 def _pair(text: str) -> tuple[str, Any]:

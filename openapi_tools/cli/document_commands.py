@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
-_KILO = 1000
+_MEGA = 1_000_000
 
 
 @shared.command("cache")
@@ -73,8 +73,7 @@ def _line(source: str | None, size: int, age: int, tools: int) -> str:
 
 
 def _size(count: int) -> str:
-    number = count / _KILO
-    return f"{number:.1f} kB" if number < _KILO else f"{number / _KILO:.1f} MB"
+    return f"{count / 1000:.1f} kB" if count < _MEGA else f"{count / _MEGA:.1f} MB"
 
 
 @shared.command("lock")
@@ -167,7 +166,7 @@ def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> 
         raise click.UsageError("give SPEC, a file or a URL, which the configuration then names.")
     toolset = shared.load(shared.source_of(spec))
     address = spec if "://" in spec or str(output) == "-" else os.path.relpath(spec, output.parent)
-    text = configuration_text(address, toolset, toolset.security_schemes, _server(toolset))
+    text = _configuration(address, toolset)
     if str(output) == "-":
         say(text.rstrip())
         return
@@ -176,28 +175,17 @@ def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> 
     say(f"{output} written: {counted(len(toolset), 'tool')}. Next: openapi-tools list {way}")
 
 
-def _server(toolset: Toolset) -> str:
-    servers = next((tool.operation.servers for tool in toolset), ())
-    url = servers[0].url if servers else ""
-    return url if url.startswith(("http://", "https://")) else ""
-
-
-def configuration_text(
-    source: str, tools: Iterable[Any], schemes: Mapping[str, Any], server: str
-) -> str:
-    """Return a commented configuration file for a document's tools and security schemes.
-
-    The `source` is as the file is to name it; the URL of the first server may be empty.
-    """
-    listed = list(tools)
+def _configuration(source: str, toolset: Toolset) -> str:
+    """Return a commented configuration file that names the source."""
+    tools = list(toolset)
     parts = [
         [f"source = {_text(source)}"],
-        _root(listed, server),
-        _select(listed),
-        _credentials(schemes),
+        _root(tools),
+        _select(tools),
+        _credentials(toolset.security_schemes),
         ["# [settings]", "# timeout = 30.0              # seconds for a whole call"],
         _ANSWERS.splitlines(),
-        *map(_tool, listed[:1]),
+        *map(_tool, tools[:1]),
     ]
     return _HEAD + "".join("\n" + "\n".join(part) + "\n" for part in parts if part)
 
@@ -212,11 +200,14 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
 
 
-def _root(tools: list[Any], server: str) -> list[str]:
+def _root(tools: list[Any]) -> list[str]:
     reads = sum(tool.method in ("GET", "HEAD", "OPTIONS") for tool in tools)
+    servers = tools[0].operation.servers if tools else ()
+    known = servers[0].url if servers else ""
+    url = known if known.startswith(("http://", "https://")) else "https://localhost"
     return [
         '# prefix = "api_"              # before every name',
-        f"# base_url = {_text(server or 'https://localhost')}",
+        f"# base_url = {_text(url)}",
         f"# read_only = true             # with GET, HEAD or OPTIONS: {reads} of {len(tools)}",
     ]
 

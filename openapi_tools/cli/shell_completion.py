@@ -142,11 +142,6 @@ def _arguments(context: click.Context, incomplete: str) -> Iterator[Any]:
             yield from (f"{argument}={value}" for value in values)
 
 
-def _methods(context: click.Context, incomplete: str) -> Iterator[str]:
-    methods = sorted({tool.method for tool in _toolset(context)})
-    yield from (method.lower() if incomplete.islower() else method for method in methods)
-
-
 _VALUES: dict[str, Callable[[click.Context, str], Iterable[Any]]] = {
     **dict.fromkeys(
         ("spec", "old", "new"), lambda _, incomplete: [CompletionItem(incomplete, type="file")]
@@ -157,7 +152,10 @@ _VALUES: dict[str, Callable[[click.Context, str], Iterable[Any]]] = {
     ),
     "arguments": _arguments,
     "tags": lambda context, _: dict.fromkeys(t for tool in _toolset(context) for t in tool.tags),
-    "methods": _methods,
+    "methods": lambda context, incomplete: (
+        method.lower() if incomplete.islower() else method
+        for method in sorted({tool.method for tool in _toolset(context)})
+    ),
     "credentials": lambda context, _: (f"{name}=" for name in _toolset(context).security_schemes),
     "others": lambda *_: (f"{name}=" for name in dir(DefaultSettings) if name[0] != "_"),
 }

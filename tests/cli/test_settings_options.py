@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 from servers.site import Said, Site
 
-from openapi_tools.cli import commands, imported
+from openapi_tools.cli import imported
 
 OPTIONS = [
     *("--base-url", "--timeout", "--retries", "--prefix", "--max-output-chars", "--download-dir"),
@@ -16,9 +15,9 @@ COMMANDS = ["list", "show", "call", "serve", "search", "run", "generate", "lint"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_takes_each_setting(name):
+def test_each_command_takes_each_setting(run, name):
     options = [option for each in imported(name).params for option in each.opts]
-    text = CliRunner().invoke(commands, [name, "--help"]).stdout
+    text = run(name, "--help").stdout
 
     assert [option for option in OPTIONS if options.count(option) != 1] == []
     assert text.index("\nOptions:") < text.index("\nCredentials:") < text.index("\nSettings")
