@@ -11,9 +11,8 @@ from urllib.parse import unquote
 import httpx
 import jsonschema_rs
 from fuzz import seeds
-from fuzz.budget import Harness
+from fuzz.budget import Harness, nothing_reached
 from fuzz.inputs import CALLS, SECRET, made
-from fuzz.watch import nothing_reached
 
 from openapi_tools import Settings, ToolResult, load_tools
 from openapi_tools.errors import ERROR_TYPES

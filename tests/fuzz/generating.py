@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import hostile_documents
-from fuzz.budget import Harness
+from fuzz.budget import Harness, nothing_reached
 from fuzz.mutations import CHANGED, TAMPERED, Tampered
-from fuzz.watch import nothing_reached
 from hostile_packages import assert_harmless, files_of, import_all, said_by
 from hypothesis import strategies as st
 

@@ -4,9 +4,8 @@ import json
 import time
 
 import tool_rules
-from fuzz.budget import Harness
+from fuzz.budget import Harness, nothing_reached
 from fuzz.mutations import TAMPERED
-from fuzz.watch import nothing_reached
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.errors import OpenAPIToolsError

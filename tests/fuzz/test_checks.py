@@ -5,8 +5,8 @@ import socket
 import httpx
 import pytest
 from fuzz import executing, loading
+from fuzz.budget import nothing_reached
 from fuzz.inputs import SECRET
-from fuzz.watch import nothing_reached
 
 from openapi_tools import ToolResult, load_tools
 

@@ -2,7 +2,7 @@
 
 import documents
 import pytest
-from fuzz.watch import nothing_reached
+from fuzz.budget import nothing_reached
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes

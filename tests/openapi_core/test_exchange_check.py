@@ -6,7 +6,7 @@ import documents
 import httpx
 import pytest
 from documents import operation
-from fuzz.watch import nothing_reached
+from fuzz.budget import nothing_reached
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes
