@@ -8,8 +8,10 @@ import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import documents
 import httpx2
 import uvicorn
+from documents import operation
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -22,18 +24,11 @@ COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "openapi_
 def document(title, *names, **more):
     """Return a document with a GET operation for each name, and a key in a header."""
     key = {"type": "apiKey", "in": "header", "name": "X-Key"}
-    paths = {
-        f"/{name}": {"get": {"operationId": name, "responses": {"200": {"description": "Good."}}}}
-        for name in names
-    }
-    return {
-        "openapi": "3.1.1",
-        "info": {"title": title, "version": "1"},
-        "security": [{}, {"key": []}],
-        "components": {"securitySchemes": {"key": key}},
-        "paths": paths,
-        **more,
-    }
+    paths = {f"/{name}": {"get": operation(operationId=name)} for name in names}
+    made = documents.document(
+        paths, security=[{}, {"key": []}], components={"securitySchemes": {"key": key}}
+    )
+    return {**made, "info": {"title": title, "version": "1"}, **more}
 
 
 def configured(folder, serve="", **apis):
@@ -68,18 +63,24 @@ async def hosted(config, **given):
     """Give a `Hosted` of a configuration, with other members of `[serve]`."""
     started = await asyncio.to_thread(team_server.started, str(config), given)
     with web_server.listening("127.0.0.1", 0) as place:
-        port = place.getsockname()[1]
-        app = team_server.WebServer(started, port).app
-        limits = team_server.uvicorn_limits(started.serve)
-        web = uvicorn.Server(web_server.config_of(app, **limits))
-        serving = asyncio.create_task(web.serve(sockets=[place]))
-        while not web.started:  # noqa: ASYNC110 -- uvicorn tells in no other way
-            await asyncio.sleep(0.01)
-        try:
-            yield Hosted(started, f"http://127.0.0.1:{port}", web)
-        finally:
-            web.should_exit = True
-            await serving
+        async with running_at(place, started) as web:
+            yield Hosted(started, f"http://127.0.0.1:{place.getsockname()[1]}", web)
+
+
+@asynccontextmanager
+async def running_at(place, started):
+    """Serve on a socket that listens; gives uvicorn's server."""
+    app = team_server.WebServer(started, place.getsockname()[1]).app
+    limits = team_server.uvicorn_limits(started.serve)
+    web = uvicorn.Server(web_server.config_of(app, **limits))
+    serving = asyncio.create_task(web.serve(sockets=[place]))
+    while not web.started:  # noqa: ASYNC110 -- uvicorn tells in no other way
+        await asyncio.sleep(0.01)
+    try:
+        yield web
+    finally:
+        web.should_exit = True
+        await serving
 
 
 @asynccontextmanager

@@ -94,16 +94,6 @@ def test_the_manifests_fit_the_schemas_of_kubernetes():
     assert kinds == ["Deployment", "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler"]
 
 
-def test_a_wrong_manifest_is_refused():
-    import kubernetes_validate
-
-    (manifest, *_) = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())
-    manifest["spec"]["replicas"] = "two"
-
-    with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(manifest, "1.32", strict=True)
-
-
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
 def test_nginx_takes_its_file(tmp_path):
     text = (DEPLOY / "nginx.conf").read_text().replace("tools-", "127.0.0.")

@@ -1,35 +1,35 @@
 """An issuer, an API that keeps what it got, and a server of tools for many users."""
 
-import asyncio
 import contextlib
 import json
 import re
-import socket
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pytest
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 import httpx
-import httpx2
-import uvicorn
 from documents import document, operation
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 from mcp_api import texts
 from servers.issuer import AUDIENCE, issuing
 from servers.recorder import Recorder
+from team_servers import client_of as client_to
+from team_servers import running_at
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.contracts.mcp import create_server
-from openapi_tools.serving.inbound_auth import Guard, Inbound
-from openapi_tools.serving.serving_tables import AuthTable, RoleTable, UsersTable
-from openapi_tools.serving.team_server import security
-from openapi_tools.serving.user_credentials import UserCredentials
-from openapi_tools.serving.user_login import BACK, START, Logins
+from openapi_tools.serving.inbound_auth import Inbound
+from openapi_tools.serving.served_apis import ServedApi, ServedApis
+from openapi_tools.serving.serving_tables import (
+    ApiTable,
+    AuthTable,
+    ServeTable,
+    UsersTable,
+)
+from openapi_tools.serving.team_server import Started
+from openapi_tools.serving.user_credentials import UserAccess, UserCredentials
+from openapi_tools.serving.web_server import listening
 from openapi_tools.shaping.configuration import checked_table
-from openapi_tools.shared_state import MemoryState
 
 ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-9876543210"
 
@@ -73,12 +73,9 @@ def shop(api, **schemes):
     )
 
 
-def inbound_of(auth, roles=None, **more):
-    """Return the authentication of tables, given as dicts."""
-    made = {
-        name: read_table(RoleTable, r, "serve", "roles", name) for name, r in (roles or {}).items()
-    }
-    return Inbound(read_table(AuthTable, auth, "serve", "auth"), made, **more)
+def inbound_of(auth, **more):
+    """Return the authentication of a table `[serve.auth]`, given as a dict."""
+    return Inbound(read_table(AuthTable, auth, "serve", "auth"), **more)
 
 
 def users_of(given, toolset, state):
@@ -97,68 +94,36 @@ def table(issuer, **members):
     return {**usual, **members}
 
 
-@dataclass
-class Site:
+class Site(NamedTuple):
     """A server of tools for many users, on loopback."""
 
-    inbound: Inbound
-    url: str = ""
-    logins: Logins | None = None
-    credentials: UserCredentials | None = None
-    state: MemoryState = field(default_factory=MemoryState)
+    url: str
+    inbound: Inbound | None = None
 
     @property
     def origin(self):
         return self.url.removesuffix("/mcp")
 
-    @contextlib.asynccontextmanager
-    async def client(self, token, mode="auto", **options):
-        """Give a client that sends a token."""
-        headers = {"Authorization": f"Bearer {token}"}
-        async with httpx2.AsyncClient(timeout=60, headers=headers) as web:
-            place = streamable_http_client(self.url, http_client=web)
-            async with Client(place, mode=mode, **options) as client:
-                yield client
+    def client(self, token, mode="auto", **options):
+        """Return a client that sends a token, for `async with`."""
+        return client_to(self.url, mode, {"Authorization": f"Bearer {token}"}, **options)
 
 
 @contextlib.asynccontextmanager
 async def serving(toolset, auth, *, roles=None, users=None, mode="tools", state=None, public=""):
-    """Serve tools to the users that a table `[serve.auth]` lets in."""
-    with socket.create_server(("127.0.0.1", 0)) as place:
-        port = place.getsockname()[1]
-        url = f"http://127.0.0.1:{port}/mcp"
-        known = inbound_of(auth(url) if callable(auth) else auth, roles)
-        site = Site(known, url, state=state or MemoryState())
-        site.logins = Logins(site.inbound, site.state, public or site.origin)
+    """Serve tools to the users that a table `[serve.auth]` lets in; with sessions."""
+    with listening("127.0.0.1", 0) as place:
+        url = f"http://127.0.0.1:{place.getsockname()[1]}/mcp"
+        given, own = auth(url) if callable(auth) else auth, {}
         if users is not None:
-            site.credentials = users_of(users, toolset, site.state)
-            site.logins.add(site.credentials)
-
-        def context(request):
-            user, at = Inbound.user_of(request), site.credentials
-            own = {} if at is None else {"credentials": lambda tool: at.for_user(user, tool)}
-            return {"user": user.name, "logged_in": site.logins.logged_in, **own}
-
-        offered = {"search": toolset.meta_tools, "code": toolset.code_tools}.get(mode)
-        server = create_server(
-            offered() if offered else toolset,
-            context=context,
-            visible=lambda tool, request: known.sees(tool, "shop", request),
-        )
-        app = server.streamable_http_app(
-            auth=site.inbound.settings,
-            transport_security=security("127.0.0.1", (), port),
-            custom_starlette_routes=site.logins.routes(),
-        )
-        guarded = Guard(app, known, (START, BACK))
-        web = uvicorn.Server(uvicorn.Config(guarded, log_config=None, access_log=False))
-        task = asyncio.create_task(web.serve(sockets=[place]))
-        try:
-            yield site
-        finally:
-            web.should_exit = True
-            await task
-            await site.inbound.aclose()
+            given, own = {"resource": f"{public}/mcp" if public else url, **given}, {"users": users}
+        told = {"auth": given, "roles": roles or {}, "mode": mode, "stateless": False}
+        serve = read_table(ServeTable, {**told, "audit": "off"}, "serve")
+        api = read_table(ApiTable, {"source": "shop.json", **own}, "apis", "shop")
+        access = UserAccess(serve, serve.auth, {"shop": api}, state)
+        apis = ServedApis([ServedApi("shop", toolset=access.admit("shop", toolset))], mode)
+        async with running_at(place, Started(serve, apis, access, state)):
+            yield Site(url, access._inbound)
 
 
 @contextlib.asynccontextmanager
@@ -201,6 +166,20 @@ async def post(site, token, message=INITIALIZE, *, headers=(), query="", path="/
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         url = f"{site.origin}{path}{query}"
         return await web.post(url, content=body, headers=[*given, *headers])
+
+
+async def post_modern(site, token, method, capabilities, **params):
+    """Return the answer to a request of version 2026-07-28, with a client's capabilities."""
+    prefix, version = "io.modelcontextprotocol", "2026-07-28"
+    meta = {
+        f"{prefix}/protocolVersion": version,
+        f"{prefix}/clientInfo": {"name": "test", "version": "1"},
+        f"{prefix}/clientCapabilities": capabilities,
+    }
+    name = params.get("name") or params["taskId"]
+    headers = [("Mcp-Protocol-Version", version), ("Mcp-Method", method), ("Mcp-Name", name)]
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    return await post(site, token, message, headers=headers)
 
 
 def sent(api):

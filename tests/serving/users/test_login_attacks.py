@@ -6,17 +6,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from mcp import types
-from servers.team import Browser, called, link, login_table, post, shop, shop_served, table
+from servers.team import Browser, called, link, login_table, post_modern, shop, shop_served, table
 
 from openapi_tools import load_tools, require_approval
 from openapi_tools.errors import PendingApproval
-
-SECRET = "client-secret-0123456789"
-
-
-@pytest.fixture(autouse=True)
-def secrets(monkeypatch):
-    monkeypatch.setenv("SECRET", SECRET)
 
 
 @pytest.fixture
@@ -142,27 +135,15 @@ async def test_the_answer_to_another_users_question_logs_nobody_in(site, issuer,
         return types.ElicitResult(action="decline")
 
     await called(site, issuer.token("ada"), elicitation_callback=keep)
-    message = _call(asked[0])
-    version = ("Mcp-Protocol-Version", "2026-07-28")
-    named = [("Mcp-Method", "tools/call"), ("Mcp-Name", "list_orders")]
-    answer = await post(site, issuer.token("eve"), message, headers=[version, *named])
+    flow = parse_qs(urlsplit(asked[0].url).query)["flow"][0]
+    key = f"login-{hashlib.sha256(flow.encode()).hexdigest()[:32]}"
+    call = {"name": "list_orders", "arguments": {}, "inputResponses": {key: {"action": "accept"}}}
+    able = {"elicitation": {"form": {}, "url": {}}}
+    answer = await post_modern(site, issuer.token("eve"), "tools/call", able, **call)
 
     assert answer.json()["result"]["resultType"] == "input_required"
     assert asked[0].url not in answer.text
     assert api.requests == []
-
-
-def _call(params):
-    flow = parse_qs(urlsplit(params.url).query)["flow"][0]
-    key = f"login-{hashlib.sha256(flow.encode()).hexdigest()[:32]}"
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "eve", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}, "url": {}}},
-    }
-    given = {"name": "list_orders", "arguments": {}, "_meta": meta}
-    given["inputResponses"] = {key: {"action": "accept"}}
-    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": given}
 
 
 async def test_a_program_that_waits_goes_on_for_its_user_only(api):

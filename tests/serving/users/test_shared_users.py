@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from servers.authorization import SECRET
 from servers.issuer import read
 from servers.team import (
     Browser,
@@ -15,16 +16,14 @@ from servers.team import (
     table,
 )
 
-SECRET = "client-secret-0123456789"
 KEY = "key-of-the-state-0123456789-abcdef"
 
 
 @pytest.fixture
-def states(redis_server, monkeypatch):
+def states(redis_server):
     """Two states of the same Redis, as two machines have them."""
     from openapi_tools.serving.redis_state import RedisState
 
-    monkeypatch.setenv("SECRET", SECRET)
     return [RedisState(redis_server.url, key=KEY) for _ in range(2)]
 
 

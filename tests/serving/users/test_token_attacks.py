@@ -225,7 +225,6 @@ REQUESTS = {
         400,
         lambda s: {"headers": [good(s), ("Content-Type", "application/x-www-form-urlencoded")]},
     ),
-    "a body of 5 MB": (413, lambda s: {"headers": [good(s)], "message": b"[" + b" " * 5_000_000}),
     "a deep body": (400, lambda s: {"headers": [good(s)], "message": b"[" * 100_000}),
     "a scope that lacks": (403, lambda s: {"headers": [_header(f"Bearer {s.token(scope='x')}")]}),
     "a session that the client chose": (
@@ -248,10 +247,20 @@ async def test_a_wrong_request_is_refused(status, options, stage):
     assert answer.status_code == status
 
 
-async def test_a_header_of_100_kb_is_refused(stage):
-    with contextlib.suppress(httpx.TransportError):
-        answer = await attack(stage, "x" * 100_000)
-        assert answer.status_code in (400, 401, 431)
+LARGE = {
+    "a header of 100 kB": lambda s: {"headers": [_header("Bearer " + "x" * 100_000)]},
+    "a body of 5 MB": lambda s: {"headers": [good(s)], "message": b"[" + b" " * 5_000_000},
+}
+
+
+@pytest.mark.parametrize("options", LARGE.values(), ids=LARGE)
+async def test_a_large_request_is_refused_before_it_has_come(options, stage):
+    before = len(stage.api.requests)
+    with contextlib.suppress(httpx.TransportError):  # the client may still be writing
+        answer = await attack(stage, None, **options(stage))
+        assert answer.status_code in (400, 401, 413, 431)
+
+    assert len(stage.api.requests) == before
 
 
 async def test_the_good_request_is_let_in(stage):

@@ -10,7 +10,7 @@ from mcp import MCPError
 from mcp_api import texts
 from servers.issuer import API, read
 from servers.recorder import Answer, Recorder
-from servers.team import ALICE, Site, post, sent, shop
+from servers.team import ALICE, Site, post_modern, sent, shop
 from team_servers import hosted
 
 from openapi_tools import SettingsError
@@ -18,7 +18,6 @@ from openapi_tools.contracts.mcp_messages import EXTENSION
 from openapi_tools.serving.serving_tables import read_serving
 from openapi_tools.serving.team_server import started
 
-SECRET = "client-secret-0123456789"
 FILE = """
 [serve]
 audit = "audit.jsonl"
@@ -27,7 +26,7 @@ audit = "audit.jsonl"
 issuer = "{issuer}"
 audience = "https://tools.example.com/mcp"
 scopes = ["tools"]
-tokens = {{ alice = "${{ALICE_TOKEN}}" }}
+tokens = {{ alice = "${{ALICE}}" }}
 
 [serve.roles.all]
 claims = {{ team = "sales" }}
@@ -43,7 +42,7 @@ source = "shop.json"
 mode = "exchange"
 token_url = "{issuer}/token"
 client_id = "app"
-client_secret = "${{CLIENT_SECRET}}"
+client_secret = "${{SECRET}}"
 audience = "https://shop.example.com"
 [apis.shop.users.write]
 scopes = ["write"]
@@ -67,11 +66,9 @@ async def site(issuer, api, crm, tmp_path, monkeypatch):
     (tmp_path / "crm.json").write_text(json.dumps(shop(crm)))
     file = tmp_path / "openapi-tools.toml"
     file.write_text(FILE.format(issuer=issuer.url).replace("audit.jsonl", str(tmp_path / "audit")))
-    env = {"ALICE_TOKEN": ALICE, "CLIENT_SECRET": SECRET, "CRM_KEY": "key-of-the-crm"}
-    for name, value in env.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CRM_KEY", "key-of-the-crm")
     async with hosted(file) as server:
-        yield Site(None, server.url)
+        yield Site(server.url)
 
 
 async def test_users_call_several_apis_each_with_the_right_credential(
@@ -143,7 +140,7 @@ WRONG = {
         "mode login needs client_id in [serve.auth], to tell who logs in.",
     ),
     "a login with static tokens, without an address": (
-        TOKENS.format("LONG") + LOGIN,
+        TOKENS.format("ALICE") + LOGIN,
         "mode login needs resource in [serve.auth], this server's URL.",
     ),
     "no issuer": ("[serve.auth]", ": serve.auth: give issuer and audience, or tokens."),
@@ -174,7 +171,7 @@ WRONG = {
     "unset": (TOKENS.format("NOT_SET_AT_ALL"), "NOT_SET_AT_ALL is not set or empty"),
     "short": (TOKENS.format("SHORT"), "serve.auth.tokens.a: give 16 letters and digits"),
     "twice": (
-        '[serve.auth.tokens]\na = "${LONG}"\nb = "${LONG}"',
+        '[serve.auth.tokens]\na = "${ALICE}"\nb = "${ALICE}"',
         "another user has the same token",
     ),
     "no mode": ("[apis.shop.users]", "apis.shop.users.read.mode: field required"),
@@ -207,7 +204,6 @@ WRONG = {
 
 @pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
 def test_a_wrong_configuration_says_where_and_what(text, said, tmp_path, monkeypatch):
-    monkeypatch.setenv("LONG", ALICE)
     monkeypatch.setenv("SHORT", "abc")
     schemes = {"shop": {"type": "http", "scheme": "bearer"}}
     given = document({"/x": {"get": operation()}}, components={"securitySchemes": schemes})
@@ -251,14 +247,6 @@ async def test_a_task_is_of_the_user_who_began_it(site, issuer, api):
 
 
 async def asked(site, token, method, **params):
-    """Return the answer to a request of version 2026-07-28 of a client that knows tasks."""
-    prefix = "io.modelcontextprotocol"
-    meta = {
-        f"{prefix}/protocolVersion": "2026-07-28",
-        f"{prefix}/clientInfo": {"name": "test", "version": "1"},
-        f"{prefix}/clientCapabilities": {"extensions": {EXTENSION: {}}},
-    }
-    version = ("Mcp-Protocol-Version", "2026-07-28")
-    named = [version, ("Mcp-Method", method), ("Mcp-Name", params.get("name") or params["taskId"])]
-    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
-    return (await post(site, token, message, headers=named)).json()
+    """Return the answer to a request of a client that knows tasks."""
+    able = {"extensions": {EXTENSION: {}}}
+    return (await post_modern(site, token, method, able, **params)).json()

@@ -5,7 +5,9 @@ import asyncio
 import pytest
 from mcp import types
 from mcp_api import MODES, texts
+from servers.authorization import SECRET
 from servers.issuer import API, AUDIENCE, read
+from servers.recorder import Answer
 from servers.team import (
     ALICE,
     BOB,
@@ -24,14 +26,7 @@ from servers.team import (
 from openapi_tools import Settings, SettingsError, load_tools
 from openapi_tools.shared_state import MemoryState
 
-SECRET = "client-secret-0123456789"
 USERS = ("ada", "bob")
-
-
-@pytest.fixture(autouse=True)
-def secrets(monkeypatch):
-    for name, value in {"SECRET": SECRET, "ALICE": ALICE, "BOB": BOB}.items():
-        monkeypatch.setenv(name, value)
 
 
 def exchange(issuer, **members):
@@ -70,7 +65,7 @@ async def test_another_token_of_a_user_is_exchanged_anew(issuer, api):
 
 
 async def test_an_exchanged_token_that_the_api_refuses_is_replaced(issuer, api):
-    api.answers.extend([httpx_401(), httpx_401()])
+    api.answers.extend([Answer(401), Answer(401)])
     async with shop_served(api, table(issuer), users=exchange(issuer)) as site:
         refused = await called(site, token := issuer.token())
         again = await called(site, token)
@@ -79,12 +74,6 @@ async def test_an_exchanged_token_that_the_api_refuses_is_replaced(issuer, api):
     assert not again.is_error
     carried = [header for _, _, header in sent(api)]
     assert carried[0] != carried[1] == carried[2]
-
-
-def httpx_401():
-    from servers.recorder import Answer
-
-    return Answer(401)
 
 
 async def test_a_refused_exchange_sends_nothing_to_the_api(issuer, api):
