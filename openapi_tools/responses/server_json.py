@@ -253,8 +253,7 @@ def _place(value: Any) -> str:
 
 def at_fault(body: Any, operation: Operation) -> dict[str, str]:
     """Return the arguments that an error's body names: a JSON Pointer for each name of the API."""
-    fed = [body for body in (operation.body,) if body is not None]
-    fed += [choice for body in fed for choice in body.choices]
+    fed = [] if operation.body is None else [operation.body, *operation.body.choices]
     members = [(part.name, part.argument) for body in fed for part in body.properties]
     whole = next((body.argument for body in fed if body.argument), "")
     others = [(part.name, part.argument) for part in operation.parameters]

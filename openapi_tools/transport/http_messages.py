@@ -280,17 +280,15 @@ class _Inflater:
 
     def _begins(self, data: bytes) -> bool:
         """Begin a stream; keep padding, or too little to tell, for later."""
-        if self._name == "deflate" and len(data) >= 2:  # noqa: PLR2004 -- a zlib header
+        is_padding = self._name == "gzip" and not data.strip(b"\0")
+        if is_padding or len(data) < len(_GZIP_MAGIC):
+            self._waiting = data[:1] if is_padding else data
+            return False
+        if self._name == "deflate":
             # RFC 1950, section 2.2
             is_zlib = data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2], "big") % 31 == 0
             self._stream = zlib.decompressobj(_ZLIB if is_zlib else _RAW)
             return True
-        if self._name == "deflate":
-            self._waiting = data
-            return False
-        if not data.strip(b"\0") or len(data) < len(_GZIP_MAGIC):
-            self._waiting = data[:1] if data.startswith(b"\0") else data
-            return False
         self._members += 1
         if not data.startswith(_GZIP_MAGIC) or self._members > _MEMBERS:
             raise self._wrong()

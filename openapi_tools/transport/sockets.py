@@ -53,7 +53,7 @@ class Stream(asyncio.Protocol):
     """One connection; it buffers what arrives, and stops reading when too much is unread."""
 
     def __init__(self) -> None:
-        self._transport: asyncio.Transport | None = None
+        self._transport: asyncio.Transport  # set before the stream is given to anyone
         self._unread = bytearray()
         self._has_ended = self._is_full = self._is_paused = False
         self._fault: Exception | None = None
@@ -79,7 +79,7 @@ class Stream(asyncio.Protocol):
         self._given = time.perf_counter()
         data = bytes(self._unread[: self._piece])
         del self._unread[: self._piece]
-        if self._is_paused and len(self._unread) < _FEW_UNREAD and self._transport is not None:
+        if self._is_paused and len(self._unread) < _FEW_UNREAD:
             self._is_paused = False
             self._transport.resume_reading()
             # TLS holds back decrypted bytes until the next turn; only then is it known that
@@ -89,7 +89,6 @@ class Stream(asyncio.Protocol):
 
     async def write(self, data: bytes) -> None:
         """Send bytes; returns when there is room for more. Raises WriteError of httpx."""
-        assert self._transport is not None  # noqa: S101 -- set by `connect`
         if not data:
             return
         if self._has_ended or self._transport.is_closing():
@@ -102,12 +101,10 @@ class Stream(asyncio.Protocol):
 
     def abort(self) -> None:
         """Close the connection; asyncio returns the socket in the next turn of its loop."""
-        if self._transport is not None:
-            self._transport.abort()
+        self._transport.abort()
 
     async def start_tls(self, context: ssl.SSLContext, name: str) -> None:
         """Start TLS with a certificate for a name (RFC 8446); TlsError or ConnectError."""
-        assert self._transport is not None  # noqa: S101 -- set by `connect`
         if self._unread:  # plain text must not pass for decrypted text later
             self.abort()
             raise TlsError("the server spoke before TLS began")
@@ -115,19 +112,20 @@ class Stream(asyncio.Protocol):
             context.set_alpn_protocols(["http/1.1"])
             with _errors_of_httpx():
                 # A name's dot at the end is DNS's; no certificate has it (RFC 6066).
-                self._transport = await asyncio.get_running_loop().start_tls(
+                transport = await asyncio.get_running_loop().start_tls(
                     self._transport, self, context, server_hostname=name.rstrip(".")
                 )
         except BaseException:
             self.abort()
             raise
-        if self._transport is None:  # closed in the meantime
+        if transport is None:  # closed in the meantime
             raise httpx.ConnectError("the connection was closed")
+        self._transport = transport
 
     def is_readable(self) -> bool:
         """Whether bytes or the end have arrived: here, in TLS, or in the system's buffer."""
         transport = self._transport
-        if self._unread or self._has_ended or transport is None or transport.is_closing():
+        if self._unread or self._has_ended or transport.is_closing():
             return True
         sock = transport.get_extra_info("socket")
         number = -1 if sock is None else sock.fileno()
@@ -146,7 +144,7 @@ class Stream(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Buffer bytes; pause reading when there are too many."""
         self._unread += data
-        if len(self._unread) > _MOST_UNREAD and self._transport is not None:
+        if len(self._unread) > _MOST_UNREAD:
             self._is_paused = True
             self._transport.pause_reading()
         self._change.set()
