@@ -45,9 +45,8 @@ def findings(root: Mapping[str, Any]) -> list[Finding]:
     Spec: OpenAPI 2.0, 3.0, 3.1 and 3.2, with the JSON Schemas published beside them.
     """
     # As openapi-spec-validator's names have it: `2`, `30`, `31`, `32`.
-    version = "".join(str(root.get("openapi")).split(".")[:2])
-    if str(root.get("swagger")).split(".")[0] == "2":
-        version = "2"
+    is_2 = str(root.get("swagger")).split(".")[0] == "2"
+    version = "2" if is_2 else "".join(str(root.get("openapi")).split(".")[:2])
     if version not in ("2", "30", "31", "32"):
         said = root.get("openapi", root.get("swagger"))
         return [Finding("", f"version {said!r} is none of 2.0, 3.0, 3.1 and 3.2")]

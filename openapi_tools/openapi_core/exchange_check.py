@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     import httpx
 
     Document = Mapping[str, Any]
+    Errors = Callable[[httpx.Request, Route], Iterator[Exception]]
 
 _STATUS_WITHOUT_BODY = (204, 205, 304)
 _TEXT_OF: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool, "object": dict}
@@ -82,10 +83,7 @@ class Judge:
         answer.content_type = _media_type(headers)
         return self._ask(request, partial(self._answer_errors, answer))
 
-    def _ask(
-        self, request: httpx.Request, errors: Callable[[httpx.Request, Route], Iterator[Exception]]
-    ) -> list[str]:
-        """Return the errors as lines, each once."""
+    def _ask(self, request: httpx.Request, errors: Errors) -> list[str]:
         if "swagger" in self.document:
             return ["not judged: openapi-core reads OpenAPI 3, this is a Swagger 2.0 document"]
         try:
@@ -155,7 +153,6 @@ def _is_right(error: Any, route: Route, document: Document) -> bool:
 
 
 def _parameters(route: Route, document: Document) -> Iterator[Mapping[str, Any]]:
-    """Yield the parameters of an operation and its path."""
     for listed in (route.operation.get("parameters"), route.item.get("parameters")):
         for entry in listed if isinstance(listed, list) else ():
             yield follow(document, entry)

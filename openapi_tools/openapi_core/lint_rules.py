@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
     Node = Mapping[str, Any]
+    Reload = Callable[[dict[str, Any]], Toolset]
 
-LOSSES = {"error": 1.0, "warning": 0.3, "hint": 0.1, "note": 0.0}
-"""Points that a finding costs its operation, which begins with one."""
+LOSSES = {"error": 1.0, "warning": 0.3, "hint": 0.1, "note": 0.0}  # of an operation's one point
 _NO_SERVER = "no server is named; add one"
 _LARGEST = 8_000
 _SHOWN = 5
@@ -234,17 +234,15 @@ def _apart(one: Node, other: Node, root: Node, depth: int = 0) -> bool:
         return True
     mine, theirs = as_dict(one.get("properties")), as_dict(other.get("properties"))
     if not mine or not theirs:
-        kept = ({k: v for k, v in node.items() if k in _TELLING} for node in (one, other))
-        return next(kept) != next(kept)
+        kept = [{k: v for k, v in node.items() if k in _TELLING} for node in (one, other)]
+        return kept[0] != kept[1]
     names, others = ({*map(str, as_list(node.get("required")))} for node in (one, other))
     shared = [name for name in names if name in mine and name in theirs]
     pairs = ((follow(root, mine[name]), follow(root, theirs[name])) for name in shared)
     return names != others or any(_apart(*pair, root, depth + 1) for pair in pairs)
 
 
-def overlay_of(
-    toolset: Toolset, reload: Callable[[dict[str, Any]], Toolset]
-) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
+def overlay_of(toolset: Toolset, reload: Reload) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
     """Return an overlay that mends a document, and the operations that it leaves skipped.
 
     It has no actions where nothing can be mended. Faulty parts are removed, and their place filled
@@ -342,7 +340,6 @@ def _updates(toolset: Toolset) -> Iterator[dict[str, Any]]:
 
 
 def _has_target(keys: tuple[Any, ...]) -> bool:
-    """Tell whether an action can name a place."""
     is_short = len(_json_path(keys)) <= _LONGEST
     return is_short and not any(_UNTARGETED.search(str(key)) for key in keys)
 

@@ -103,18 +103,13 @@ class Part:
         return index, producers
 
 
+@dataclass(eq=False)
 class Finder:
     """Searches tools; each part has the places of its tools among them, -1 for a hidden one."""
 
-    def __init__(
-        self,
-        tools: Iterable[Any],
-        parts: Sequence[tuple[Part, Sequence[int]]],
-        settings: Sequence[Any],
-    ) -> None:
-        self.tools = list(tools)
-        self.parts = parts
-        self.settings = settings
+    tools: Sequence[Any]
+    parts: Sequence[tuple[Part, Sequence[int]]]
+    settings: Sequence[Any]
 
     def only(self, tools: Iterable[Any]) -> Finder:
         """Return the finder of some of its tools."""
@@ -237,7 +232,7 @@ def finder_of(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Fin
         for part, places in finder.parts:
             parts.append((part, [-1 if at < 0 else at + start for at in places]))
         start += len(finder.tools)
-    return Finder(tools, parts, [given for finder in finders for given in finder.settings])
+    return Finder(list(tools), parts, [given for finder in finders for given in finder.settings])
 
 
 def _first(found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:

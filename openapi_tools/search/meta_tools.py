@@ -188,17 +188,17 @@ _OTHER = re.compile(r"[^a-zA-Z0-9]+")
 _ANTHROPIC = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
 
-def check_deferring(profile: str) -> None:
-    """Raise `SettingsError` for a profile whose provider does not search."""
-    if profile not in ("anthropic", "openai"):
-        reason = "take anthropic or openai, or toolset.meta_tools() for every provider."
-        raise SettingsError(f"defer: {profile} has no search of its own; {reason}")
-
-
 def deferred(profile: str, found: list[Definition], tools: Iterable[Any]) -> list[Definition]:
-    """Return definitions with the provider's search in front; OpenAI's in a namespace by tag."""
+    """Return definitions with the provider's search in front; OpenAI's in a namespace by tag.
+
+    Raises:
+        SettingsError: The provider has no search.
+    """
     if profile == "anthropic":
         return [dict(_ANTHROPIC), *({**each, "defer_loading": True} for each in found)]
+    if profile != "openai":
+        reason = "take anthropic or openai, or toolset.meta_tools() for every provider."
+        raise SettingsError(f"defer: {profile} has no search of its own; {reason}")
     tags = {tool.name: next(iter(tool.tags), "other") for tool in tools}
     groups: dict[str, list[Definition]] = {}
     for each in found:

@@ -162,8 +162,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 TABLES: dict[str, type[BaseModel]] = {"answer": ToolAnswers, "answers": Answers, "pages": Pages}
 TABLES |= {"arguments": ArgumentTable, "tools": ToolTable}
-TABLES |= dict.fromkeys(("exclude", "select"), SelectTable)
-"""The tables inside the file, by their keys."""
+TABLES |= dict.fromkeys(("exclude", "select"), SelectTable)  # those inside the file, by their keys
 
 
 def configuration_schema() -> dict[str, Any]:

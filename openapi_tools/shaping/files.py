@@ -36,8 +36,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN_CHARSETS = ("", "ascii", "us-ascii", "utf-8", "utf8")
 
 _HANDLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
-_LETTERS = "bcdfghjkmnpqrstvwxyz"
-"""Of the part of a handle that cannot be guessed: no other file is likely to be named like that."""
+_LETTERS = "bcdfghjkmnpqrstvwxyz"  # of the part of a handle that cannot be guessed
 _MARK = rf"-[{_LETTERS}]{{12}}(?=\.|$)"
 _OWN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,80}}{_MARK}(?:\.[A-Za-z0-9_-]{{1,15}})?")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

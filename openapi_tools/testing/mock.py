@@ -313,7 +313,6 @@ def _place_of(method: str, path: str) -> str:
 
 
 async def _request_of(scope: Any, receive: Any) -> httpx.Request:
-    """Return the request of an ASGI scope."""
     body = b""
     while (message := await receive()).get("more_body"):
         body += message["body"]

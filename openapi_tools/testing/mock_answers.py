@@ -258,7 +258,6 @@ def _filled(value: Any, document: Document, depth: int = 0) -> Any:
 
 
 def _bytes(value: Any, media_type: str) -> bytes:
-    """Return a value as a body of a media type."""
     if isinstance(value, bytes):
         return value
     items = value if isinstance(value, list) else [value]

@@ -18,8 +18,7 @@ _ITEM = re.compile(r"(.+)/\{([^{}/]+)\}")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
-_Kept = dict[str, dict[str, Any] | None]
-"""The objects of one collection by the text of their id; None for deleted ones."""
+_Kept = dict[str, dict[str, Any] | None]  # objects by the text of their id; None for deleted ones
 
 
 class _Resource(NamedTuple):
@@ -121,14 +120,10 @@ def _free(resource: _Resource, kept: _Kept) -> Any:
     """Return the id of a new object, in the type of the document's one."""
     example = resource.example[resource.member]
     shape: Any = int if isinstance(example, int) else str
+    values: Any = map(shape, count(1))
     if shape is str and _UUID.fullmatch(example):
-        shape = _uuid
-    values = map(shape, count(1))
+        values = (str(UUID(int=number)) for number in count(1))
     return next(value for value in values if value != example and str(value) not in kept)
-
-
-def _uuid(number: int) -> str:
-    return str(UUID(int=number))
 
 
 def _member(variable: str, value: Mapping[str, Any]) -> str:
@@ -143,7 +138,6 @@ def _member(variable: str, value: Mapping[str, Any]) -> str:
 
 
 def _has(value: Any, member: str) -> bool:
-    """Tell whether a value is an object with a member."""
     return isinstance(value, dict) and member in value
 
 

@@ -162,16 +162,16 @@ class Toolset:
         from openapi_tools.providers.definitions import LIMITS, Definitions, check_profile
 
         check_profile(profile)
-        if defer:
-            search_room.meta_tools.check_deferring(profile)
         if self._defined is None or self._defined.profile != profile:
             self._defined = Definitions(profile)
         found, notes = self._defined.of(self)
-        if not defer and len(found) > (most := LIMITS.get(profile, len(found))):
+        if defer:
+            found = search_room.meta_tools.deferred(profile, found, self)
+        elif len(found) > (most := LIMITS.get(profile, len(found))):
             there = f"takes {most} tools in one request, and these are {len(found)}"
             notes.append(f"{profile}: the provider {there}; select those that you need.")
         self._profile, self._notes[profile] = profile, notes
-        return search_room.meta_tools.deferred(profile, found, self) if defer else found
+        return found
 
     def search(self, query: str, limit: int = 8) -> list[Hit]:
         """Return the tools that fit a query best, the best first.
