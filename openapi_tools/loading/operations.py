@@ -245,11 +245,9 @@ class Document:
         found: ParameterNodes = {}
         try:
             for index, item in enumerate(listed):  # noqa: B007 -- for errors
-                node, owner = item, resource
-                if node.__class__ is not dict or "$ref" in node:
-                    node, owner, _ = self.references.follow(item, resource)
-                    if not isinstance(node, dict):
-                        raise InvalidDocument(f"a parameter must be an object, not {node!r:.60}.")
+                node, owner, _ = self.references.follow(item, resource)
+                if not isinstance(node, dict):
+                    raise InvalidDocument(f"a parameter must be an object, not {node!r:.60}.")
                 found[self._checked(node.get("in"), node.get("name"), node)] = (node, owner)
         except DocumentError as error:
             error.pointer = f"/{index}"
@@ -279,15 +277,12 @@ class Document:
         node = operation.node.get("requestBody")
         if node is None:
             return None
-        body, resource = node, operation.resource
-        if type(node) is not dict or "$ref" in node:
-            body, resource, _ = self.follow(node, resource, f"{operation.pointer}/requestBody")
+        place = f"{operation.pointer}/requestBody"
+        body, resource, _ = self.follow(node, operation.resource, place)
         if not isinstance(body, dict):
-            reason = f"a request body must be an object, not {node!r:.60}."
-            raise self.invalid(reason, f"{operation.pointer}/requestBody")
+            raise self.invalid(f"a request body must be an object, not {node!r:.60}.", place)
         if not isinstance(body.get("content", {}), dict):
-            place = f"{operation.pointer}/requestBody/content"
-            raise self.invalid("'content' must be an object.", place)
+            raise self.invalid("'content' must be an object.", f"{place}/content")
         return body, resource
 
     def _body_of_2(

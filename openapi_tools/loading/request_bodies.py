@@ -34,7 +34,6 @@ _DEEPEST_XML = 6
 _MOST_XML = 80
 _LONGEST_XML = 1500
 _JSON: Node = {"application/json": {}}
-_PREFERENCE = (("application/json", "text/json"), ("application/merge-patch+json",))
 
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making one
@@ -98,8 +97,6 @@ class Bodies:
         return found
 
     def _media_type(self, node: Any, resource: Resource) -> tuple[Node, Resource]:
-        if type(node) is dict and "$ref" not in node:
-            return node, resource
         target = self._document.references.follow(node, resource)
         return as_dict(target.node), target.resource
 
@@ -207,8 +204,9 @@ def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> tuple[str, str
 @lru_cache(maxsize=1024)
 def _rank(kind: str) -> int:
     essence = http_rules.essence(kind)
-    ranks = [essence in names for names in _PREFERENCE]
-    ranks += [
+    ranks = [
+        essence in ("application/json", "text/json"),
+        essence == "application/merge-patch+json",
         http_rules.is_json(kind) and "json-patch" not in essence,
         http_rules.is_form(kind),
         http_rules.is_multipart(kind),

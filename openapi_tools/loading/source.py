@@ -73,21 +73,21 @@ def read_source(
     """Read a document from any source: a text is a URL, a document by its looks, or a path."""
     if isinstance(source, Mapping):
         return Source(None, source)
-    if isinstance(source, bytes | bytearray):
-        return Source(_bounded(bytes(source), settings))
     where = address_of(source)
     if isinstance(where, Path):
         return read_file(where, settings)
     if fetcher := fetcher or fetcher_of(source, settings):
         return fetcher.entry()
-    if not isinstance(source, str):
+    if not isinstance(source, str | bytes | bytearray):
         kind = type(source).__name__
         raise SourceError(f"a document is a URL, a path, a dict, text or bytes, not {kind!r}.")
     try:
-        data = source.encode()
+        data = source.encode() if isinstance(source, str) else bytes(source)
     except UnicodeEncodeError as error:
         raise SourceError(f"the text has half a surrogate pair at offset {error.start}.") from None
-    return Source(_bounded(data, settings))
+    if len(data) > settings.max_document_bytes:
+        raise too_large(settings.max_document_bytes, "")
+    return Source(data)
 
 
 def address_of(source: object) -> str | Path | None:
@@ -131,12 +131,6 @@ def read_file(path: Path, settings: Settings) -> Source:
         raise SourceError("is not a valid path.", source=name) from None
     # References are relative to the path as given, not to where a link leads: no `resolve()`.
     return Source(data, uri=os.path.abspath(path), name=name)  # noqa: PTH100 -- as said
-
-
-def _bounded(data: bytes, settings: Settings) -> bytes:
-    if len(data) > settings.max_document_bytes:
-        raise too_large(settings.max_document_bytes, "")
-    return data
 
 
 def too_large(limit: int, name: str) -> SourceError:

@@ -203,19 +203,14 @@ def _swagger_servers(root: Node, operation: Node) -> list[Node]:
 
 
 def _swagger_scheme(declared: Node) -> Node:
-    match declared.get("type"):
-        case "basic":
-            return {"type": "http", "scheme": "basic"}
-        case "oauth2":
-            flow = declared.get("flow")
-            flow = _FLOWS.get(flow, flow) if isinstance(flow, str) else "implicit"
-            keys = ("authorizationUrl", "tokenUrl", "scopes")
-            return {
-                "type": "oauth2",
-                "flows": {flow: {key: declared[key] for key in keys if key in declared}},
-            }
-        case _:
-            return declared
+    if declared.get("type") == "basic":
+        return {"type": "http", "scheme": "basic"}
+    if declared.get("type") != "oauth2":
+        return declared
+    flow = declared.get("flow")
+    flow = _FLOWS.get(flow, flow) if isinstance(flow, str) else "implicit"
+    keys = declared.keys() & {"authorizationUrl", "tokenUrl", "scopes"}
+    return {"type": "oauth2", "flows": {flow: {key: declared[key] for key in keys}}}
 
 
 def servers(document: Document, declared: OperationNode) -> tuple[Server, ...]:
