@@ -57,7 +57,7 @@ _COMMANDS = {
     "init": ("Write a configuration file.", "document_commands", "init"),
     "generate": ("Write the tools as a Python package.", "generate_command", "generate"),
     "cache": ("List or remove cached documents.", "document_commands", "cache"),
-    "completion": ("Print a shell's completion script.", "shell_completion", "completion"),
+    "completion": ("Print a shell's completion script.", "typed_arguments", "completion"),
     "man": ("Print the manual page.", "manual", "man"),
 }
 
@@ -130,7 +130,7 @@ class Commands(click.Group):
         if found and found.name in _COMMANDS:
             found = imported(found.name)
             if ctx.resilient_parsing:
-                import_module("openapi_tools.cli.shell_completion").attach(found)
+                import_module("openapi_tools.cli.typed_arguments").attach(found)
         return name, found, left
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
@@ -144,7 +144,7 @@ class Commands(click.Group):
                 # What the terminal's encoding lacks is shown as an escape.
                 stream.reconfigure(errors="backslashreplace")
         if asked := os.environ.get(VARIABLE):
-            sys.exit(import_module("openapi_tools.cli.shell_completion").answered(self, asked))
+            sys.exit(import_module("openapi_tools.cli.typed_arguments").answered(self, asked))
         sys.exit(_run(self, list(sys.argv[1:] if args is None else args)))
 
 

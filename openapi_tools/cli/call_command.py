@@ -19,7 +19,7 @@ import click
 
 from openapi_tools.cli import CREDENTIALS, as_json, busy, clean, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.argument_values import read_arguments, read_json_argument
+from openapi_tools.cli.typed_arguments import read_arguments, read_json_argument
 from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError, counted, missing_extra
 from openapi_tools.json_values import text_of
 from openapi_tools.options import CodeLimits, DefaultSettings

@@ -12,7 +12,7 @@ import click
 from openapi_tools.browse.tool_facts import facts_of
 from openapi_tools.cli import as_json, clean, columns, head_of, pad, page, say, width_of
 from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.argument_values import values_of
+from openapi_tools.cli.typed_arguments import values_of
 from openapi_tools.json_values import follow, text_of
 from openapi_tools.model import DEFAULT_STYLES
 from openapi_tools.validation.samples import example
