@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import uvicorn
 from documents import operation
-from mcp import Client, StdioServerParameters
+from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from servers.recorder import Answer, Recorder, _read_request
@@ -95,6 +95,20 @@ class Api(Recorder):
         gone.cancel()
         await asyncio.wait({gone})
         return True
+
+
+class Person:
+    """A client's user, who gives one answer to each question, perhaps after something happened."""
+
+    def __init__(self, action="accept", *, before=lambda: None):
+        self.asked = []
+        self._action, self._before = action, before
+
+    async def __call__(self, _, params):
+        assert params.requested_schema == {"type": "object", "properties": {}}
+        self._before()
+        self.asked.append(params.message)
+        return types.ElicitResult(action=self._action)
 
 
 @asynccontextmanager

@@ -4,7 +4,8 @@ import json
 
 import pytest
 from cli.test_search_command import on_terminal
-from mcp import Client, types
+from mcp import Client
+from mcp_api import Person
 from packages import imported
 from servers.tagged_pets import begin, tagged_pets
 
@@ -37,51 +38,24 @@ async def toolset(server):
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_an_elicitation_over_mcp_shows_them(mode, server, toolset):
-    asked = []
-
-    async def answer(_, params):
-        asked.append(params.message)
-        return types.ElicitResult(action="accept")
-
-    options = {"mode": mode, "elicitation_callback": answer}
-    async with Client(create_server(toolset), **options) as client:
+    person = Person()
+    async with Client(create_server(toolset), mode=mode, elicitation_callback=person) as client:
         result = await client.call_tool("patch_pet", CALL)
 
     assert not result.is_error
-    assert [question.partition("\n")[2].split("\n", 2)[2] for question in asked] == [CHANGES]
+    assert [question.partition("\n")[2].split("\n", 2)[2] for question in person.asked] == [CHANGES]
     assert server.pets[1]["tag"] == "cat"
     assert [request.headers.get("if-match") is not None for request in server.kept][-1]
 
 
 async def test_a_stateless_answer_is_good_for_the_state_that_was_shown(server, toolset):
-    asked = []
-
-    async def answer(_, params):
-        asked.append(params.message)
-        if len(asked) == 1:
-            server.pets[1]["tag"] = "bird"
-        return types.ElicitResult(action="accept")
-
-    async with Client(create_server(toolset), mode="auto", elicitation_callback=answer) as client:
+    person = Person(before=lambda: server.pets[1].update(tag="bird"))
+    async with Client(create_server(toolset), mode="auto", elicitation_callback=person) as client:
         await client.call_tool("patch_pet", CALL)
 
-    assert ['was "dog"' in asked[0], 'was "bird"' in asked[1], len(asked)] == [True, True, 2]
+    first, second = person.asked
+    assert ['was "dog"' in first, 'was "bird"' in second] == [True, True]
     assert server.pets[1]["tag"] == "cat"
-
-
-async def test_a_lost_update_is_told_over_mcp(server, toolset):
-    async def answer(_, params):
-        server.pets[1]["tag"] = "bird"
-        return types.ElicitResult(action="accept")
-
-    options = {"mode": "legacy", "elicitation_callback": answer}
-    async with Client(create_server(toolset), **options) as client:
-        result = await client.call_tool("patch_pet", CALL)
-
-    assert result.is_error
-    assert "412" in result.content[0].text
-    assert "read it again" in result.content[0].text
-    assert server.pets[1]["tag"] == "bird"
 
 
 def test_a_terminal_shows_them(server, tmp_path):
@@ -148,18 +122,13 @@ async def test_the_question_of_a_function_tool_shows_them(server, toolset):
 
 
 async def test_a_client_that_does_not_see_the_read_is_not_shown_the_state(server, toolset):
-    asked = []
-
-    async def answer(_, params):
-        asked.append(params.message)
-        return types.ElicitResult(action="accept")
-
+    person = Person()
     hidden = create_server(toolset, visible=lambda tool, _: tool.name != "get_pet")
-    async with Client(hidden, mode="legacy", elicitation_callback=answer) as client:
+    async with Client(hidden, mode="legacy", elicitation_callback=person) as client:
         await client.call_tool("patch_pet", CALL)
     whole = create_server(toolset)
-    async with Client(whole, mode="legacy", elicitation_callback=answer) as client:
+    async with Client(whole, mode="legacy", elicitation_callback=person) as client:
         await client.call_tool("patch_pet", {**CALL, "body": {"tag": "bird"}})
 
-    assert ["What changes:" in question for question in asked] == [False, True]
+    assert ["What changes:" in question for question in person.asked] == [False, True]
     assert [request.method for request in server.kept] == ["PATCH", "GET", "PATCH"]

@@ -19,7 +19,7 @@ from openapi_tools.testing import Seen
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp import Client, MCPError, types
-from mcp_api import MODES, PARTIES, Api, connected, texts
+from mcp_api import MODES, PARTIES, Api, Person, connected, texts
 
 REX = {"id": 1, "name": "Rex", "owner": None}
 ONE = {"/a": {"get": operation(operationId="a")}}
@@ -177,49 +177,36 @@ async def test_progress_grows_from_one_notice_to_the_next(mode, api, tmp_path, m
 
 @pytest.mark.long
 async def test_the_user_of_the_client_is_asked_for_approval(connect, api):
-    asked = []
-
-    async def answer(_, params):
-        asked.append(params)
-        return types.ElicitResult(action="accept")
-
-    async with connect(ask=True, elicitation_callback=answer) as client:
+    person = Person()
+    async with connect(ask=True, elicitation_callback=person) as client:
         result = await client.call_tool("delete_pet", {"id": 1})
         read = await client.call_tool("get_pet", {"id": 404})
 
-    assert [params.message for params in asked] == [
-        'Call delete_pet (DELETE /pets/{id})?\n  "id": 1'
-    ]
-    assert asked[0].requested_schema == {"type": "object", "properties": {}}
+    assert person.asked == ['Call delete_pet (DELETE /pets/{id})?\n  "id": 1']
     assert not result.is_error
     assert "no such pet" in texts(read)[0]
     assert [request.target for request in api.requests] == ["/pets/1", "/pets/404"]
 
 
 REFUSALS = {
-    "decline": ({"id": 1}, types.ElicitResult(action="decline"), "delete_pet was not approved."),
-    "cancel": ({"id": 1}, types.ElicitResult(action="cancel"), "delete_pet was not approved."),
-    "nobody to ask": ({"id": 1}, None,
-                      "delete_pet needs approval, but approval is not configured."),
-    "wrong arguments": ({"id": "one"}, AssertionError(), "/id: expected an integer, got 'one' (a"),
-}  # fmt: skip
+    "decline": ({"id": 1}, "delete_pet was not approved."),
+    "cancel": ({"id": 1}, "delete_pet was not approved."),
+    "nobody to ask": ({"id": 1}, "delete_pet needs approval, but approval is not configured."),
+    "wrong arguments": ({"id": "one"}, "/id: expected an integer, got 'one' (a"),
+}
 
 
 @pytest.mark.parametrize("why", REFUSALS)
 async def test_what_the_user_does_not_approve_is_not_sent(mode, why, api, tmp_path):
-    arguments, said, told = REFUSALS[why]
-
-    async def answer(*_):
-        if isinstance(said, Exception):
-            raise said
-        return said
-
-    options = {} if said is None else {"elicitation_callback": answer}
+    arguments, told = REFUSALS[why]
+    person = Person(why)
+    options = {} if why == "nobody to ask" else {"elicitation_callback": person}
     async with connected("memory", mode, api, tmp_path, ask=True, **options) as client:
         result = await client.call_tool("delete_pet", arguments)
 
     assert result.is_error
     assert texts(result)[0].startswith(told)
+    assert len(person.asked) == (why in ("decline", "cancel"))
     assert api.requests == []
 
 
@@ -259,18 +246,13 @@ async def test_an_answer_is_good_for_the_call_that_was_asked_about_only(api, tmp
 
 
 async def test_a_question_says_how_much_of_it_is_not_shown(mode):
-    asked = []
-
-    async def answer(_, params):
-        asked.append(params.message)
-        return types.ElicitResult(action="decline")
-
+    person = Person("decline")
     toolset = load_tools(SHOP, settings=Settings(base_url="http://api.example.com"))
     toolset.add_input_guardrails([require_approval()])
-    async with served({}, mode=mode, toolset=toolset, elicitation_callback=answer) as client:
+    async with served({}, mode=mode, toolset=toolset, elicitation_callback=person) as client:
         await client.call_tool("add_pet", {"body": {"name": "x" * 5000}})
 
-    assert asked[0].endswith("x... (5012 characters)")
+    assert person.asked[0].endswith("x... (5012 characters)")
 
 
 async def test_a_client_that_only_opens_addresses_cannot_be_asked():

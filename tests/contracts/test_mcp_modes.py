@@ -10,18 +10,14 @@ import pytest
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 import httpx2
-from mcp import Client, MCPError, types
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp_api import COMMAND, MODES, Api, connected, served, texts, written
+from mcp_api import COMMAND, MODES, Api, Person, connected, served, texts, written
 
 WAYS = [
-    pytest.param(transport, mode, id=f"{transport}-{mode}", marks=marks)
-    for transport, marks in (
-        ("memory", ()),
-        ("stdio", pytest.mark.long),
-        ("http", pytest.mark.long),
-    )
-    for mode in MODES
+    *(("memory", mode) for mode in MODES),
+    pytest.param("stdio", "legacy", marks=pytest.mark.long),
+    pytest.param("http", "auto", marks=pytest.mark.long),
 ]
 
 
@@ -32,31 +28,10 @@ async def api():
         yield running
 
 
-@pytest.fixture
-def asked():
-    """The questions that the client's user was asked."""
-    return []
-
-
-@pytest.fixture
-def answering(asked):
-    """Return a function that answers them."""
-
-    def answers(action):
-        async def answer(_, params):
-            asked.append(params.message)
-            return types.ElicitResult(action=action)
-
-        return answer
-
-    return answers
-
-
 @pytest.mark.parametrize(("transport", "mode"), WAYS)
-async def test_a_client_finds_looks_at_and_calls_tools(
-    transport, mode, api, tmp_path, asked, answering
-):
-    options = {"ask": True, "serve": "search", "elicitation_callback": answering("accept")}
+async def test_a_client_finds_looks_at_and_calls_tools(transport, mode, api, tmp_path):
+    person = Person()
+    options = {"ask": True, "serve": "search", "elicitation_callback": person}
     async with connected(transport, mode, api, tmp_path, **options) as client:
 
         async def call(name, **arguments):
@@ -86,31 +61,15 @@ async def test_a_client_finds_looks_at_and_calls_tools(
     assert failed[0]
     assert "no such pet" in failed[1]
     assert not deleted[0]
-    assert asked == ['Call delete_pet (DELETE /pets/{id})?\n  "id": 1']
+    assert person.asked == ['Call delete_pet (DELETE /pets/{id})?\n  "id": 1']
     sent = [(request.method, request.target) for request in api.requests]
     assert sent == [("GET", "/pets/1"), ("GET", "/pets/404"), ("DELETE", "/pets/1")]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("action", ["decline", "cancel", None])
-async def test_a_call_that_is_not_approved_is_not_sent(
-    mode, action, api, tmp_path, asked, answering
-):
-    options = {} if action is None else {"elicitation_callback": answering(action)}
-    async with connected(
-        "memory", mode, api, tmp_path, ask=True, serve="search", **options
-    ) as client:
-        given = {"name": "delete_pet", "arguments": {"id": 1}}
-        result = await client.call_tool("call_tool", given)
-
-    assert result.is_error
-    assert texts(result)[0].startswith("delete_pet ")
-    assert (len(asked), api.requests) == (action is not None, [])
-
-
 @pytest.mark.parametrize(("transport", "mode"), WAYS)
-async def test_a_client_runs_programs(transport, mode, api, tmp_path, asked, answering):
-    options = {"ask": True, "serve": "code", "elicitation_callback": answering("accept")}
+async def test_a_client_runs_programs(transport, mode, api, tmp_path):
+    person = Person()
+    options = {"ask": True, "serve": "code", "elicitation_callback": person}
     async with connected(transport, mode, api, tmp_path, **options) as client:
 
         async def run(*lines):
@@ -141,61 +100,12 @@ async def test_a_client_runs_programs(transport, mode, api, tmp_path, asked, ans
     assert "no such pet" in failed[1]
     assert written == (False, "done")
     first, last = "Call add_pet (POST /pets)?", "Call put_pet (PUT /pets/{id})?\n"
-    assert [asked[0], asked[-1]] == [first, first]
-    assert sorted(asked[1:-1]) == [f'{last}  "id": {number}' for number in (1, 2)]
+    assert [person.asked[0], person.asked[-1]] == [first, first]
+    assert sorted(person.asked[1:-1]) == [f'{last}  "id": {number}' for number in (1, 2)]
     # Each once, although a stateless client sends the program again with each answer.
     sent = [(request.method, request.target) for request in api.requests[2:]]
     assert [sent[0], sent[-1]] == [("POST", "/pets")] * 2
     assert sorted(sent[1:-1]) == [("PUT", "/pets/1"), ("PUT", "/pets/2")]
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("action", ["decline", "cancel", None])
-async def test_a_call_of_a_program_that_is_not_approved_is_not_sent(
-    mode, action, api, tmp_path, asked, answering
-):
-    options = {} if action is None else {"elicitation_callback": answering(action)}
-    async with connected(
-        "memory", mode, api, tmp_path, ask=True, serve="code", **options
-    ) as client:
-        result = await client.call_tool("run_code", {"code": "await delete_pet(id=1)"})
-
-    assert result.is_error
-    assert "delete_pet " in texts(result)[0]
-    assert (len(asked), api.requests) == (action is not None, [])
-
-
-async def test_an_answer_without_its_program_repeats_nothing(api, tmp_path):
-    code = {"code": "await add_pet()\nawait delete_pet(id=1)"}
-
-    async def never(*_):
-        raise AssertionError("the test answers by itself")
-
-    def yes(question):
-        return {key: types.ElicitResult(action="accept") for key in question.input_requests}
-
-    async with connected(
-        "memory", "auto", api, tmp_path, ask=True, serve="code", elicitation_callback=never
-    ) as client:
-        call = client.session.call_tool
-
-        async def answered(question, given=code):
-            told = {"input_responses": yes(question), "request_state": question.request_state}
-            return await call("run_code", given, allow_input_required=True, **told)
-
-        first = await call("run_code", code, allow_input_required=True)
-        second = await answered(first)
-        again = await answered(first)
-        other = await answered(second, {"code": "await delete_pet(id=1)"})
-        right = await answered(second)
-        late = await answered(second)
-
-    assert [type(each).__name__ for each in (first, second)] == ["InputRequiredResult"] * 2
-    assert first.input_requests.keys().isdisjoint(second.input_requests)
-    assert [each.is_error for each in (again, other, late)] == [True] * 3
-    assert "none of it was repeated" in texts(again)[0]
-    assert not right.is_error
-    assert [request.method for request in api.requests] == ["POST", "DELETE"]
 
 
 @pytest.mark.long
@@ -223,9 +133,13 @@ async def test_clients_of_a_server_do_not_see_the_variables_of_others(mode, api,
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("end", ["SIGINT", "SIGTERM", "closed input"])
 @pytest.mark.parametrize(
-    "program", ["await be_slow(seconds=60)", "await be_slow(seconds=0)\nwhile 1:\n  0"]
+    ("end", "program"),
+    [
+        ("SIGINT", "await be_slow(seconds=60)"),
+        ("SIGTERM", "await be_slow(seconds=0)\nwhile 1:\n  0"),
+        ("closed input", "await be_slow(seconds=0)\nwhile 1:\n  0"),
+    ],
 )
 async def test_the_end_of_a_server_ends_its_programs(end, program, api, tmp_path):
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)

@@ -17,14 +17,14 @@ import httpx2
 from mcp import Client, MCPError, types
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server import _streamable_http_modern
-from mcp_api import MODES, client_of, hosted, texts
+from mcp_api import MODES, Person, client_of, hosted, texts
 from sse_starlette import EventSourceResponse
 
 ROOM = 256_000
 """Characters of an output; some texts of this length are too large for a client as JSON twice."""
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "a"}}
 ACCEPTED = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
-LETTERS = ["a", "ж", "漢", "😀", '"', "\\", "\u2028"]
+LETTERS = ["a", "漢", '"', "\u2028"]
 
 
 @pytest.fixture(params=MODES)
@@ -126,14 +126,11 @@ async def test_what_is_too_large_as_a_text_is_left_to_the_bound_of_the_client(mo
 async def test_a_question_does_not_wait_for_the_answer():
     value = filled("漢")
 
-    async def accept(*_):
-        return types.ElicitResult(action="accept")
-
     toolset = tools_of(answering(value))
     toolset.add_input_guardrails([require_approval()])
     async with hosted(create_server(toolset)) as url, httpx2.AsyncClient(timeout=60) as web:
         place = streamable_http_client(url, http_client=web)
-        async with Client(place, mode="legacy", elicitation_callback=accept) as client:
+        async with Client(place, mode="legacy", elicitation_callback=Person()) as client:
             result = await client.call_tool("b", {})
 
     assert json.loads(texts(result)[0]) == value

@@ -1,4 +1,4 @@
-"""A tool is found by its name, its operationId, or its method and path."""
+"""A tool is found by name, operationId, or method and path; wrong names get the nearest ones."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from documents import document
 
 from openapi_tools import Toolset, load_tools
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import nearest
+from openapi_tools.options import close_names, nearest
 
 ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "string"}}
 PATHS = {
@@ -81,21 +81,54 @@ def test_a_function_is_not_an_operation(toolset):
         toolset.meta_tools()["pets/get-one"]
 
 
-KNOWN = ["issues_create", "issues_list_for_repo", "pulls_get", "repos_list_branches", "users_get"]
+NAMES = [
+    "issues_create",
+    "issues_create_comment",
+    "issues_get",
+    "issues_list_for_repo",
+    "list_core_v1_namespaced_pod",
+    "perPage",
+    "startDate",
+    "pulls_update",
+    "searchRepositories",
+    "repos_list_branches",
+]
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("wrong", "best"),
     [
         ("create_issue", "issues_create"),
-        ("createIssues", "issues_create"),
+        ("crete_issue", "issues_create"),
+        ("get_issue", "issues_get"),
+        ("createIssueComment", "issues_create_comment"),
+        ("list_repo_issues", "issues_list_for_repo"),
+        ("list_pods", "list_core_v1_namespaced_pod"),
+        ("per_page", "perPage"),
+        ("PERPAGE", "perPage"),
+        ("date", "startDate"),
+        ("update-pull", "pulls_update"),
+        ("search_repository", "searchRepositories"),
         ("issue_craete", "issues_create"),
-        ("get_pull", "pulls_get"),
         ("list_branch_repo", "repos_list_branches"),
     ],
 )
-def test_close_names_are_found_in_any_order_plural_or_spelling(typed, meant):
-    assert nearest(typed, KNOWN)[0] == meant
+def test_the_nearest_name_comes_first(wrong, best):
+    assert nearest(wrong, NAMES)[0] == best
+    assert nearest(wrong, NAMES) == nearest(wrong, iter(NAMES))
+
+
+def test_at_most_three_are_named_and_none_that_is_not_like_it():
+    assert close_names("issue", NAMES).count(" or ") == 2
+    assert close_names("zzz", NAMES) == close_names("", NAMES) == close_names("x", []) == "."
+    assert nearest(5, [4, 50, "x"]) == ["50"]
+
+
+def test_the_beginnings_of_long_names_are_compared():
+    names = ["ab" * 20_000 + str(number) for number in range(300)]
+
+    assert len(nearest("ba" * 100_000, names * 100)) == 3
+    assert nearest("issues_get" + "\ud800" * 100_000, ["issues_get" + "\ud800" * 70]) != []
 
 
 @pytest.mark.parametrize(
