@@ -75,9 +75,7 @@ async def mount(
 
     Raises:
         SettingsError: A configuration that does not fit, or a tool's name that is taken.
-        CredentialsError: A scheme that a document does not have, or a variable that is not set.
-        DocumentError: A document that cannot be used.
-        SourceError: A document that cannot be read.
+        CredentialsError, DocumentError, SourceError: As `load_tools`, for one of the documents.
     """
     async with AsyncExitStack() as stack:
         toolsets: list[Toolset] = []
@@ -126,8 +124,6 @@ def _parts(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[str, Any
 
 
 def _checked(given: Any, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
-    if given is None:
-        raise SettingsError(f"{place}: must be a mapping by name, not NoneType.")
     known = members_of(given, keys, place)
     whole = keys is _KEYS and ("specs" in known or not known)
     if known.get("spec") is None and not whole:
@@ -257,9 +253,7 @@ class Presented:
     async def _tell(self, event: str, facts: dict[str, Any]) -> None:
         name, data = f"{self.name}:{event}", {"tool_name": self.name, **facts}
         with suppress(Exception):  # a failing hook does not fail the call
-            hooks = self._coordinator.hooks
-            if _is_heard(hooks, name):
-                await settled(hooks.emit(name, data))
+            await settled(self._coordinator.hooks.emit(name, data))
 
     async def _approve(self, call: ToolCall) -> bool:
         prompt = question_of(self._called.get(call.name, self._tool), call)
@@ -273,13 +267,6 @@ class Presented:
         return bool(answer == _YES)
 
 
-def _is_heard(hooks: Any, event: str) -> bool:
-    """Tell whether an event may have handlers, as emitting takes a fifth of a millisecond."""
-    listeners = getattr(hooks, "list_handlers", None)
-    known = listeners(event) if callable(listeners) else None
-    return not isinstance(known, dict) or any(known.values())
-
-
 def _told(holder: Any, name: str) -> Any:
     with suppress(Exception):
         return getattr(holder, name, None)
@@ -288,16 +275,6 @@ def _told(holder: Any, name: str) -> Any:
 
 def translated(result: ToolResult) -> Any:
     """Return a result as the `ToolResult` of `amplifier_core`."""
-    try:
-        return _translated(result)
-    except (TypeError, ValueError, RecursionError) as error:
-        # A guardrail may return an output that is not JSON.
-        reason = f"the result cannot be shown ({type(error).__name__})."
-        failed = ToolResult.failed("protocol", reason, metadata=result.metadata)
-        return _translated(failed.for_call(result.tool_call_id))
-
-
-def _translated(result: ToolResult) -> Any:
     blocks = blocks_of(result, lambda text: {"type": "text", "text": text}, _image)
     has_images = any(block["type"] == "image" for block in blocks)
     shown = "\n".join(map(str, contents_of(result.output, ""))) if has_images else result.output
@@ -305,7 +282,6 @@ def _translated(result: ToolResult) -> Any:
     error = result.error and {key: result.error[key] for key in result.error if key != "body"}
     content = blocks if has_images else None
     made = AmplifierResult(success=result.success, output=shown, error=error, content=content)
-    str(made)  # raises for values that are not JSON
     return made.made_of(result)
 
 

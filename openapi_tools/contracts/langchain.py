@@ -44,9 +44,8 @@ def to_structured_tools(
 
     Args:
         toolset: A toolset, or any of its tools.
-        context: What belongs to a call: a `Context` for all of them, or a function of the
-            `RunnableConfig` that gives one for each and may be async. By default a `Context` whose
-            `state` is the `RunnableConfig`.
+        context: A `Context` for all calls, or a function of the `RunnableConfig` that gives one for
+            each and may be async; by default that is the `state` of a `Context`.
     """
     advise(toolset)
     return [OperationStructuredTool(tool, context) for tool in toolset]

@@ -39,8 +39,7 @@ def to_tools(toolset: Iterable[OperationTool], *, context: Any = None) -> list[F
 
     Args:
         toolset: A toolset, or any of its tools.
-        context: What belongs to a call: a `Context` for all of them, or a function without
-            parameters that gives one for each and may be async.
+        context: A `Context` for all calls, or a function that gives one for each, maybe async.
     """
     advise(toolset)
     return [OperationFunctionTool(tool, context) for tool in toolset]

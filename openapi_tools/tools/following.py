@@ -157,10 +157,10 @@ def _fault(name: Any, arguments: Any, limits: Mapping[str, Any]) -> str:
     if not isinstance(arguments, Mapping):
         return f"pages: the arguments must be a mapping by name, not {kind_of(arguments)}."
     for limit, value in limits.items():
-        is_count = limit != "timeout" and value is not None
-        fits = isinstance(value, int) if is_count else isinstance(value, int | float | None)
-        fits = fits and (value is not None or limit != "max_pages")
-        if not fits or isinstance(value, bool) or (value is not None and not value > 0):
+        if value is None and limit != "max_pages":
+            continue
+        kinds = int | float if limit == "timeout" else int
+        if not isinstance(value, kinds) or isinstance(value, bool) or not value > 0:
             return f"pages: {limit!r} must be a number above 0, not {value!r:.60}."
     return ""
 

@@ -6,6 +6,7 @@ import re
 import weakref
 from collections import Counter
 from dataclasses import replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
@@ -37,32 +38,23 @@ class FunctionTool(OperationTool):
     method = path = ""
     tags = ()
     deprecated = False
+    name: Any = property(lambda self: self._made.name)
+    description: Any = property(lambda self: self._made.description)
+    input_schema: Any = property(lambda self: self._made.input_schema)
+    read_only: Any = property(lambda self: self._made.read_only)
+    idempotent: Any = read_only
+    destructive: Any = property(lambda self: not self._made.read_only)
+    calls_another: Any = property(lambda self: self._made.reached is not None)
 
-    def __init__(self, made: MetaTool, session: Session) -> None:
+    def __init__(self, made: MetaTool, session: Session | None) -> None:
         super().__init__(session)
         self._made = made
 
     @property
-    def name(self) -> str:
-        """Of the function."""
-        return self._made.name
-
-    @property
-    def description(self) -> str:
-        """For the model."""
-        return self._made.description
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """JSON Schema 2020-12 of the input."""
-        return self._made.input_schema
-
-    @property
     def portable(self) -> FunctionTool:
         """The same tool for providers whose schemas have no open objects."""
-        session: Any = self.session
         schema = self._made.portable or self._made.input_schema
-        return FunctionTool(replace(self._made, input_schema=schema), session)
+        return FunctionTool(replace(self._made, input_schema=schema), self.session)
 
     @property
     def operation(self) -> Operation:
@@ -70,26 +62,9 @@ class FunctionTool(OperationTool):
         raise NotImplementedError(f"{self.name} is not an operation of a document.")
 
     @property
-    def read_only(self) -> bool:
-        """Whether no call of it changes anything."""
-        return self._made.read_only
-
-    idempotent = read_only
-
-    @property
-    def destructive(self) -> bool:
-        """Whether a call may change things; the tool that is called says whether it does."""
-        return not self.read_only
-
-    @property
-    def calls_another(self) -> bool:
-        """Whether each call runs another tool."""
-        return self._made.reached is not None
-
-    @property
     def annotations(self) -> dict[str, bool]:
         """Two of MCP's hints; the others are as MCP supposes them."""
-        return {"readOnlyHint": self.read_only, "destructiveHint": not self.read_only}
+        return {"readOnlyHint": self.read_only, "destructiveHint": self.destructive}
 
     def reached(self, arguments: Mapping[str, Any]) -> tuple[OperationTool, Mapping[str, Any]]:
         """Return the tool that a call runs, and its arguments; itself where it runs none."""
@@ -118,8 +93,7 @@ class FunctionTool(OperationTool):
         return result
 
     def _named(self, name: str) -> FunctionTool:
-        session: Any = self.session
-        return FunctionTool(replace(self._made, name=name), session)
+        return FunctionTool(replace(self._made, name=name), self.session)
 
     def __repr__(self) -> str:
         return f"<tool {self.name}>"
@@ -144,11 +118,12 @@ def united(toolsets: tuple[Toolset, ...], names: tuple[str, ...] = ()) -> Toolse
     if any(isinstance(tool, FunctionTool) for part in toolsets for tool in part):
         hint = "take meta_tools() or code_tools() of the union."
         raise SettingsError(f"union: join the tools of documents, then {hint}")
+    kinds = dict.fromkeys(kind for part in toolsets for kind in part.counts)
     about = About(
         skipped=tuple(item for part in toolsets for item in part.skipped),
         warnings=lambda: tuple(note for part in toolsets for note in part.warnings),
         security_schemes={k: v for part in toolsets for k, v in part.security_schemes.items()},
-        counts=lambda: _summed(part.counts for part in toolsets),
+        counts=lambda: {kind: sum(part.counts.get(kind, 0) for part in toolsets) for kind in kinds},
     )
     made = Toolset(_renamed(toolsets, names), toolsets[0].session, about, parts=toolsets)
     for session in made.sessions:
@@ -157,17 +132,10 @@ def united(toolsets: tuple[Toolset, ...], names: tuple[str, ...] = ()) -> Toolse
     return made
 
 
-def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for each in counts:
-        found.update(each)
-    return dict(found)
-
-
 def _renamed(toolsets: tuple[Toolset, ...], names: tuple[str, ...]) -> Iterator[OperationTool]:
     """Yield the tools of several toolsets, those of equal names with a prefix."""
     counts = Counter(tool.name for part in toolsets for tool in part)
-    taken = {name for name, count in counts.items() if count == 1}
+    taken = {name for name, times in counts.items() if times == 1}
     for index, part in enumerate(toolsets, start=1):
         prefix = names[index - 1] if names else _prefix(part, index)
         for tool in part:
@@ -190,9 +158,6 @@ def _prefix(part: Toolset, index: int) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    found, number = name[:_LONGEST], 1
-    while found in taken:
-        number += 1
-        ending = f"_{number}"
-        found = name[: _LONGEST - len(ending)] + ending
-    return found
+    endings = chain([""], (f"_{number}" for number in count(2)))
+    names = (name[: _LONGEST - len(ending)] + ending for ending in endings)
+    return next(free for free in names if free not in taken)

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
+from openapi_tools.json_values import same
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import Changes, ToolCall, ToolResult
-from openapi_tools.tools.writes import changes_of
+from openapi_tools.tools.writes import changes_of, in_ascii, shown
 
 if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
@@ -45,14 +46,14 @@ class Guards:
         for guard in sorted(self.inputs, key=lambda guard: isinstance(guard, Approval)):
             if isinstance(guard, Approval) and callable(member_of(context, "approve")):
                 call = call.with_changes(await changes_of(tool, call.arguments, context))
-            shown = call.model_copy(deep=True)
-            verdict = await asked(guard, shown, context)
+            own = call.model_copy(deep=True)
+            verdict = await asked(guard, own, context)
             if isinstance(guard, Approval):
                 continue
             if isinstance(verdict, ToolResult):
                 return usable(verdict, _name(guard))
-            changed = _changed(shown, verdict, guard)
-            if not _same(changed.arguments, call.arguments):
+            changed = _changed(own, verdict, guard)
+            if not same(changed.arguments, call.arguments):
                 call = call.model_copy(update={"arguments": tool.check(changed.arguments)})
         return call
 
@@ -166,7 +167,7 @@ def usable(result: ToolResult, name: str) -> ToolResult:
 
 
 def approved(
-    context: Any, tool: OperationTool, shown: Mapping[str, Any], changes: Changes | None = None
+    context: Any, tool: OperationTool, given: Mapping[str, Any], changes: Changes | None = None
 ) -> Any:
     """Return a context that approves the shown arguments; others are asked of the original.
 
@@ -175,7 +176,7 @@ def approved(
 
     def approve(call: ToolCall) -> Any:
         ask = member_of(context, "approve")
-        is_shown = call.name == tool.name and _same(call.arguments, tool.check(dict(shown)))
+        is_shown = call.name == tool.name and same(call.arguments, tool.check(dict(given)))
         is_shown = is_shown and changes in (None, call.changes)
         return is_shown or (callable(ask) and ask(call))
 
@@ -185,12 +186,8 @@ def approved(
 def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
     """Return the question about a call, all of it in ASCII: arguments, what changes, the undo."""
     each = max(room // max(len(call.arguments), 1), 40)
-    operation = json.dumps(f"{tool.method} {tool.path}")[1:-1]
-    lines = [f"Call {tool.name} ({operation})?"]
-    for name, value in call.arguments.items():
-        text = json.dumps(value, default=str)
-        cut = f"{text[:each]}... ({len(text)} characters)" if len(text) > each else text
-        lines.append(f"  {json.dumps(name)}: {cut}")
+    lines = [f"Call {tool.name} ({in_ascii(f'{tool.method} {tool.path}')})?"]
+    lines += (f"  {json.dumps(name)}: {shown(v, each)}" for name, v in call.arguments.items())
     if call.changes is not None:
         lines += ["What changes:", *(f"  {line}" for line in _within(call.changes.lines, room))]
         lines.append(f"To undo it: {call.changes.undo}.")
@@ -204,12 +201,6 @@ def _within(lines: Iterable[str], room: int) -> Iterator[str]:
         yield line if room > 0 else "... and more"
         if room <= 0:
             return
-
-
-def _same(arguments: Any, others: Any) -> bool:
-    """Tell whether two values are the same JSON, in which 1 is not true."""
-    one, other = (json.dumps(v, sort_keys=True, default=repr) for v in (arguments, others))
-    return one == other
 
 
 def _changed(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> ToolCall:

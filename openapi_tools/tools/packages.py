@@ -41,15 +41,9 @@ def load_package(
     client: Client | None = None,
     **members: Unpack[SettingsMembers],
 ) -> Toolset:
-    """Return the tools of a generated package.
+    """Return the tools of a generated package, by its import name.
 
-    Args:
-        package: Its import name.
-        select: Which of its tools; all by default. Only modules that may hold one are imported.
-        credentials: As for `load_tools`.
-        settings: How the API is called.
-        client: As for `load_tools`.
-        members: Settings one by one, over `settings`: `base_url="http://localhost:8000"`.
+    Options are as for `load_tools`. Only modules that may hold a selected tool are imported.
 
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
@@ -96,8 +90,7 @@ async def mount_package(
         An async function that unmounts the tools and closes the connections.
 
     Raises:
-        CredentialsError: As `load_package`.
-        SettingsError: As `load_package`; or a tool of that name is mounted already.
+        CredentialsError, SettingsError: As `load_package`, and as `Toolset.mount`.
     """
     options = options_of(config)
     toolset = check_selected(load_package(package, **options), options["select"])

@@ -167,11 +167,9 @@ class Session:
 
 
 def settings_of(given: Any, members: Mapping[str, object] | None = None) -> Settings:
-    """Return settings from a mapping or None, with other members over them.
-
-    Raises: SettingsError for anything else, and for an unknown member or a wrong value.
-    """
-    if (given is None or given is DEFAULT_SETTINGS) and not members:
+    """Return settings from a mapping or None, with other members over them; else SettingsError."""
+    given = None if given is DEFAULT_SETTINGS else given
+    if given is None and not members:
         defaults: Settings = DEFAULT_SETTINGS
         return defaults
     from openapi_tools.settings import Settings
@@ -184,11 +182,10 @@ def settings_of(given: Any, members: Mapping[str, object] | None = None) -> Sett
             raise SettingsError(f"{name}: unknown setting{close}")
     if isinstance(given, Settings):
         given = {name: getattr(given, name) for name in given.model_fields_set}
-    elif given is not None and given is not DEFAULT_SETTINGS and not isinstance(given, Mapping):
+    elif given is not None and not isinstance(given, Mapping):
         form = "Settings(timeout=10), or a dict of its members"
         raise SettingsError(f"settings: give {form}, not {kind_of(given)}.")
-    known = {} if given is DEFAULT_SETTINGS else members_of(given, None, "settings")
-    return Settings(**known | dict(members or ()))
+    return Settings(**members_of(given, None, "settings") | dict(members or ()))
 
 
 def settings_with(settings: Settings, **members: Any) -> Settings:
@@ -233,22 +230,15 @@ def open_session(
 
 def brings_identity(client: Client | None) -> bool:
     """Tell whether a client of the user's sends credentials or other headers by itself."""
-    if client is None:
-        return False
     headers = getattr(client, "headers", ())
-    return getattr(client, "auth", None) is not None or any(
-        name.lower() not in _USUAL_HEADERS for name in headers
-    )
+    has_own = any(name.lower() not in _USUAL_HEADERS for name in headers)
+    return has_own or getattr(client, "auth", None) is not None
 
 
 def tool_named(
     tools: Mapping[str, OperationTool], typed: object, skipped: Iterable[Skipped] = ()
 ) -> OperationTool:
-    """Return the tool that a user means by its name, its operationId or `GET /path`.
-
-    Raises:
-        KeyError: There is none, or several have this operationId; `unknown_tool` is the message.
-    """
+    """Return the tool that a user means by its name, its operationId or `GET /path`; KeyError."""
     if isinstance(typed, str) and typed in tools:
         return tools[typed]
     found = [tool for tool in tools.values() if is_meant(typed, tool)]

@@ -62,9 +62,6 @@ class Toolset:
 
         Tools whose name is in several toolsets get a prefix: the one in `names` at the place of
         their toolset, or the title of their document.
-
-        Raises:
-            SettingsError: Not a toolset, or none.
         """
         made: Toolset = tools_room.function_tool.united(toolsets, tuple(names))
         return made
@@ -122,11 +119,7 @@ class Toolset:
         return self._about.bundled()
 
     def select(self, select: Select) -> Toolset:
-        """Return the tools that are selected: the same ones, with their client and guardrails.
-
-        Raises:
-            SettingsError: It is not a selection.
-        """
+        """Return the tools that are selected: the same ones, with their client and guardrails."""
         wanted = Select.of(select)
         made = self.with_tools(tool for tool in self if wanted is None or wanted.takes(tool))
         made._whole = self  # noqa: SLF001 -- its own
@@ -182,17 +175,13 @@ class Toolset:
 
         Returns:
             Hits with `tool`, `score` and `needs`: the tools that yield its arguments, by argument.
-
-        Raises:
-            SettingsError: The query is not a text, or the limit not a number above 0.
         """
         return self._found().hits(query, limit)
 
     def producers(self, name: str) -> dict[str, tuple[str, ...]]:
         """Return the tools whose answers yield what a tool requires, by argument, the best first.
 
-        Raises:
-            KeyError: No tool has this name.
+        Raises KeyError where no tool has this name.
         """
         return self._found().producers(self.called[name].name)
 
@@ -321,21 +310,13 @@ class Toolset:
         return result
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or refuse calls; approval to the tools it is for.
-
-        Raises:
-            SettingsError: They are not functions.
-        """
+        """Add functions that pass, change or refuse calls; approval to the tools it is for."""
         listed = functions_of(guardrails, "guardrails")
         for tool in self.called:
             tool.add_input_guardrails(listed)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or withhold results to each tool.
-
-        Raises:
-            SettingsError: They are not functions.
-        """
+        """Add functions that pass, change or withhold results to each tool."""
         listed = functions_of(guardrails, "guardrails")
         for tool in self.called:
             tool.add_output_guardrails(listed)
@@ -348,13 +329,8 @@ class Toolset:
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Have a function called with the events of each call: started, retry, completed, error.
 
-        It is called in the task of the call, so it has to be quick; its exceptions are logged once.
-
-        Returns:
-            A function that ends this.
-
-        Raises:
-            SettingsError: It is a coroutine function.
+        It is called in the task of the call, so it has to be quick and plain, not a coroutine
+        function; its exceptions are logged once. Returns a function that ends this.
         """
         ending = ExitStack()
         for session in self.sessions:
@@ -364,8 +340,7 @@ class Toolset:
     async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
         """Mount every tool into a coordinator, under its own name.
 
-        Args:
-            coordinator: An object with `await mount("tools", tool, name=…)`.
+        It has `await mount("tools", tool, name=…)`.
 
         Returns:
             An async function that unmounts the tools and closes the connections, unless another

@@ -22,7 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import essence, is_json
-from openapi_tools.json_values import as_dict, compact, digest_of, find, follow, pointer_token
+from openapi_tools.json_values import (
+    as_dict,
+    compact,
+    digest_of,
+    find,
+    follow,
+    pointer_token,
+    same,
+)
 from openapi_tools.options import member_of, with_members
 from openapi_tools.redaction import hidden
 from openapi_tools.result import Changes, ToolResult
@@ -175,7 +183,7 @@ def _undo(
 
 def _lines(tool: OperationTool, arguments: Mapping[str, Any], state: Any) -> Iterator[str]:
     if tool.method == "DELETE":
-        yield f"deletes {_shown(hidden(state), _DELETED)}"
+        yield f"deletes {shown(hidden(state), _DELETED)}"
         return
     request = tool.preview(dict(arguments))
     kind = request.headers.get("content-type", "")
@@ -206,15 +214,13 @@ def _differences(
 ) -> Iterator[str]:
     """Yield a line for each member that differs; `known` are those that may be left out."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
-        if json.dumps(old, sort_keys=True) != json.dumps(new, sort_keys=True):
+        if not same(old, new):
             yield _line(place, old, new)
         return
     for name in new:
         inner = place + pointer_token(name)
-        if name in old and isinstance(old[name], dict) and isinstance(new[name], dict):
-            yield from _differences(old[name], new[name], None, replaces=replaces, place=inner)
-        elif name not in old or json.dumps(old[name]) != json.dumps(new[name]):
-            yield _line(inner, old.get(name, _MISSING), new[name])
+        before = old.get(name, _MISSING)
+        yield from _differences(before, new[name], None, replaces=replaces, place=inner)
     for name in old if replaces else ():
         if name not in new and (known is None or name in known):
             yield _line(place + pointer_token(name), old[name], _MISSING)
@@ -228,7 +234,7 @@ def _steps(sent: Any, state: Any) -> Iterator[str]:
             new = step.get("value") if verb != "remove" else _MISSING
             yield _line(place, _at(state, place), new)
         elif verb != "test":
-            yield _ascii(f"{verb} from {as_dict(step).get('from')} to {place}")
+            yield in_ascii(f"{verb} from {as_dict(step).get('from')} to {place}")
 
 
 def _at(value: Any, place: str) -> Any:
@@ -242,16 +248,18 @@ def _line(place: str, old: Any, new: Any) -> str:
     """Return one difference in words, without a secret that its name tells of."""
     name = place.rpartition("/")[2]
     old, new = (v if v is _MISSING else hidden({name: v})[name] for v in (old, new))
-    before = "is new" if old is _MISSING else f"was {_shown(old)}"
-    after = "is removed" if new is _MISSING else f"becomes {_shown(new)}"
-    return f"{_ascii(place) or 'the whole'}: {before}, {after}"
+    before = "is new" if old is _MISSING else f"was {shown(old)}"
+    after = "is removed" if new is _MISSING else f"becomes {shown(new)}"
+    return f"{in_ascii(place) or 'the whole'}: {before}, {after}"
 
 
-def _ascii(text: str) -> str:
+def in_ascii(text: str) -> str:
+    """Return a text with escapes of JSON for all but printable ASCII."""
     return json.dumps(text)[1:-1]
 
 
-def _shown(value: Any, most: int = _VALUE) -> str:
+def shown(value: Any, most: int = _VALUE) -> str:
+    """Return a value as JSON in ASCII; of a long one the beginning and how long it is."""
     text = json.dumps(value, default=str)
     return f"{text[:most]}... ({len(text)} characters)" if len(text) > most else text
 
@@ -276,10 +284,8 @@ class Once:
     async def known(self, *, alone: bool = False) -> ToolResult | None:
         """Return the result of an earlier call with the key; None for the first one.
 
-        Raises:
-            InputError: That call had other arguments.
-            CallError: It may have run, and ended without a result, as this call is `alone`; or no
-                state can be reached.
+        InputError if that call had other arguments. CallError if it may have run and ended without
+        a result, as this call is `alone`.
         """
         if (kept := await self.state.get(self.place)) is None:
             return None
@@ -338,8 +344,7 @@ class Once:
 def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: Any) -> Once | None:
     """Return how a write with a key is sent once; None where the API or its method sees to that.
 
-    Raises:
-        InputError: The key is unusable, or nothing can keep the promise.
+    InputError for an unusable key, or where nothing can keep the promise.
     """
     settings, key = tool.settings, key_of(context)
     if prepared.key:

@@ -57,10 +57,8 @@ def test_amplifiers_own_engine_runs_the_tools(name):
 # Without an engine: results and hooks alone
 
 
-@pytest.mark.parametrize(
-    ("listeners", "fails"), [([], False), (["somebody"], False), (["somebody"], True)]
-)
-async def test_an_event_is_emitted_if_somebody_hears_it(recorder, listeners, fails):
+@pytest.mark.parametrize("fails", [False, True])
+async def test_events_are_emitted_and_a_failing_hook_fails_no_call(recorder, fails):
     heard = []
 
     async def emit(event, data):
@@ -68,13 +66,13 @@ async def test_an_event_is_emitted_if_somebody_hears_it(recorder, listeners, fai
         if fails:
             raise OSError
 
-    hooks = SimpleNamespace(emit=emit, list_handlers=lambda event: {event: listeners})
+    hooks = SimpleNamespace(emit=emit)
     tool = load_tools(SPEC, settings=Settings(base_url=recorder.url, anonymous=True))[GET]
 
     result = await Presented(tool, SimpleNamespace(hooks=hooks)).execute({})
 
     assert result.success
-    assert heard == ([f"{GET}:started", f"{GET}:completed"] if listeners else [])
+    assert heard == [f"{GET}:started", f"{GET}:completed"]
 
 
 TRANSLATED = [
@@ -86,7 +84,6 @@ TRANSLATED = [
     (ToolResult.failed("http", "no", facts={"status": 500, "body": "x"}), "no", "no"),
     (ToolResult(success=False), None, "Error: Failed"),
     (ToolResult(success=False, error={"message": "no"}), "no", "no"),
-    (ToolResult.ok({1}), "the result cannot be shown (TypeError).", "the result cannot be shown"),
 ]
 
 
