@@ -2,10 +2,13 @@
 
 import json
 
+import httpx
 import pytest
+from corpus import FOLDER, entries, parameters
 from pet_shop import published
 
 from openapi_tools import Settings, load_tools
+from openapi_tools.testing import sample
 
 pytestmark = [pytest.mark.long, pytest.mark.untraced]
 
@@ -93,3 +96,63 @@ async def test_pydantic_ai(toolset):
 
     assert {one.name: json.dumps(one.parameters_json_schema) for one in told} == before
     assert {one.name: one.description for one in told} == {t.name: t.description for t in toolset}
+
+
+LARGE = {
+    "github/api.github.com.json": 1223,
+    "stripe/stripe-old.yaml": 402,
+    "kubernetes/swagger.json": 1063,
+    "openai/openapi.yaml": 288,
+    "discord/openapi.json": 242,
+}
+CHOSEN = parameters(entry for entry in entries() if entry.path in LARGE)
+
+
+def answer(_):
+    """Answer anything."""
+    return httpx.Response(200, json={"a": [1, None]})
+
+
+@pytest.mark.parametrize("entry", CHOSEN)
+async def test_mcp_lists_and_calls_every_tool(entry):
+    mcp = pytest.importorskip("mcp", reason="mcp is not installed")
+    from mcp_api import client_of
+
+    from openapi_tools.contracts.mcp import create_server
+
+    web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    settings = Settings(base_url="http://api.example.com", anonymous=True)
+    toolset = load_tools(entry.file, client=web, settings=settings)
+    server, good = create_server(toolset), 0
+    async with client_of(server, "legacy") as client:
+        over_http = await client.list_tools()
+    async with mcp.Client(server, mode="auto") as client:
+        listed = await client.list_tools()
+        assert listed.tools == over_http.tools
+        assert len(listed.tools) == len(toolset) == LARGE[entry.path] - len(toolset.skipped)
+        assert listed.next_cursor is None
+        defined = toolset.definitions("mcp")
+        for tool, one, seen in zip(toolset, defined, listed.tools, strict=True):
+            assert (seen.name, seen.description) == (tool.name, one["description"])
+            assert seen.input_schema == one["inputSchema"] or len(json.dumps(one)) > 16_000
+            told = seen.model_dump(by_alias=True, exclude_none=True)
+            assert len(json.dumps(told)) <= 16_384
+            assert told["annotations"] == tool.annotations
+            assert len(told.get("title", "")) <= 60
+            # Not every sample fits: what is refused is refused with the same words.
+            given = sample(tool.input_schema, tool.input_schema)
+            result = await client.call_tool(tool.name, given)
+            direct = await tool.execute(given)
+            assert [part.text for part in result.content] == [p.text for p in direct.as_content()]
+            assert result.is_error is direct.is_error
+            assert result.structured_content == (direct.output if direct.success else None)
+            good += direct.success
+
+    assert good > len(toolset) * 0.9
+
+
+def test_the_documents_are_those_that_are_meant():
+    if not FOLDER.is_dir():
+        pytest.skip(f"{FOLDER} is absent: the published documents are not at hand")
+
+    assert {entry.path: entry.operations for entry in entries() if entry.path in LARGE} == LARGE

@@ -130,10 +130,7 @@ async def test_reads_run_beside_each_other_and_the_rest_alone(shop, recorder):
     [
         ("[1]", "the arguments of a call have to be an object, not list."),
         *((nothing, "/petId: required but not given.") for nothing in ("null", "", None, {})),
-        ("3", "the arguments of a call have to be an object, not int."),
         ('{"petId": 3', "the arguments of a call are not valid JSON: EOF while parsing an object"),
-        ('{"petId": NaN}', "the arguments of a call are not valid JSON: expected value"),
-        ('"x"', "the arguments of a call have to be an object, not str."),
     ],
 )
 @pytest.mark.parametrize("approval", [False, True])

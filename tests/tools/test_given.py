@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from openapi_tools import (
     generate_package,
     load_tools,
 )
+from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.settings import SettingsMembers
 
 SECRET = "s3cr3t-value"
@@ -139,17 +142,12 @@ def test_what_is_no_function_is_refused_as_a_guardrail(add, value):
 LOADS = ("aload_tools", "load of a package", "load_tools")
 
 
-def loaded(way, folder, given):
-    """Return the tools of a way to load."""
-    return WAYS[way](folder, given)
-
-
 @pytest.mark.parametrize("way", LOADS)
 def test_members_of_settings_are_arguments_and_refine_settings(way, tmp_path):
     own = Settings(timeout=7, retries=2)
 
-    (given,) = loaded(way, tmp_path, {"settings": own, "retries": 3}).sessions
-    (alone,) = loaded(way, tmp_path, {"base_url": "http://127.0.0.1:9"}).sessions
+    (given,) = WAYS[way](tmp_path, {"settings": own, "retries": 3}).sessions
+    (alone,) = WAYS[way](tmp_path, {"base_url": "http://127.0.0.1:9"}).sessions
 
     assert (given.settings.timeout, given.settings.retries) == (7, 3)
     assert given.settings.model_fields_set == {"timeout", "retries"}
@@ -170,7 +168,7 @@ MISTAKEN = [
 @pytest.mark.parametrize(("given", "said"), MISTAKEN, ids=[row[1] for row in MISTAKEN])
 def test_a_wrong_member_is_told_with_the_nearest_names(way, given, said, tmp_path):
     with pytest.raises(SettingsError, match=re.escape(said)):
-        loaded(way, tmp_path, given)
+        WAYS[way](tmp_path, given)
 
 
 def test_the_members_for_type_checkers_are_those_of_settings():
@@ -218,3 +216,60 @@ def test_one_overlay_counts_as_a_list_of_one():
 def test_a_configuration_of_a_wrong_type_is_refused(wrong):
     with pytest.raises(SettingsError, match="config: give a path, as"):
         load_tools(ROOT, config=wrong)
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ({"timeout": 0}, "timeout: input should be greater than 0, not 0."),
+        ({"concurrency": "many"}, "concurrency: input should be a valid integer"),
+        ({"body": "round"}, "body: input should be 'flat' or 'nested', not 'round'."),
+        ({"tmeout": SECRET}, "tmeout: unknown setting; did you mean timeout?"),
+        ({"zzz": SECRET}, "zzz: unknown setting."),
+        ({"server_variables": {"a": 1}}, "server_variables.a: input should be a valid string"),
+        ({"base_url": SECRET.encode() + b"\xff"}, "base_url: "),
+        ({"base_url": f"me:{SECRET}@host"}, "base_url: the address begins with neither http://"),
+        ({"base_url": ""}, "base_url: the address '' begins with neither http:// nor https://."),
+        ({"base_url": "ftp://h/x"}, "base_url: the address 'ftp://h/x' begins with neither"),
+        ({"base_url": "localhost:8000"}, "did you mean 'http://localhost:8000'?"),
+        ({"base_url": "api.example/v1"}, "did you mean 'http://api.example/v1'?"),
+    ],
+    ids=repr,
+)
+def test_a_wrong_setting_is_an_error_of_the_package_that_names_it(members, told):
+    with pytest.raises(SettingsError) as caught:
+        Settings(**members)
+
+    assert isinstance(caught.value, OpenAPIToolsError)
+    assert told in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_there_is_a_line_for_each_fault_and_none_is_long():
+    with pytest.raises(SettingsError) as caught:
+        Settings(timeout="x" * 10_000, **{"y" * 10_000: "z"}, body=[1] * 10_000)
+
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 3
+    assert all(len(line) < 200 for line in lines)
+
+
+def test_settings_can_be_validated_copied_pickled_and_looked_at():
+    settings = Settings(timeout=3)
+
+    assert pickle.loads(pickle.dumps(settings)) == settings
+    assert settings.model_copy(update={"timeout": 4.0}).timeout == 4
+    assert list(inspect.signature(Settings).parameters) == list(Settings.model_fields)
+    for url in ("http://localhost:8000/v1", "HTTPS://api.example", "http://[::1]"):
+        assert Settings(base_url=url).base_url == url
+    with pytest.raises(SettingsError, match="timeout"):
+        Settings.model_validate({"timeout": -1})
+
+
+def test_who_sets_nothing_gets_the_defaults():
+    given = Settings()
+
+    for name in Settings.model_fields:
+        assert getattr(DEFAULT_SETTINGS, name) == getattr(given, name)

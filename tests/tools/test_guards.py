@@ -191,25 +191,6 @@ async def test_guardrails_of_a_toolset_are_on_its_tools_and_no_others():
     assert (await api.tools.call("get_x", {})).success
     assert (await api.tools.call("delete_x", {})).error["type"] == "denied"
 
-    api.tools.add_on_error_func(lambda error, context: ToolResult.ok("handled"))
-    assert str(await api.tools["delete_x"].execute({})) == "handled"
-    api.tools.add_output_guardrails(iter([lambda result, context: ToolResult.ok("guarded")]))
-    assert [str(await tool.execute({})) for tool in api.tools] == ["guarded", "guarded"]
-
-
-async def test_approval_is_asked_for_what_writes_and_gets_the_call():
-    api, asked = Api(paths=TWO), []
-    api.tools.add_input_guardrails([require_approval()])
-
-    async def approve(call: ToolCall) -> bool:
-        asked.append(call.name)
-        return True
-
-    context = Context(approve=approve)
-    assert [(await tool.execute({}, context=context)).success for tool in api.tools] == [True, True]
-    assert asked == ["delete_x"]
-    assert [tool.needs_approval for tool in api.tools] == [False, True]
-
 
 @pytest.mark.parametrize(
     "context",
@@ -227,52 +208,28 @@ async def test_without_a_clear_yes_nothing_is_sent(context):
 
 
 @pytest.mark.parametrize(
-    "rule", [Select(methods="GET"), lambda tool: tool.method == "GET", lambda tool: tool.read_only]
+    "rule", [None, Select(methods="DELETE"), lambda tool: tool.method == "DELETE"]
 )
 def test_a_rule_says_which_tools_need_approval(rule):
     api = Api(paths=TWO)
     api.tools.add_input_guardrails([require_approval(rule)])
 
-    assert {t.method: t.needs_approval for t in api.tools} == {"GET": True, "DELETE": False}
+    assert {t.method: t.needs_approval for t in api.tools} == {"GET": False, "DELETE": True}
     with pytest.raises(SettingsError, match="rule"):
         require_approval("DELETE")
 
 
-def noted(step):
-    async def taken(self, *given):
-        self.steps.append(step)
-        return await getattr(OperationTool, step)(self, *given)
-
-    return taken
-
-
 class Own(OperationTool):
-    """A tool of which some steps are the user's own; the rest is another tool's."""
+    """A tool for subclasses with steps of their own; the rest is another tool's."""
 
     def __init__(self, tool: OperationTool):
         super().__init__(tool._session)
         self._tool = tool
-        self.steps: list[str] = []
 
     name = property(lambda self: self._tool.name)
     description = property(lambda self: self._tool.description)
     input_schema = property(lambda self: self._tool.input_schema)
     operation = property(lambda self: self._tool.operation)
-
-    on_invoke, run, on_output, on_error = map(noted, ("on_invoke", "run", "on_output", "on_error"))
-
-
-@pytest.mark.parametrize(
-    ("status", "steps"),
-    [(200, "on_invoke run on_output"), (500, "on_invoke run on_error on_output")],
-)
-async def test_the_steps_of_a_subclass_are_taken(status, steps):
-    tool = Own(Api(status).tool)
-
-    result = await tool.execute({"name": "Rex"})
-
-    assert tool.steps == steps.split()
-    assert result.success == (status == 200)
 
 
 @pytest.mark.parametrize(
@@ -287,28 +244,12 @@ async def test_a_step_of_a_subclass_that_gives_something_else_is_an_error_result
         return given
 
     api = Api()
-    tool = Own(api.tool)
-    setattr(tool, step, other)
+    tool = type("Sub", (Own,), {step: other})(api.tool)
 
     result = await tool.execute({"name": "Rex"})
 
     assert result.error["type"] == kind
     assert api.sent == []
-
-
-async def test_cancelling_passes_through_guardrails():
-    api, started = Api(), asyncio.Event()
-
-    async def wait(call: ToolCall, context: Any):
-        started.set()
-        await asyncio.Event().wait()
-
-    api.tool.add_input_guardrails([wait])
-    task = asyncio.create_task(api.tool.execute({"name": "Rex"}))
-    await started.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
 
 
 async def cancelled(*_):

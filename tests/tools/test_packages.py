@@ -189,10 +189,6 @@ def test_the_usual_class_name_is_made_from_the_tools(name, expected):
     ("options", "error", "message"),
     [
         ({"credentials": {"token": "x"}}, CredentialsError, "no security scheme 'token'; it has"),
-        ({"credentials": {"key": 5}}, CredentialsError, "must be a text, not int"),
-        ({"timout": 5}, SettingsError, "timout: unknown setting; did you mean timeout"),
-        ({"timeout": -5}, SettingsError, "timeout: input should be greater than 0, not -5"),
-        ({"base_url": "x"}, SettingsError, "begins with neither http:// nor https://"),
         ({"client": object()}, SettingsError, "give an httpx.AsyncClient"),
         ({"check_answers": True}, SettingsError, "check_answers needs the document; load it with"),
         ({"prefix": "my_"}, SettingsError, "prefix was decided when the package was generated"),
@@ -237,14 +233,12 @@ async def test_members_and_credentials_reach_the_wire(pets, recorder):
     async with pets.load(**options) as toolset:
         result = await toolset.call("list_cats", {"_tool_call_id": "call-1"})
         refused = await toolset.call("get_cat", {"id": "one"})
-        unknown = await toolset.call("get_cats", {})
 
     assert (result.success, result.tool_call_id) == (True, "call-1")
     (received,) = recorder.requests
     assert (received.method, received.target) == ("GET", "/cats")
     assert received.header("x-key") == "s3cret"
     assert refused.error["type"] == "invalid_input"
-    assert "did you mean get_cat" in str(unknown)
 
 
 async def test_a_client_of_ones_own_is_used_and_stays_open(pets, recorder, library):
@@ -270,15 +264,6 @@ async def test_a_tool_made_by_itself_calls_the_documents_server(tmp_path, record
     assert recorder.requests[0].target == "/cats"
     assert refused.error["type"] == "invalid_input"
     assert repr(tool) == "<tool list_cats: GET /cats>"
-
-
-def test_a_copy_of_the_schema_may_be_changed(pets):
-    tool = pets.load()["get_cat"]
-
-    tool.get_schema()["properties"].clear()
-
-    assert [*tool.input_schema["properties"]] == ["id"]
-    assert tool.input_schema is pets.GetCat.input_schema
 
 
 @pytest.mark.parametrize(
@@ -325,8 +310,6 @@ NO_ADDRESS = [
         ({1: 2}, "configuration: must be a mapping by name"),
         ({"spec": "x"}, "configuration: there is no 'spec'; there are base_url"),
         ({"select": {"tag": "x"}}, "select: there is no 'tag'; there are tags"),
-        ({"select": {"tags": 5}}, "select: 'tags' must be a text or a list of texts, not 5"),
-        ({"select": {"deprecated": "no"}}, "select: 'deprecated' must be true or false"),
         ({"select": ["x"]}, "select: must be a mapping by name, not list"),
         ({"select": {"tags": "x"}}, "select: no tool of the document has all of these"),
         ({"settings": {"check_answers": True}}, "check_answers needs the document"),
