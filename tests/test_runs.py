@@ -32,34 +32,26 @@ def test_interrupting():
 """
 
 
-@pytest.fixture(scope="module")
-def said(tmp_path_factory):
-    """The lines that a run of five tests prints, started where interruptions are ignored."""
-    path = tmp_path_factory.mktemp("cases") / "test_cases.py"
+def test_a_run_says_failures_last_and_reasons_to_skip_once(tmp_path):
+    path = tmp_path / "test_cases.py"
     path.write_text(CASES)
     options = ["-c", TESTS.parent / "pyproject.toml", "-p", "conftest", "--cov-fail-under=0"]
+
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *options, path],
-        cwd=path.parent,
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(TESTS)},
         capture_output=True,
         text=True,
         check=False,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     )
-    return ended.stdout.splitlines()
 
-
-def test_failures_come_last_one_line_each(said):
+    said = ended.stdout.splitlines()
     assert said[-3].startswith("=")
     assert said[-2].startswith("FAILED ")
     assert said[-2].endswith("::test_failing - assert 1 == 2")
     assert "1 failed, 1 passed, 3 skipped" in said[-1]
-
-
-def test_a_reason_to_skip_is_said_once(said):
     assert [line for line in said if "the moon" in line] == ["3 skipped: it needs the moon"]
-
-
-def test_children_can_be_interrupted_also_where_the_run_cannot(said):
+    # Children can be interrupted also where the run cannot.
     assert not any("test_interrupting" in line for line in said)

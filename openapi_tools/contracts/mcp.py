@@ -139,7 +139,6 @@ class ToolsServer(Server[Any]):
         return self._offered.tools[name].input_schema if name in self._offered.tools else None
 
     def _offer_for(self, request: ServerRequestContext[Any]) -> _Offer:
-        """Return the tools that the client of a request sees."""
         whole = self._offered
         if self._visible is None:
             return whole

@@ -54,36 +54,24 @@ def to_tools(
     """
     advise(toolset)
     asked = rule_of(False if approval is None else approval)
-    known = callable(context) or member_of(context, "approve") is not None
-    return [
-        _meta_tool(tool, asked, context)
-        if tool.calls_another
-        else _tool(
-            tool,
-            asks=asks(asked, tool, toolset) or (tool.needs_approval and not known),
-            context=context,
-        )
-        for tool in toolset
-    ]
-
-
-def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
-    # Only its result, for each call, shows whether a context function can approve.
-    defers = tool.needs_approval and not asks and callable(context)
-    return _made(tool, lambda _, known: defers and not known, context, asks=asks)
-
-
-def _meta_tool(tool: OperationTool, asked: Callable[..., bool], context: Any) -> Tool[Any]:
-    def defers(called: OperationTool, known: Any) -> bool:
-        is_asked = asked(called) or (called.needs_approval and not known)
-        return called is not tool and is_asked
-
-    return _made(tool, defers, context)
+    return [_made(tool, asked, toolset, context) for tool in toolset]
 
 
 def _made(
-    tool: OperationTool, defers: Callable[..., bool], context: Any, *, asks: bool = False
+    tool: OperationTool, rule: Callable[..., bool], toolset: Iterable[OperationTool], context: Any
 ) -> Tool[Any]:
+    can_approve = callable(context) or member_of(context, "approve") is not None
+    is_asked = not tool.calls_another and (
+        asks(rule, tool, toolset) or (tool.needs_approval and not can_approve)
+    )
+    # Only its result, for each call, shows whether a context function can approve.
+    depends = tool.needs_approval and callable(context) and not (is_asked or tool.calls_another)
+
+    def defers(called: OperationTool, approve: Any) -> bool:
+        if called is tool:
+            return depends and not approve
+        return rule(called) or (called.needs_approval and not approve)
+
     async def call(run: RunContext[Any], /, **arguments: Any) -> ToolReturn[Any]:
         return await _answer(tool, arguments, run, context, defers)
 
@@ -95,9 +83,9 @@ def _made(
         json_schema=schema,
         takes_ctx=True,
         sequential=not tool.parallel_safe,
-        args_validator=_checker(tool) if asks else None,
+        args_validator=_checker(tool) if is_asked else None,
     )
-    made.requires_approval = asks
+    made.requires_approval = is_asked
     made.metadata = {"annotations": tool.annotations}
     made.function_schema.validator = cast("SchemaValidator", _Arguments(tool.name))
     return made

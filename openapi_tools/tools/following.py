@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import shaping
 from openapi_tools.errors import counted
 from openapi_tools.http_rules import read_url, without_pairs
-from openapi_tools.json_values import compact
+from openapi_tools.json_values import compact, members
 from openapi_tools.observability import current
 from openapi_tools.options import kind_of
 from openapi_tools.requests import asker_of
@@ -23,7 +23,6 @@ from openapi_tools.responses.server_json import words_of
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.pipeline import answer_call, operation_of
 from openapi_tools.tools.session import PerCall
-from openapi_tools.tools.tool import OperationTool, called
 from openapi_tools.transport.failures import retry_after
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from openapi_tools.shaping.paging import PageReader, Step
     from openapi_tools.tools.execution import PreparedCall
     from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
     from openapi_tools.transport import Answer
 
@@ -40,6 +40,7 @@ _EMPTY = 10  # pages without items, one after another, after which an answer cou
 _FIRST_PAUSE, _LONGEST_PAUSE, _SHORTEST_PAUSE = 0.5, 15.0, 0.05
 """Seconds between questions about long work, where the API does not name them."""
 _WORDS = 1200
+_FACTS = ("pages", "items", "reason", "stopped", "following")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,8 @@ async def resumed(toolset: Toolset, job: Any, *, wait: float | None, context: An
     if not isinstance(name, str) or not isinstance(url, str):
         reason = "a job has a tool and a url, as the metadata['job'] of a result."
         return ToolResult.failed("invalid_input", reason)
-    try:
-        tool = toolset[name]
-    except KeyError as error:
-        return ToolResult.failed("invalid_input", error.args[0])
-    return await called(tool, {}, PerCall(wait, address=url, is_poll=True), context)
+    own = PerCall(wait, address=url, is_poll=True)
+    return await answer_call(toolset, (name, {}), profile=None, context=context, own=own)
 
 
 def _fault(name: Any, arguments: Any, limits: Mapping[str, Any]) -> str:
@@ -232,14 +230,12 @@ class Pages:
         Items that came before a failure are its output; it is an error result then.
         """
         items = [item async for item in self]
-        names = ("pages", "items", "reason", "stopped", "following")
-        facts: dict[str, Any] = {"paging": {name: getattr(self, name) for name in names}}
+        facts: dict[str, Any] = {"paging": members(self, _FACTS)}
         note, failed = "" if self.reason == "complete" else self.stopped, self.error
         if failed is None and self._first is not None and self.reason != "dry_run":
             told = self._first.metadata
-            facts |= {
-                name: told[name] for name in ("status", "media_type", "headers") if name in told
-            }
+            names = ("status", "media_type", "headers")
+            facts |= {name: told[name] for name in names if name in told}
             made = ToolResult.ok(items, facts, header_note=note)
             return made.for_call(self._first.tool_call_id)
         if failed is None or failed.error is None or not self.pages:

@@ -13,13 +13,7 @@ from openapi_tools.forks import importing
 from openapi_tools.observability import UNOBSERVED
 from openapi_tools.options import with_members
 from openapi_tools.redaction import excerpt, hide
-from openapi_tools.result import (
-    ToolCall,
-    ToolResult,
-    read_call,
-    read_id,
-    without_secrets,
-)
+from openapi_tools.result import ToolCall, ToolResult, read_call, read_id, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
 from openapi_tools.tools.session import PLAIN, PerCall, Session, open_session

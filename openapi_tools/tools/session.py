@@ -22,13 +22,7 @@ from openapi_tools.options import (
     why_skipped,
 )
 from openapi_tools.redaction import Redactor, excerpt
-from openapi_tools.requests import (
-    named_origins,
-    origin_of,
-    server_url,
-    url_of,
-    with_own_path,
-)
+from openapi_tools.requests import named_origins, origin_of, server_url, url_of, with_own_path
 
 if TYPE_CHECKING:
     import httpx

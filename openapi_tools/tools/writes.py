@@ -22,15 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import essence, is_json
-from openapi_tools.json_values import (
-    as_dict,
-    compact,
-    digest_of,
-    find,
-    follow,
-    pointer_token,
-    same,
-)
+from openapi_tools.json_values import as_dict, compact, digest_of, find, follow, pointer_token, same
 from openapi_tools.options import member_of, with_members
 from openapi_tools.redaction import hidden
 from openapi_tools.result import Changes, ToolResult
@@ -166,7 +158,6 @@ def _told(
 def _undo(
     tool: OperationTool, names: dict[str, str], beside: list[OperationTool], *, is_there: bool
 ) -> str:
-    """Return the words for the call that undoes another."""
     if not is_there:
         name = names.get("DELETE", "") if tool.method == "PUT" else ""
         return f"call {name}" if name else "no tool does"
@@ -227,7 +218,6 @@ def _differences(
 
 
 def _steps(sent: Any, state: Any) -> Iterator[str]:
-    """Yield a line for each operation of a JSON Patch."""
     for step in sent if isinstance(sent, list) else ():
         place, verb = str(as_dict(step).get("path", "")), as_dict(step).get("op")
         if verb in ("add", "replace", "remove"):

@@ -218,11 +218,7 @@ async def test_signs_of_life_are_sent_while_a_call_goes_on(mode, monkeypatch):
     assert b'"structuredContent":{"a":1}' in said
 
 
-STATELESS = {
-    "MCP-Protocol-Version": "2026-07-28",
-    "Mcp-Method": "tools/call",
-    "Mcp-Name": "a",
-}
+STATELESS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "a"}
 
 
 def stateless():

@@ -10,14 +10,7 @@ from mcp_api import MODES, Person
 from packages import imported
 from servers.tagged_pets import begin, tagged_pets
 
-from openapi_tools import (
-    Context,
-    Preview,
-    Settings,
-    generate_package,
-    load_tools,
-    require_approval,
-)
+from openapi_tools import Context, Preview, Settings, generate_package, load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
 from openapi_tools.tools import writes
 from openapi_tools.tools.guardrails import question_of
