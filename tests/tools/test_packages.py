@@ -22,7 +22,6 @@ from openapi_tools import (
     load_tools,
 )
 from openapi_tools.runtime import load_package, tool_class
-from openapi_tools.tools.packages import class_name
 
 KEY = {"type": "apiKey", "name": "X-Key", "in": "header"}
 PATHS = {
@@ -172,17 +171,6 @@ def test_a_package_may_stand_inside_another(tmp_path, layout):
         pets = importlib.import_module("own.pets_tools")
         assert [tool.name for tool in pets.load()] == NAMES
         assert pets.AddDog.__module__.startswith("own.pets_tools")
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        *(("issues_list", "IssuesList"), ("issues-list_forRepo", "IssuesListForRepo")),
-        *(("a", "A"), ("_a__b", "AB"), ("x1_2y", "X12y"), ("_", "")),
-    ],
-)
-def test_the_usual_class_name_is_made_from_the_tools(name, expected):
-    assert class_name(name) == expected
 
 
 @pytest.mark.parametrize(
