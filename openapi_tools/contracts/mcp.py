@@ -60,23 +60,19 @@ def create_server(
     No header of a request reaches the API: calls carry the toolset's own credentials, or those of
     `context`. Guards find the request in `context.state`. Tools that need approval ask the client's
     user; a stateless client (2026-07-28) then sends the call again, and the first one counts as
-    denied for guards and functions for failures. The toolset stays yours to close. With a store of
-    files in its settings, answers link to their files, which are resources; a session's list has
-    those of that session. `await server.replace(toolset)` offers other tools.
+    denied. With a store of files in the toolset's settings, answers link to their files, which are
+    resources. The toolset stays yours to close; `await server.replace(toolset)` offers other tools.
 
     Spec: Model Context Protocol 2026-07-28 and 2025-11-25, server/tools and server/resources.
 
     Args:
-        toolset: A toolset, or any of its tools.
+        toolset: A toolset, or any of its tools, without two of one name.
         name: The server's name; by default the title of a toolset's document.
         version: Of the server; by default that of a toolset's document.
         context: A function of a request that returns the `Context` of its call, or a mapping of its
             members: credentials, say. It may be async; its exceptions refuse the call.
         visible: A function of a tool and a request: whether the client sees the tool. Others are
             unknown to the client, also to its searches and programs.
-
-    Raises:
-        SettingsError: Two tools have the same name.
     """
     return ToolsServer(toolset, name, version, (context, visible))
 
@@ -112,11 +108,7 @@ class ToolsServer(Server[Any]):
     async def replace(self, toolset: Iterable[OperationTool]) -> anyio.Event:
         """Offer other tools from now on, and tell the clients; calls that run end on the old ones.
 
-        Returns:
-            An event that is set when the last of those calls has ended.
-
-        Raises:
-            SettingsError: Two tools have the same name.
+        Returns an event that is set when the last of those calls has ended.
         """
         old = self._offered.calls
         self._offer(toolset)

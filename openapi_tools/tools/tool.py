@@ -196,16 +196,13 @@ class OperationTool:
         context: Any = None,
         profile: str | None = None,
     ) -> ToolResult:
-        """Call the API.
+        """Call the API; return the answer or an error result, and raise nothing but cancellation.
 
         Args:
             input: The arguments, which are not changed; a `_tool_call_id` among them is repeated
                 in the result.
             context: A `Context` for this call, or an object or mapping like it.
             profile: Of the model's definition; its changes of the schema are undone.
-
-        Returns:
-            The answer, or an error result; nothing is raised but cancellation.
         """
         try:
             caller = self._caller or await self._ready()

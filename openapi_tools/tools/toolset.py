@@ -141,16 +141,12 @@ class Toolset:
     def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:
         """Return the tools for a provider's API, but for unsupported ones: see `warnings`.
 
+        Schemas in them are shared, so do not change them.
+
         Args:
             profile: `openai`, `openai_strict`, `anthropic`, `gemini` or `mcp`.
             defer: Let the provider load definitions when its own search finds them: for `anthropic`
                 and, in the form of its Responses API, `openai`.
-
-        Returns:
-            One dict for each tool; schemas are shared, so do not change them.
-
-        Raises:
-            SettingsError: The profile is unknown, or does not defer.
         """
         from openapi_tools.providers.definitions import LIMITS, Definitions, check_profile
 
@@ -169,12 +165,8 @@ class Toolset:
     def search(self, query: str, limit: int = 8) -> list[Hit]:
         """Return the tools that fit a query best, the best first.
 
-        Args:
-            query: Words of a task; several lines are several queries, which share the hits.
-            limit: Hits at most.
-
-        Returns:
-            Hits with `tool`, `score` and `needs`: the tools that yield its arguments, by argument.
+        Several lines are several queries, which share the hits. A hit has `tool`, `score` and
+        `needs`: the tools that yield its arguments, by argument.
         """
         return self._found().hits(query, limit)
 
@@ -196,11 +188,7 @@ class Toolset:
     def code_tools(self, limits: CodeLimits | None = None) -> Toolset:
         """Return two tools, `search` and `run_code`: a program calls the others in a sandbox.
 
-        Args:
-            limits: Of one run: time, memory, calls, output; by default those of `CodeLimits()`.
-
-        Raises:
-            MissingExtraError: The extra `code` is not installed.
+        The limits are of one run. Raises MissingExtraError without the extra `code`.
         """
         return self._functions(lambda tools: code_room.code_tools.code_tools(tools, limits))
 
@@ -271,6 +259,8 @@ class Toolset:
         """Return the items of a paged call, page after page: `async for item in pages`.
 
         Every page is a call as by `call`, with its checks, guardrails, credentials and events.
+        Nothing is raised but cancellation: `stopped` says how the iteration ended, `error` is the
+        result of a page that failed; `await pages.collect()` returns all items as one result.
 
         Args:
             name: The tool's.
@@ -280,11 +270,6 @@ class Toolset:
             timeout: Seconds for all pages; no limit by default.
             on_page: Called with the pages after each of them; may be async.
             context: As for `execute`.
-
-        Returns:
-            An asynchronous iterator. It raises nothing but cancellation: `stopped` says how it
-            ended, `error` is the result of a page that failed, and `await pages.collect()` returns
-            all items as one result.
         """
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
         told = {"context": context, "on_page": on_page}
@@ -295,15 +280,12 @@ class Toolset:
     async def resume(
         self, job: Mapping[str, Any], *, wait: float | None = None, context: Any = None
     ) -> ToolResult:
-        """Ask how long work goes on, and wait for its end.
+        """Return the result of long work, an error result if it failed, or another handle.
 
         Args:
             job: The `metadata["job"]` of an earlier result. Only addresses of the API are asked.
-            wait: Seconds; else as the context, tool or settings say.
+            wait: Seconds for its end; else as the context, tool or settings say.
             context: As for `execute`.
-
-        Returns:
-            The result of the work, an error result if it failed, or another handle.
         """
         told = {"context": context, "wait": wait}
         result: ToolResult = await tools_room.following.resumed(self.called, job, **told)

@@ -10,6 +10,7 @@ import pytest
 from conformance import Conformance
 from documents import document, operation
 from pet_shop import DOCUMENT as SHOP
+from tools.answering import answering
 
 from openapi_tools import Settings, SettingsError, ToolResult, load_tools, require_approval
 from openapi_tools.contracts import mcp as module
@@ -83,11 +84,8 @@ class TestStatelessMCP(OverMCP):
 
 def served(paths, answer=None, *, mode="auto", toolset=None, **options):
     """Return a client in memory whose calls get one answer."""
-    transport = httpx.MockTransport(lambda _: answer or httpx.Response(200, json={}))
-    toolset = toolset or load_tools(
-        document(paths, servers=[{"url": "http://api.example.com"}]),
-        client=httpx.AsyncClient(transport=transport),
-    )
+    said = answer or httpx.Response(200, json={})
+    toolset = toolset or answering(document(paths), lambda _: said)[0]
     return Client(create_server(toolset), mode=mode, **options)
 
 
@@ -130,12 +128,18 @@ async def test_tools_have_all_hints_and_answers_their_form(mode, api, tmp_path):
 
 
 @pytest.mark.long
-async def test_every_transport_tells_the_same(connect, mode, api, tmp_path):
+async def test_every_transport_tells_and_asks_the_same(connect, mode, api, tmp_path):
     async with connected("memory", mode, api, tmp_path) as client:
         expected = await used(client)
 
-    async with connect() as client:
+    person = Person()
+    async with connect(ask=True, elicitation_callback=person) as client:
         assert await used(client) == expected
+        deleted = await client.call_tool("delete_pet", {"id": 1})
+
+    assert person.asked == ['Call delete_pet (DELETE /pets/{id})?\n  "id": 1']
+    assert not deleted.is_error
+    assert (api.requests[-1].method, api.requests[-1].target) == ("DELETE", "/pets/1")
 
 
 @pytest.mark.long
@@ -173,19 +177,6 @@ async def test_progress_grows_from_one_notice_to_the_next(mode, api, tmp_path, m
         (None, "waiting for 0 s"),
         (None, "waiting for 1 s"),
     }
-
-
-@pytest.mark.long
-async def test_the_user_of_the_client_is_asked_for_approval(connect, api):
-    person = Person()
-    async with connect(ask=True, elicitation_callback=person) as client:
-        result = await client.call_tool("delete_pet", {"id": 1})
-        read = await client.call_tool("get_pet", {"id": 404})
-
-    assert person.asked == ['Call delete_pet (DELETE /pets/{id})?\n  "id": 1']
-    assert not result.is_error
-    assert "no such pet" in texts(read)[0]
-    assert [request.target for request in api.requests] == ["/pets/1", "/pets/404"]
 
 
 REFUSALS = {

@@ -6,8 +6,9 @@ import io
 import httpx
 import pytest
 from documents import document, operation
+from tools.answering import answering
 
-from openapi_tools import FolderStore, Settings, load_tools
+from openapi_tools import FolderStore, load_tools
 from openapi_tools.contracts.mcp import create_server
 
 pytest.importorskip("mcp", reason="mcp is not installed")
@@ -37,9 +38,7 @@ def tools(folder, **members):
             return httpx.Response(200, json=LIKE)
         return httpx.Response(200, content=SCAN, headers={"Content-Type": "image/tiff"})
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    given = Settings(download_dir=folder, base_url="http://api.example.com", **members)
-    return load_tools(document(PATHS), client=client, settings=given)
+    return answering(document(PATHS), answer, settings={"download_dir": folder, **members})[0]
 
 
 async def test_an_answer_links_to_its_file_and_the_server_reads_it(mode, tmp_path):
