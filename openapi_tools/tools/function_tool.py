@@ -106,7 +106,7 @@ def functions(toolset: Toolset, make: Callable[[Toolset], Iterable[MetaTool]]) -
     closes = tuple(each.close for each in listed if each.close is not None)
     told: Any = {"warnings": lambda: toolset.warnings, "document": lambda: toolset.document}
     about = About(**told, closes=closes, make=make)
-    return Toolset(tools, toolset.session, about, reaches=toolset)
+    return Toolset(tools, toolset.session, about, parts=(toolset,))
 
 
 def united(toolsets: tuple[Toolset, ...], names: tuple[str, ...] = ()) -> Toolset:

@@ -41,13 +41,11 @@ class Toolset:
         about: About | None = None,
         *,
         parts: tuple[Toolset, ...] = (),
-        reaches: Toolset | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self.session = session
-        self._parts = parts if reaches is None else (reaches,)
-        self._reaches = reaches
-        if not self._parts:
+        self._parts = parts
+        if not parts:
             session.toolset = weakref.ref(self)
         self._about = about or About()
         self._profile: str | None = None
@@ -136,7 +134,7 @@ class Toolset:
         about = replace(
             old, warnings=lambda: (*more, *old.warnings()), skipped=(*old.skipped, *out)
         )
-        return Toolset(tools, self.session, about, parts=self._parts, reaches=self._reaches)
+        return Toolset(tools, self.session, about, parts=self._parts)
 
     def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:
         """Return the tools for a provider's API, but for unsupported ones: see `warnings`.
@@ -205,11 +203,11 @@ class Toolset:
     @property
     def called(self) -> Toolset:
         """The tools that call an API: those behind `meta_tools` and `code_tools`, else its own."""
-        return self if self._reaches is None else self._reaches.called
+        return self if self._about.make is None else self._parts[0].called
 
     def _found(self) -> Finder:
-        if self._reaches is not None:
-            return self._reaches._found()  # noqa: SLF001 -- its own
+        if self._about.make is not None:
+            return self.called._found()  # noqa: SLF001 -- its own
         if self._finder is None:
             whole = None if self._whole is None else self._whole._found()  # noqa: SLF001
             parts = [part._found() for part in self._parts]  # noqa: SLF001
