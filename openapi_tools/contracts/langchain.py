@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import advise, blocks_of
 from openapi_tools.errors import SettingsError, requiring
+from openapi_tools.json_values import HOLDING, SCHEMA_LISTS, SCHEMA_MAPS, loosened, without
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import context_for
 
@@ -146,15 +147,12 @@ def _content(result: ToolResult) -> str | list[dict[str, str]]:
     return blocks[0]["text"] if len(blocks) == 1 and "text" in blocks[0] else blocks
 
 
-_ONE = {
+_PARTS = HOLDING | {"contentSchema"}
+_STEPS = {
     **dict.fromkeys(("items", "unevaluatedItems", "contains"), "[]"),
     **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), ".*"),
-    **dict.fromkeys(("propertyNames", "not", "if", "then", "else", "contentSchema"), ""),
 }
-"""Keywords that hold a schema, with what it adds to the path of the value that it describes."""
-_NAMED = ("properties", "patternProperties", "dependentSchemas")
-_SEVERAL = ("allOf", "anyOf", "oneOf", "prefixItems")
-_PARTS = frozenset({*_ONE, *_NAMED, *_SEVERAL, "$defs"})
+"""Keywords whose schema describes parts of a value, with what leads to them in a path."""
 _NARROWING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
 """Keywords that could refuse more once a schema in them, or beside them, accepts more."""
 _WORDS = frozenset(
@@ -194,23 +192,20 @@ class _Writer:
         self._left -= 1
         before = self._cuts
         written: dict[str, Any] = {}
-        for key, value in schema.items():
+        for key, value in without(schema, ["$defs"]).items():
             if key in _PARTS or not _is_trap(value):
                 written[key] = self._value(key, value, path)
             else:
                 self._cuts += key not in _WORDS
-        written.pop("$defs", None)
-        return _portable(_widened(written) if self._cuts > before else written)
+        return _portable(loosened(written, _NARROWING) if self._cuts > before else written)
 
     def _value(self, key: str, value: Any, path: str) -> Any:
-        if key in _ONE:
-            return self.write(value, path + _ONE[key])
-        if key in _SEVERAL:
+        if key in SCHEMA_LISTS:
             return [self.write(part, path) for part in value]
-        if key in _NAMED:
+        if key in SCHEMA_MAPS:
             start = f"{path}." if path else ""
             return {name: self._member(part, start + name) for name, part in value.items()}
-        return value
+        return self.write(value, path + _STEPS.get(key, "")) if key in _PARTS else value
 
     def _member(self, schema: Any, path: str) -> Any:
         """Return a schema under a name; LangChain loses True and False under the name `title`."""
@@ -219,7 +214,7 @@ class _Writer:
 
     def _referred(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
         name = schema["$ref"].removeprefix("#/$defs/")
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        beside = without(schema, ["$ref"])
         if name in self._open or self._left <= 0:
             return self._cut(name, beside)
         self._open[name] = path
@@ -239,14 +234,6 @@ class _Writer:
         return {**stub, **({"description": said} if said else {}), **words}
 
 
-def _widened(schema: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in schema.items() if key not in _NARROWING}
-    if "oneOf" in kept:  # two parts that were cut may both fit
-        parts = kept.pop("oneOf")
-        kept.setdefault("anyOf", parts)
-    return kept
-
-
 def _is_trap(value: Any) -> bool:
     if isinstance(value, dict):
         return not {"$ref", "title"}.isdisjoint(value) or any(map(_is_trap, value.values()))
@@ -255,12 +242,13 @@ def _is_trap(value: Any) -> bool:
 
 def _portable(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema that says the same without naming a property `$ref`."""
-    if not any("$ref" in schema.get(key, ()) for key in _NAMED):
+    named = {key: dict(schema[key]) for key in SCHEMA_MAPS if "$ref" in schema.get(key, ())}
+    if not named:
         return schema
-    named = {key: dict(schema[key]) for key in _NAMED if key in schema}
     reference = named.get("properties", {}).pop("$ref", None)
     for members in named.values():
         members.pop("$ref", None)
     if reference is not None:
-        named.setdefault("patternProperties", {})[r"^\$ref$"] = reference
+        named.setdefault("patternProperties", dict(schema.get("patternProperties", {})))
+        named["patternProperties"][r"^\$ref$"] = reference
     return {**schema, **named}

@@ -254,14 +254,6 @@ def shown(value: Any, most: int = _VALUE) -> str:
     return f"{text[:most]}... ({len(text)} characters)" if len(text) > most else text
 
 
-def key_of(context: Any) -> str:
-    """Return the idempotency key of a context that has one; InputError for an unusable one."""
-    key = member_of(context, "idempotency_key")
-    if isinstance(key, str) and 0 < len(key) <= _LONGEST:
-        return key
-    raise InputError(f"'idempotency_key' must be a text of 1 to {_LONGEST} characters.")
-
-
 @dataclass(frozen=True, slots=True)
 class Once:
     """One write with a key: `place` is where the state keeps it."""
@@ -336,7 +328,9 @@ def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: 
 
     InputError for an unusable key, or where nothing can keep the promise.
     """
-    settings, key = tool.settings, key_of(context)
+    settings, key = tool.settings, member_of(context, "idempotency_key")
+    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST:
+        raise InputError(f"'idempotency_key' must be a text of 1 to {_LONGEST} characters.")
     if prepared.key:
         prepared.key = str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([key, tool.name])))
     if prepared.key or tool.read_only or settings.dry_run:

@@ -161,7 +161,6 @@ FAULTS = [
      "specs/0: timeout: input should be greater than 0"),
     ({"specs": [{"spec": described("a")}, {"spec": described("b")}]}, SettingsError,
      "specs/1: specs/0 has a tool of the same name, make; give"),
-    ({"specs": [{"spec": described("a")}, {"spec": {"openapi": "9"}}]}, DocumentError, "9"),
     ({"specs": [{"spec": described("a")}, {"spec": described("b"), "select": {"tag": "x"}}]},
      SettingsError, "specs/1: select: there is no 'tag'"),
 ]  # fmt: skip

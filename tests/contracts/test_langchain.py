@@ -214,7 +214,7 @@ WIDENED = [
     ({"not": REF}, {}),
     ({"if": REF, "then": {"required": ["a"]}}, {"then": {"required": ["a"]}}),
     ({"oneOf": [REF, {"type": "null"}]}, {"anyOf": "kept"}),
-    ({"oneOf": [REF], "anyOf": [{"type": "null"}]}, {"anyOf": [{"type": "null"}]}),
+    ({"oneOf": [REF], "anyOf": [{"type": "null"}]}, {"anyOf": [{"type": "null"}], "allOf": "kept"}),
     ({"enum": [{"$ref": "x"}]}, {}),
     ({"default": {"title": "x"}, "type": "object"}, {"type": "object"}),
     ({"dependentSchemas": {"$ref": {"required": ["a"]}}}, {"dependentSchemas": {}}),

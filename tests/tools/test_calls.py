@@ -180,16 +180,12 @@ class HostileMapping(dict[str, Any]):
     ],
 )
 async def test_a_hostile_call_is_a_result_like_any_other(given):
-    toolset, _, sent = pets()
+    toolset, _, _ = pets()
     toolset.definitions("openai_strict")
 
     for result in (await toolset.call(given), await toolset["get_pet"](given, None)):
         assert result.success or result.error["type"] == "invalid_input"
         assert "hunter2" not in result.model_dump_json()
-
-    sent.clear()
-    assert (await toolset.call("get_pet", HostileMapping(id=3))).success
-    assert len(sent) == 1
 
 
 @pytest.mark.parametrize(
