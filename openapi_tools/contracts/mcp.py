@@ -47,15 +47,8 @@ _NARROWED = 64  # sets of tools that different clients see
 _LISTED = 1000  # files of a server whose sessions are known, the newest
 
 
-def create_server(
-    toolset: Iterable[OperationTool],
-    *,
-    name: str | None = None,
-    version: str | None = None,
-    context: Callable[[ServerRequestContext[Any]], Any] | None = None,
-    visible: Callable[[OperationTool, ServerRequestContext[Any]], bool] | None = None,
-) -> ToolsServer:
-    """Return a low-level server of the package `mcp` that lists and calls the tools.
+class ToolsServer(Server[Any]):
+    """A low-level server of the package `mcp` that lists and calls the tools.
 
     No header of a request reaches the API: calls carry the toolset's own credentials, or those of
     `context`. Guards find the request in `context.state`. Tools that need approval ask the client's
@@ -74,21 +67,18 @@ def create_server(
         visible: A function of a tool and a request: whether the client sees the tool. Others are
             unknown to the client, also to its searches and programs.
     """
-    return ToolsServer(toolset, name, version, (context, visible))
-
-
-class ToolsServer(Server[Any]):
-    """A server whose tools can be replaced, and whose large answers reach clients over HTTP."""
 
     def __init__(
         self,
         toolset: Iterable[OperationTool],
-        name: str | None,
-        version: str | None,
-        hooks: tuple[Any, Any],
+        *,
+        name: str | None = None,
+        version: str | None = None,
+        context: Callable[[ServerRequestContext[Any]], Any] | None = None,
+        visible: Callable[[OperationTool, ServerRequestContext[Any]], bool] | None = None,
     ) -> None:
         document = getattr(toolset, "document", None)
-        self._context, self._visible = hooks
+        self._context, self._visible = context, visible
         self._bus, self._files = InMemorySubscriptionBus(), _Files()
         self._told: set[int] = set()  # clients that hear of changes, by the id of their parameters
         self.subscriptions = ListenHandler(self._bus)
@@ -213,6 +203,9 @@ class ToolsServer(Server[Any]):
         app = super().streamable_http_app(**{"max_sessions": _SESSIONS, **options})
         app.add_middleware(PlainAnswers)
         return app
+
+
+create_server = ToolsServer
 
 
 class _Calls:

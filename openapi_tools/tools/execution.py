@@ -80,11 +80,10 @@ class Execution:
         self._bounds = session.bounds(self._operation)
         self._plan = RequestPlan(self._operation, session.settings)
         inside = self._bounds.inside
-        traced = inside and session.settings.trace_context
         self._options = SendOptions(
             base=self._bounds.server,
             trusted=inside,
-            traced=traced,
+            traced=inside and session.settings.trace_context,
             repeatable=self._operation.hints.get("idempotent"),
             caches=session.settings.http_cache,
         )
@@ -102,11 +101,7 @@ class Execution:
         self._shaper = None if self._shapes is None else self._shapes.usual
 
     async def result(
-        self,
-        arguments: dict[str, Any],
-        context: Any = None,
-        call_id: str = "",
-        own: PerCall = PLAIN,
+        self, arguments: dict[str, Any], context: Any, call_id: str, own: PerCall
     ) -> ToolResult:
         """Send the request and return the API's result, or raise an OpenAPIToolsError."""
         session, settings = self._session, self._session.settings
@@ -117,8 +112,7 @@ class Execution:
                 context = with_members(context, credentials=found)
             prepared = self._prepare(arguments, context, redactor)
             prepared.own, prepared.wait = own, self._waits(own, context)
-            prepared.changes = own.changes
-            prepared.shaper = self._shaper
+            prepared.changes, prepared.shaper = own.changes, self._shaper
             if context is not None:
                 prepared.whole = member_of(context, "whole") is True
                 prepared.shaper = await self._shaper_for(context, prepared.wait)
@@ -355,8 +349,7 @@ class Execution:
         chooses = chooses or settings.files is not None  # a user's store may be slow
         in_thread = len(answer.content) > _LARGE or answer.file is not None or chooses
         result = await self._apart(attempts, read) if in_thread else read()
-        note = prepared.grant.note
-        if note:
+        if note := prepared.grant.note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
         if result.error is not None and result.error["type"] == "auth":
             lacks = "" if prepared.grant.auth else prepared.credentials.lacking(self._operation)

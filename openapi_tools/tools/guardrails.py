@@ -80,10 +80,15 @@ class Guards:
 
 
 class Approval:
-    """An input guardrail that asks the context's `approve`, for tools that `takes` is true for."""
+    """An input guardrail that lets a call pass once `context.approve(call)` says True.
 
-    def __init__(self, takes: Callable[[OperationTool], bool]) -> None:
-        self.takes = takes
+    Args:
+        rule: Which tools it is for: a `Select`, a function of the tool, or None for every tool
+            that is not `read_only`.
+    """
+
+    def __init__(self, rule: Any = None) -> None:
+        self.takes = rule_of(rule)
 
     async def __call__(self, call: ToolCall, context: Any) -> None:
         """Raise a `DeniedError` unless the call is approved."""
@@ -94,14 +99,7 @@ class Approval:
             raise DeniedError(f"{call.name} was not approved.")
 
 
-def require_approval(rule: Any = None) -> Approval:
-    """Return an input guardrail that lets a call pass once `context.approve(call)` says True.
-
-    Args:
-        rule: Which tools it is for: a `Select`, a function of the tool, or None for every tool
-            that is not `read_only`.
-    """
-    return Approval(rule_of(rule))
+require_approval = Approval
 
 
 def rule_of(rule: Any) -> Callable[[OperationTool], bool]:

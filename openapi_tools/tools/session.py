@@ -230,7 +230,7 @@ def brings_identity(client: Client | None) -> bool:
 
 
 def tool_named(
-    tools: Mapping[str, OperationTool], typed: object, skipped: Iterable[Skipped] = ()
+    tools: Mapping[str, OperationTool], typed: object, skipped: Iterable[Skipped]
 ) -> OperationTool:
     """Return the tool that a user means by its name, its operationId or `GET /path`; KeyError."""
     if isinstance(typed, str) and typed in tools:
