@@ -34,7 +34,7 @@ def tools(folder, **members):
     """Return tools whose API answers with a scan, or with JSON that looks like a file."""
 
     def answer(request):
-        if request.url.path == "/like":
+        if request.url.path.endswith("/like"):
             return httpx.Response(200, json=LIKE)
         return httpx.Response(200, content=SCAN, headers={"Content-Type": "image/tiff"})
 
