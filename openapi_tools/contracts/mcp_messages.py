@@ -205,11 +205,9 @@ async def logged_in(result: ToolResult, request: Any, desk: Any, wait: Any) -> b
         if answer is None:
             desk.asked[key] = {"method": "elicitation/create", "params": {"mode": "url", **told}}
     elif request.session.can_send_request:
-        given = {**told, "elicitation_id": login["id"]}
+        given = {**told, "elicitation_id": login["id"], "related_request_id": request.request_id}
         with suppress(MCPError):
-            answer = await request.session.elicit_url(
-                **given, related_request_id=request.request_id
-            )
+            answer = await request.session.elicit_url(**given)
     return getattr(answer, "action", None) == "accept" and bool(await wait(login["id"]))
 
 

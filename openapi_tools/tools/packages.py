@@ -263,7 +263,6 @@ def _settings(members: dict[str, Any], written: str) -> Settings:
 def check_selected(toolset: Toolset, select: Select | None) -> Toolset:
     """Return a toolset; SettingsError where a selection leaves no tool."""
     if select is not None and not len(toolset):
-        raise SettingsError(
-            "select: no tool of the document has all of these; nothing is selected."
-        )
+        reason = "no tool of the document has all of these; nothing is selected."
+        raise SettingsError(f"select: {reason}")
     return toolset

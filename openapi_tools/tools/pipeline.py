@@ -222,10 +222,8 @@ class Caller:
             case AnswerError():
                 return error.result
             case errors.CallError():
-                tried = {"attempts": error.attempts} if error.attempts else None
-                return ToolResult.failed(
-                    error.kind, error.reason, metadata=tried, facts=error.facts
-                )
+                sent = {"attempts": error.attempts} if error.attempts else None
+                return ToolResult.failed(error.kind, error.reason, metadata=sent, facts=error.facts)
             case errors.InputError():
                 return ToolResult.failed("invalid_input", str(error))
             case errors.CredentialsError():

@@ -130,10 +130,8 @@ class Toolset:
         out: Iterable[Skipped] = (),
     ) -> Toolset:
         """Return a toolset of other tools, more warnings and skips; client and document stay."""
-        more, old = tuple(remarks), self._about
-        about = replace(
-            old, warnings=lambda: (*more, *old.warnings()), skipped=(*old.skipped, *out)
-        )
+        new, old = tuple(remarks), self._about
+        about = replace(old, warnings=lambda: (*new, *old.warnings()), skipped=(*old.skipped, *out))
         return Toolset(tools, self.session, about, parts=self._parts)
 
     def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from openapi_tools.shared_state import SharedState
     from openapi_tools.tools.execution import PreparedCall
 
+    _Given = Mapping[str, Any]
+    _Tools = list[OperationTool]
+
 logger = logging.getLogger("openapi_tools")
 
 _METHODS = ("PUT", "PATCH", "DELETE")
@@ -52,9 +55,7 @@ _LONGEST = 1_000
 _REFUSED, _FAULTS, _UNAVAILABLE = 400, 500, 503
 
 
-async def changes_of(
-    tool: OperationTool, arguments: Mapping[str, Any], context: Any
-) -> Changes | None:
+async def changes_of(tool: OperationTool, arguments: _Given, context: Any) -> Changes | None:
     """Return what a PUT, PATCH or DELETE changes; None where nothing reads the present state.
 
     A GET of the same toolset reads it once, with the credentials of the call, for five seconds and
@@ -95,9 +96,7 @@ def _same_place(path: str, other: str) -> bool:
     return _VARIABLE.sub("{}", path) == _VARIABLE.sub("{}", other)
 
 
-def _given(
-    tool: OperationTool, reader: OperationTool, arguments: Mapping[str, Any]
-) -> dict[str, Any] | None:
+def _given(tool: OperationTool, reader: OperationTool, arguments: _Given) -> dict[str, Any] | None:
     """Return the arguments of the read; None where it would ask for something else."""
     known, call = tool.operation, reader.operation
     sent = {**known.defaults, **arguments, **known.fixed}
@@ -122,9 +121,7 @@ def _keys(operation: Operation) -> dict[str, tuple[str, Any]]:
     return {p.argument: (p.location, numbers.get(p.name, p.name)) for p, numbers in known}
 
 
-async def _read(
-    reader: OperationTool, arguments: dict[str, Any], context: Any
-) -> ToolResult | None:
+async def _read(reader: OperationTool, arguments: _Given, context: Any) -> ToolResult | None:
     """Return the answer with the whole state, or that there is none; None for any other."""
     own = PerCall(wait=0, most_bytes=_BYTES)
     told = with_members(context, whole=True, approve=None, answer=None, fields=None)
@@ -136,12 +133,7 @@ async def _read(
     return result if is_known and not result.metadata.keys() & {"dry_run", "truncated"} else None
 
 
-def _told(
-    tool: OperationTool,
-    arguments: Mapping[str, Any],
-    beside: list[OperationTool],
-    state: ToolResult,
-) -> Changes:
+def _told(tool: OperationTool, arguments: _Given, beside: _Tools, state: ToolResult) -> Changes:
     names = {t.method: t.name for t in beside if _same_place(t.path, tool.path)}
     undo = _undo(tool, names, beside, is_there=state.success)
     if not state.success:
@@ -155,9 +147,7 @@ def _told(
     return Changes(tuple(lines), undo, etag if is_strong else "")
 
 
-def _undo(
-    tool: OperationTool, names: dict[str, str], beside: list[OperationTool], *, is_there: bool
-) -> str:
+def _undo(tool: OperationTool, names: dict[str, str], beside: _Tools, *, is_there: bool) -> str:
     if not is_there:
         name = names.get("DELETE", "") if tool.method == "PUT" else ""
         return f"call {name}" if name else "no tool does"
@@ -172,7 +162,7 @@ def _undo(
     return f"call {name} with the former state (it may get another id)" if name else "no tool does"
 
 
-def _lines(tool: OperationTool, arguments: Mapping[str, Any], state: Any) -> Iterator[str]:
+def _lines(tool: OperationTool, arguments: _Given, state: Any) -> Iterator[str]:
     if tool.method == "DELETE":
         yield f"deletes {shown(hidden(state), _DELETED)}"
         return

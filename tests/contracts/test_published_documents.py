@@ -6,6 +6,7 @@ import httpx
 import pytest
 from corpus import FOLDER, entries, parameters
 from pet_shop import published
+from tools.answering import answering
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.testing import sample
@@ -114,16 +115,14 @@ def answer(_):
 
 
 @pytest.mark.parametrize("entry", CHOSEN)
-async def test_mcp_lists_and_calls_every_tool(entry):
+async def test_mcp_lists_every_tool_and_calls_each_third(entry):
     mcp = pytest.importorskip("mcp", reason="mcp is not installed")
     from mcp_api import client_of
 
     from openapi_tools.contracts.mcp import create_server
 
-    web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    settings = Settings(base_url="http://api.example.com", anonymous=True)
-    toolset = load_tools(entry.file, client=web, settings=settings)
-    server, good = create_server(toolset), 0
+    toolset, _ = answering(entry.file, answer, settings={"anonymous": True})
+    server, called, good = create_server(toolset), list(toolset)[::3], 0
     async with client_of(server, "legacy") as client:
         over_http = await client.list_tools()
     async with mcp.Client(server, mode="auto") as client:
@@ -139,7 +138,8 @@ async def test_mcp_lists_and_calls_every_tool(entry):
             assert len(json.dumps(told)) <= 16_384
             assert told["annotations"] == tool.annotations
             assert len(told.get("title", "")) <= 60
-            # Not every sample fits: what is refused is refused with the same words.
+        # Not every sample fits: what is refused is refused with the same words.
+        for tool in called:
             given = sample(tool.input_schema, tool.input_schema)
             result = await client.call_tool(tool.name, given)
             direct = await tool.execute(given)
@@ -148,7 +148,7 @@ async def test_mcp_lists_and_calls_every_tool(entry):
             assert result.structured_content == (direct.output if direct.success else None)
             good += direct.success
 
-    assert good > len(toolset) * 0.9
+    assert good > len(called) * 0.9
 
 
 def test_the_documents_are_those_that_are_meant():

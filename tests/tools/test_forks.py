@@ -137,9 +137,7 @@ async def run(program, *arguments):
 
 @pytest.mark.long
 @pytest.mark.parametrize("transport", ["httpx", "fast"])
-async def test_children_of_a_process_whose_threads_make_first_calls_make_their_own(
-    recorder, transport
-):
+async def test_children_of_a_process_whose_threads_call_make_their_own(recorder, transport):
     assert await run(THREADS, recorder.url, transport) == (f"{[0] * 10}\n", "")
 
 

@@ -187,14 +187,8 @@ load_tools("a", timeout="soon")
 @pytest.mark.long
 def test_a_type_checker_finds_wrong_members(tmp_path):
     (tmp_path / "typed.py").write_text(TYPED)
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--cache-dir",
-        tmp_path / "cache",
-        tmp_path / "typed.py",
-    ]
+    mypy = [sys.executable, "-m", "mypy", "--cache-dir", tmp_path / "cache"]
+    command = [*mypy, tmp_path / "typed.py"]
     told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
     assert 'typed.py:5: error: Unexpected keyword argument "timeot"' in told
