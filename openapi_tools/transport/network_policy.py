@@ -100,9 +100,8 @@ class DocumentPolicy(NetworkPolicy):
 
     def check_name(self, host: str, port: int) -> None:
         """As `NetworkPolicy.check_name`; a name whose address is unknown counts as public."""
-        policy_of(self._settings, public_document=self.public).check_name(host, port)
-        address = _address_of(host)
-        self.public = self.public or address is None or not kind_of(address)
+        super().check_name(host, port)
+        self.public = self.public or _address_of(host) is None
 
 
 def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPolicy:

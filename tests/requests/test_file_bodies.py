@@ -5,12 +5,11 @@ import gc
 import io
 import os
 import re
-from pathlib import Path
 
 import httpx
 import pytest
 from documents import document, operation
-from servers.faults import Faults
+from servers.faults import Faults, open_files
 from servers.file_server import BLOCK
 from stored_files import API, PARTS, answering, mocked
 
@@ -111,12 +110,6 @@ async def test_a_part_has_the_media_type_of_its_file_where_that_fits(
 
     assert f"\r\nContent-Type: {expected}\r\n".encode() in request.content
     assert b"\r\nContent-Type: image/gif\r\n" in chosen.content
-
-
-def open_files():
-    """Return how many files this process has open, where that can be told."""
-    folder = Path("/proc/self/fd")
-    return sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
 
 
 async def test_an_upload_that_hangs_ends_in_time_and_closes_its_file(folder):

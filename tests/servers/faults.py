@@ -5,6 +5,13 @@ import contextlib
 import re
 import socket
 import struct
+from pathlib import Path
+
+
+def open_files():
+    """Return how many files and sockets this process has open, where that can be told."""
+    folder = Path("/proc/self/fd")
+    return sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
 
 
 class Peer:

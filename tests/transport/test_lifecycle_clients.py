@@ -8,12 +8,11 @@ import sys
 import textwrap
 import threading
 import time
-from pathlib import Path
 
 import httpx
 import pytest
 from servers.documents import called, document
-from servers.faults import Faults, answer, replying, serve
+from servers.faults import Faults, answer, open_files, replying, serve
 from servers.tls import TlsServer
 
 from openapi_tools import Settings, load_tools
@@ -29,10 +28,6 @@ BOUND = 2 * 1024 * 1024
 
 def get(url):
     return httpx.Request("GET", url)
-
-
-def open_files():
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 async def test_failing_calls_leave_no_file_open(transport):

@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from servers.fault_routes import ROUTES, FaultProcess, case_of, fault_document
+from servers.faults import open_files
 
 from openapi_tools import Settings, load_tools
 
@@ -29,11 +30,6 @@ SLOW = {
 def memory(kind):
     """Return the memory of this process in KiB: `VmRSS` now, `VmHWM` at most so far."""
     return int(Path("/proc/self/status").read_text().partition(f"{kind}:")[2].split()[0])
-
-
-def open_files():
-    """Return how many files and sockets are open."""
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def tools(base_url, **settings):
