@@ -16,11 +16,8 @@ from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import Node, pointer
 
 MAX_DEPTH = 201  # levels of arrays and objects: what the JSON parser allows
-
 MAX_NODES = 5_000_000  # values, aliases written out; GitHub's 13 MB hold 0.6 million
-
 MAX_DIGITS = 4300  # digits of an integer; Python refuses to write more of them as text
-
 MAX_NUMBER = 10**MAX_DIGITS  # numbers stay below it; so no float is infinite either
 
 TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it with '$ref'"

@@ -54,6 +54,7 @@ class Inputs:
 
     def __init__(self, document: Document, schemes: Mapping[str, SecurityScheme]) -> None:
         self._document = document
+        self._limit = document.settings.description_chars
         self._bodies = Bodies(document)
         self._contents: dict[tuple[int, bytes, tuple[str, ...]], Content] = {}
         self._schemas: dict[tuple[int, ...], tuple[Node, list[_Argument]]] = {}
@@ -98,10 +99,7 @@ class Inputs:
         is_seen = wire.isprintable() and visible_text.visible(wire) == wire
         shown = f"`{wire}`" if is_seen else ascii(wire)
         words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
-        return {
-            **schema,
-            "description": visible_text.cut(words, self._document.settings.description_chars),
-        }
+        return {**schema, "description": visible_text.cut(words, self._limit)}
 
     def operation(self, operation: OperationNode, kinds: tuple[str, ...]) -> Operation:
         """Return how an operation is called; arguments and errors are as of `input_schema`."""
@@ -215,8 +213,7 @@ class Inputs:
     def _made(self, location: str, name: str, node: Node, resource: Resource) -> _Argument:
         out = dict(self._schema(node, resource))
         if described := as_text(node.get("description")):
-            limit = self._document.settings.description_chars
-            out["description"] = visible_text.plain_text(described, limit)
+            out["description"] = visible_text.plain_text(described, self._limit)
         if is_true(node.get("deprecated")):
             out["deprecated"] = True
         if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):

@@ -39,7 +39,6 @@ _PAIR = re.compile(
 )
 
 ALIAS_ALLOWANCE = 500_000  # values that aliases may add to any document
-
 ALIAS_RATIO = 10  # further values that aliases may add, for each value written in the document
 
 _CORE = "tag:yaml.org,2002:"
