@@ -13,7 +13,7 @@ these rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -98,7 +98,9 @@ class _Intake:
     def members(self, value: Any, depth: int, *, without: str | None = None) -> dict[str, Any]:
         copied: dict[str, Any] = {}
         room = 2
-        for name, member in self._pairs(value):
+        is_dict = issubclass(type(value), dict)  # whose class may have an `items` of its own
+        for name, member in dict.items(value) if is_dict else value.items():
+            self._count(1)
             if type(name) is str and name == without:
                 continue
             if type(name) is str and name.isascii():
@@ -166,18 +168,6 @@ class _Intake:
             raise InputError(f"a name has to be a string; this one is of type {kind}.")
         plain: str = self._value(str.__str__(name), 1)
         return plain
-
-    def _pairs(self, value: Any) -> Iterable[tuple[Any, Any]]:
-        """Return the members of a mapping; of a dict without running code of a class of its own."""
-        if issubclass(type(value), dict):
-            self._count(dict.__len__(value))
-            return dict.items(value)
-        return self._counted(value.items())
-
-    def _counted(self, pairs: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
-        for pair in pairs:
-            self._count(1)
-            yield pair
 
     def _count(self, values: int) -> None:
         self._values -= values
