@@ -224,9 +224,9 @@ def open_session(
 
 def brings_identity(client: Client | None) -> bool:
     """Tell whether a client of the user's sends credentials or other headers by itself."""
-    headers = getattr(client, "headers", ())
-    has_own = any(name.lower() not in _USUAL_HEADERS for name in headers)
-    return has_own or getattr(client, "auth", None) is not None
+    if getattr(client, "auth", None) is not None:  # a class, which is refused later, has one too
+        return True
+    return any(name.lower() not in _USUAL_HEADERS for name in getattr(client, "headers", ()))
 
 
 def tool_named(
