@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -348,25 +347,6 @@ async def test_answers_are_checked_as_before():
 
     assert is_from_cache(toolset)
     assert "date" in str(result.metadata["answer_problems"])
-
-
-def test_threads_may_look_at_once():
-    first = [tool.input_schema for tool in load_tools(DISCORD)]
-    toolset = load_tools(DISCORD)
-    seen = []
-
-    def look():
-        seen.append([tool.input_schema for tool in toolset])
-        seen.append(toolset.document)
-
-    threads = [threading.Thread(target=look) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert all(found in (first, toolset.document) for found in seen)
-    assert len(seen) == 16
 
 
 def test_files_are_for_their_owner_alone(eager):
