@@ -21,10 +21,9 @@ MANIFEST = "manifest.json"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="this needs signals, modes or links of POSIX")
 
 
-def with_manifest(files, name=MANIFEST):
-    layout = "package" if name == MANIFEST else "module"
+def with_manifest(files):
     data = PackageData("museum", (), title="Museum", version="1")
-    return output_state.with_manifest(files, data, layout=layout)
+    return output_state.with_manifest(files, data, layout="package")
 
 
 OLD = with_manifest(

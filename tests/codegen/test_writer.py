@@ -136,20 +136,6 @@ def test_folders_keep_their_modes(room, tmp_path):
     assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o775, 0o711, 0o750]
 
 
-def test_a_single_module_lives_among_other_files(tmp_path):
-    (tmp_path / "app.py").write_text("APP = 1\n")
-    (tmp_path / "manifest.json").write_text('{"name": "an extension"}')
-    own, name = files_in(tmp_path), "museum_tools.manifest.json"
-    files = with_manifest({"museum_tools.py": PY}, name)
-
-    place(tmp_path, files, manifest=name)
-    other = with_manifest({"museum_tools.py": PY + "A = 1\n"}, name)
-    placed = place(tmp_path, other, manifest=name)
-
-    assert placed.written == (name, "museum_tools.py")
-    assert files_in(tmp_path) == {**own, **other}
-
-
 def test_an_edited_file_stops_everything_but_force(room):
     edited = ("README.md", "museum_tools/__init__.py")
     for path in edited:
@@ -223,16 +209,6 @@ def test_a_foreign_file_is_never_overwritten(tmp_path, path, text, force):
         compare(tmp_path / "out", OLD, manifest=MANIFEST)
 
     assert failure.value.reason.startswith(f"{path}: not generated; move that away")
-
-
-def test_a_stale_file_that_was_edited_stays(room):
-    (room / STALE[1]).write_text("MINE = 1\n")
-
-    placed = place(room, NEW, manifest=MANIFEST)
-
-    assert (placed.removed, placed.kept, placed.edited) == (STALE[:1], STALE[1:], STALE[1:])
-    assert (room / STALE[1]).read_text() == "MINE = 1\n"
-    assert not (room / STALE[0]).exists()
 
 
 @pytest.mark.parametrize("path", ["museum_tools/old/own.txt", "museum_tools/old/__pycache__/own"])
