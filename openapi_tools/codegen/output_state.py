@@ -76,6 +76,13 @@ def manifest_name(api: str, layout: str) -> str:
 
 def with_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) -> dict[str, str]:
     """Return the files of a package by relative path, and last their manifest in ASCII."""
+    prefix = str(data.settings.get("prefix", ""))
+    called = [(record.name, record.operation) for record in data.records]
+    short = {
+        name: f"{used.method} {used.path}"
+        for name, used in called
+        if short_name(used.operation_id, used.method, used.path, prefix) == name
+    }
     members = {
         "generator": "openapi-tools",
         "version": __version__,
@@ -83,21 +90,10 @@ def with_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) -
         "layout": layout,
         "document": {"title": data.title, "version": data.version, "sha256": data.document_hash},
         "tools": [record.name for record in data.records],
-        **_short_names(data),
+        **({"short_names": short} if short else {}),
         "files": {path: digest(text.encode()) for path, text in sorted(files.items())},
     }
     return {**files, manifest_name(data.api, layout): json.dumps(members, indent=2) + "\n"}
-
-
-def _short_names(data: PackageData) -> dict[str, dict[str, str]]:
-    prefix = str(data.settings.get("prefix", ""))
-    called = [(record.name, record.operation) for record in data.records]
-    found = {
-        name: f"{used.method} {used.path}"
-        for name, used in called
-        if short_name(used.operation_id, used.method, used.path, prefix) == name
-    }
-    return {"short_names": found} if found else {}
 
 
 def read_manifest(text: str | bytes | None) -> Manifest | None:

@@ -27,7 +27,8 @@ _DEEPEST_APART = 3
 _MOST = 1024
 _MOST_RIVALS = 256
 _MOST_PAIRS = 16
-_BY_VALUE = providers.WORDS | {"enum", "type"}
+BY_VALUE = providers.WORDS | {"enum", "type"}
+"""Keywords that decide about a value without a validator."""
 _NUMBERS = {"integer", "number"}
 
 
@@ -236,10 +237,12 @@ class Fitting:
             return False
         if "type" in form and not providers.is_a(value, form["type"]):
             return False
-        return form.keys() <= _BY_VALUE or self.accepts(form, value)
+        return form.keys() <= BY_VALUE or self.accepts(form, value)
 
-    def accepts(self, schema: Form, value: Any) -> bool:
+    def accepts(self, schema: Any, value: Any) -> bool:
         """Tell whether any schema accepts a value; yes, where finding out takes too long."""
+        if not isinstance(schema, dict):
+            return bool(schema)
         judge = self._judges.find(
             schema, lambda part: Checker({**part, "$defs": reached(part, self._definitions)}).fits
         )

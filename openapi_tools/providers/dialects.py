@@ -57,10 +57,7 @@ class Strict:
     """
 
     null_for_absent = True  # whether every member is required, and null means absent
-
-    def takes_name(self, name: str) -> bool:
-        """Tell whether a member's name is allowed."""
-        return bool(name)
+    takes_name = bool  # whether a member's name is allowed
 
     def with_null(self, schema: Form) -> Form:
         """Return a schema that also accepts null; none that is given here or below does."""
@@ -148,10 +145,7 @@ class Gemini:
     """
 
     null_for_absent = False
-
-    def takes_name(self, name: str) -> bool:
-        """Take a portable name."""
-        return is_portable(name)
+    takes_name = staticmethod(is_portable)
 
     def with_null(self, schema: Form) -> Form:
         """Mark the schema; a `$ref` stands alone."""

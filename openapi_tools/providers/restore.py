@@ -35,8 +35,8 @@ class Restorer:
         self._root = {key: value for key, value in schema.items() if key != "$defs"}
         self._null_is_absent = profile == "openai_strict"
         self._whole = profile in ("openai_strict", "gemini")
-        self._fitting = Fitting(schema.get("$defs", {}))
-        self._fits = self._fitting.fits
+        fitting = Fitting(schema.get("$defs", {}))
+        self._fits, self._accepts = fitting.fits, fitting.accepts
         self._forms = Forms(schema, self._fits)
         self._options: ById[list[Form]] = ById()
         self._members: ById[Members] = ById()
@@ -147,17 +147,16 @@ class Restorer:
 
     def _is_absent(self, members: Members, name: str) -> bool:
         optional = name not in members.required
-        return optional and (self._null_is_absent or not self._takes(members.declared[name], None))
-
-    def _takes(self, node: Any, value: Any) -> bool:
-        return self._fitting.accepts(node, value) if isinstance(node, dict) else bool(node)
+        return optional and (
+            self._null_is_absent or not self._accepts(members.declared[name], None)
+        )
 
     def _is_new(self, members: Members, name: str, pairs: dict[str, Any]) -> bool:
         """Tell whether a pair is a member: a definition may have left out declared ones."""
         if name not in members.declared:
             return True
         node = members.declared[name]
-        return self._takes(node, self._undone(node, pairs[name]))
+        return self._accepts(node, self._undone(node, pairs[name]))
 
     def _members_of(self, form: Form) -> Members:
         try:
@@ -176,8 +175,8 @@ class Restorer:
             return named
         if named[extras] is None:
             # Null may also be the value of a member of that name.
-            open_name = others is not None and not self._whole and self._takes(others.key, extras)
-            if not (open_name and others is not None and self._takes(others.value, None)):
+            open_name = others is not None and not self._whole and self._accepts(others.key, extras)
+            if not (open_name and others is not None and self._accepts(others.value, None)):
                 del named[extras]
         elif containers.are_pairs(named[extras]):
             more = {pair[KEY]: pair[VALUE] for pair in named.pop(extras)}

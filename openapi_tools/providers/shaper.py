@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import DEFINITIONS, UNIONS, pointer_token, unequal
 from openapi_tools.providers import WORDS, CannotExpress, containers, is_anything, kind, refuse
-from openapi_tools.providers.alternatives import Fitting, Forms
+from openapi_tools.providers.alternatives import BY_VALUE, Fitting, Forms
 from openapi_tools.providers.containers import ANYTHING, KEY, VALUE
 from openapi_tools.providers.dialects import HARD, loosened
 
@@ -29,7 +29,6 @@ _MOST_SCHEMAS = 20_000
 _MOST_ROUNDS = 50
 _DEEPEST = 64
 _LEGEND = 1_000
-_BY_VALUE = WORDS | {"type", "enum"}
 _FREE = {"$ref": DEFINITIONS + ANYTHING}
 
 
@@ -269,7 +268,7 @@ class Shaper:
         values: list[Any] = []
         legend: list[str] = []
         for form in forms:
-            beside = {key: limit for key, limit in form.items() if key not in _BY_VALUE}
+            beside = {key: limit for key, limit in form.items() if key not in BY_VALUE}
             fitting = [v for v in form["enum"] if not beside or self._fits(beside, v)]
             values += fitting
             meaning = form.get("description") or form.get("title")

@@ -187,17 +187,12 @@ def test_a_class_is_found_by_its_own_name(tmp_path):
     assert found["Index"] == "index"
 
 
-def _json(schema):
-    return {"content": {"application/json": {"schema": schema}}}
-
-
 def test_what_extensions_say_is_not_heard(tmp_path):
     text = "evil_module"
     extensions = dict.fromkeys(("x-python-import", "x-customTypePath", "customTypePath"), text)
     node = {"type": "string", **extensions}
-    paths = {
-        "/a": {"post": operation(requestBody=_json({"properties": {"a": node}}), **extensions)}
-    }
+    body = {"content": {"application/json": {"schema": {"properties": {"a": node}}}}}
+    paths = {"/a": {"post": operation(requestBody=body, **extensions)}}
     files = generate(document(paths, **extensions), tmp_path / "out")
 
     assert not [path for path, found in files.items() if re.search(rf"import.*{text}", found)]
