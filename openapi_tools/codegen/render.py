@@ -233,9 +233,11 @@ class Templates:
         # Each literal is a name that no document can guess, until the file is checked.
         self._name = f"literal_{secrets.token_hex(16)}"
         self._mark = re.compile(f"{self._name}_([0-9]+)_")
+        builtin = jinja2.FileSystemLoader(FOLDER)
+        loader = builtin if folder is None else jinja2.ChoiceLoader([_Loader(folder), builtin])
         self._environments = {
             kind: SandboxedEnvironment(
-                loader=_Loader([FOLDER] if folder is None else [folder, FOLDER]),
+                loader=loader,
                 autoescape=False,
                 finalize=partial(self._printed, kind),
                 trim_blocks=True,
@@ -288,7 +290,7 @@ class Templates:
 
 
 class _Loader(jinja2.FileSystemLoader):
-    """Loads templates without the blocks that print text past `_printed`."""
+    """Loads a user's templates, without the blocks that print text past `_printed`."""
 
     def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, str, Any]:
         source, path, is_current = super().get_source(environment, template)
