@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import logging
 import math
 import re
 import time
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
@@ -22,6 +22,7 @@ from openapi_tools.options import from_environment
 from openapi_tools.redaction import Redactor, Secret
 from openapi_tools.serving.signing_keys import BadTokenError, SigningKeys, fetched, signed_claims
 from openapi_tools.settings import Settings
+from openapi_tools.shared_state import MemoryState
 from openapi_tools.transport import Sender
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ logger = logging.getLogger("openapi_tools")
 METADATA = "/.well-known/oauth-protected-resource"
 _LONGEST, _SHORTEST = 16 * 1024, 16  # characters of a token, and of a static one at least
 _LEEWAY = 30  # seconds that two clocks may differ
-_REMEMBERED, _SECONDS = 1000, 30.0  # answers about opaque tokens, and how long they are good
+_LARGEST, _SECONDS = 2**20, 30.0  # answers about opaque tokens: their bytes, how long they are good
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, section 2.1
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _MOST_SCOPES, _LONGEST_SUBJECT = 500, 256
@@ -83,7 +84,7 @@ class Inbound:
         self._keys = SigningKeys(table.issuer, table.jwks_url, self.sender)
         self._redactor = Redactor()
         self._static = _digests(table.tokens, self._redactor)
-        self._known: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
+        self._answers = MemoryState(most_bytes=_LARGEST)
 
     @property
     def settings(self) -> AuthSettings:
@@ -143,20 +144,17 @@ class Inbound:
 
     async def _introspected(self, digest: bytes, token: str) -> dict[str, Any]:
         """Return what the issuer says about an opaque token (RFC 7662, section 2)."""
-        known, now = self._known, time.monotonic()
-        if digest in known and now < known[digest][0]:
-            return known[digest][1]
+        if (known := await self._answers.get(digest.hex())) is not None:
+            return dict(json.loads(known))
         form = form_of(self.table.client(), {"token": token, "token_type_hint": "access_token"})
         reply = await fetched(self.sender, self.table.introspection_url, form)
-        claims = reply.members
+        claims = {"iss": self.table.issuer, **reply.members}
         if reply.status not in SUCCESS:
             raise CallError("protocol", f"the introspection endpoint answers {reply.status}.")
         if claims.get("active") is not True:
             raise BadTokenError("the token is not active")
-        known[digest] = (now + _SECONDS, {"iss": self.table.issuer, **claims})
-        while len(known) > _REMEMBERED:
-            known.popitem(last=False)
-        return known[digest][1]
+        await self._answers.put(digest.hex(), json.dumps(claims).encode(), _SECONDS)
+        return claims
 
     @staticmethod
     def user_of(request: ServerRequestContext[Any, Any]) -> User | None:
