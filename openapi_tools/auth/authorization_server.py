@@ -154,7 +154,7 @@ async def _read(response: httpx.Response) -> bytes:
     decoder = Decoder(response.headers.get("Content-Encoding", ""), _LARGEST)
     body = bytearray()
     try:
-        async for chunk in response.aiter_raw():
+        async for chunk in response.stream:  # type: ignore[union-attr] # an async one here
             for piece in decoder.feed(chunk):
                 body += piece
         decoder.finish()
