@@ -1,6 +1,6 @@
 """Digests of all that the published documents become, one JSON line for each of them.
 
-`python tests/digest.py` before a change and after it: equal lines mean that no user sees a
+`python tests/digest.py FILE` before a change and after it: equal lines mean that no user sees a
 difference. `--details FOLDER` also writes what the digests were made from.
 """
 
@@ -9,8 +9,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import sys
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,16 +58,16 @@ def canonical(value: Any) -> str:
 
 
 def main() -> None:
-    """Print or write the digests."""
+    """Write the digests."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", nargs="?", type=Path, help="written instead of the output")
+    parser.add_argument("file", type=Path)
     parser.add_argument("--details", type=Path, help="folder for what the digests are of")
     chosen = parser.parse_args()
-    with chosen.file.open("w") if chosen.file else nullcontext(sys.stdout) as out:
+    with chosen.file.open("w") as out:
         for entry in corpus.entries():
             texts = {kind: canonical(part) for kind, part in parts_of(entry.file).items()}
             sums = {kind: hashlib.sha256(text.encode()).hexdigest() for kind, text in texts.items()}
-            print(json.dumps({"document": entry.path, **sums}), file=out, flush=True)
+            print(json.dumps({"document": entry.path, **sums}), file=out)
             for kind, text in texts.items() if chosen.details else ():
                 file = chosen.details / entry.path / f"{kind}.json"
                 file.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MAX_SCHEMA = 250_000  # characters of an input schema as JSON
 
-_NOTHING: frozenset[str] = frozenset()
 _WORDS = frozenset({"title", "description", "examples"})
 _CUT = frozenset(
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "propertyNames"}
@@ -42,6 +41,9 @@ class Uses(NamedTuple):
     every: frozenset[str]
     in_place: frozenset[str]
     schemas: int
+
+
+_NO_USES = Uses(frozenset(), frozenset(), 0)
 
 
 class Definition(NamedTuple):
@@ -86,9 +88,7 @@ def defined(name: str, schema: Node) -> Definition:
     """Return a converted component as a definition."""
     text = compact(schema)
     most = most_in(text) + 6 * len(name) + 4
-    if b'"$ref"' not in text:
-        return Definition(schema, _NOTHING, _NOTHING, most)
-    uses = uses_of(schema)
+    uses = uses_of(schema) if b'"$ref"' in text else _NO_USES
     return Definition(schema, uses.every, uses.in_place, most)
 
 

@@ -45,7 +45,7 @@ class Usability:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._scans: dict[int, tuple[Collection[str], str]] = {}
+        self._refs: dict[int, Collection[str]] = {}
         self._clean: set[int | tuple[int, int]] = set()
         self.warnings: list[str] = []
 
@@ -96,19 +96,17 @@ class Usability:
                 if key in self._clean or key in seen:
                     continue
                 seen.add(key)
-                known = self._scans
-                refs, fault = known.get(id(node)) or known.setdefault(id(node), _scan(node))
-                if fault:
-                    raise InvalidDocument(fault)
-                waiting += [follow({"$ref": ref}, owner)[:2] for ref in refs]
+                if id(node) not in self._refs:
+                    self._refs[id(node)] = _refs_in(node)
+                waiting += [follow({"$ref": ref}, owner)[:2] for ref in self._refs[id(node)]]
         except DocumentError as error:
             error.source, error.pointer = self._document.entry.name, f"{operation.pointer}{member}"
             raise
         self._clean |= seen
 
 
-def _scan(root: Any) -> tuple[Collection[str], str]:
-    """Return the references in a node, each once, and its first fault or an empty text."""
+def _refs_in(root: Any) -> Collection[str]:
+    """Return the references in a node, each once; InvalidDocument for its first fault."""
     refs: dict[str, None] = {}
     nodes = [root]
     for node in nodes:  # which grows on the way: breadth first
@@ -121,14 +119,15 @@ def _scan(root: Any) -> tuple[Collection[str], str]:
                 nodes += found
                 for each in found:
                     if not isinstance(each, dict | bool) and each is not None:
-                        return (), f"{key!r} must hold objects, this is {each!r:.60}."
+                        raise InvalidDocument(f"{key!r} must hold objects, this is {each!r:.60}.")
             elif key != "$ref":
                 nodes += _schemas(key, value)
             elif value.__class__ is str and value:
                 refs[value] = None
             else:
-                return (), f"'$ref' is {value!r:.60}; it must be a text that names a place."
-    return refs, ""
+                reason = f"'$ref' is {value!r:.60}; it must be a text that names a place."
+                raise InvalidDocument(reason)
+    return refs
 
 
 def _schemas(key: str, value: Any) -> Collection[Any]:
