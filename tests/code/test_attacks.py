@@ -97,7 +97,7 @@ BOMBS = {
     "a larger number": ("x = 2\nwhile True:\n    x = x * x", None),
     "a list of lists": ("x = []\nwhile True:\n    x = [x, x, 'a' * 1000]", None),
     "a list that grows": ("x = [0]\nwhile True:\n    x = x + x", "too_large"),
-    "a large value": ("['a' * 1000] * 10_000", "result"),
+    "a large value": ("['a' * 1000] * 1_000", "result"),
     "a regular expression": ("import re\nre.match('(a+)+$', 'a' * 40 + 'b')", None),
     "recursion": ("def f(): return f()\nf()", "invalid_input"),
     "recursion of coroutines": ("async def f(): return await f()\nawait f()", "invalid_input"),
@@ -248,13 +248,9 @@ async def test_a_killed_worker_is_an_error_and_the_next_program_runs(server):
 
 
 async def test_secrets_are_masked_inside_a_program(server):
-    document = {
-        **DOCUMENT,
-        "security": [{"key": []}],
-        "components": {
-            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
-        },
-    }
+    key = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+    secured = {"security": [{"key": []}], "components": {"securitySchemes": key}}
+    document = {**DOCUMENT, **secured}
     settings = Settings(base_url=server.url)
     async with load_tools(document, credentials={"key": SECRET}, settings=settings) as toolset:
         code = toolset.code_tools(limits=LIMITS)

@@ -51,14 +51,9 @@ PATHS = {
 
 
 def document(paths):
-    return documents.document(
-        paths,
-        servers=[{"url": "https://things.example.com"}],
-        security=[{"key": []}],
-        components={
-            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
-        },
-    )
+    key = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+    more = {"security": [{"key": []}], "components": {"securitySchemes": key}}
+    return documents.document(paths, servers=[{"url": "https://things.example.com"}], **more)
 
 
 def loaded(answer, config=None, paths=PATHS):
@@ -149,12 +144,8 @@ UNKNOWN = {"/x": {"get": documents.operation(operationId="x")}}
 
 @pytest.mark.parametrize("fields", ["join('-', parts)", "reverse(back)", "join('', [head, tail])"])
 async def test_pieces_of_a_secret_are_masked_when_fields_join_them(fields):
-    value = {
-        "parts": SECRET.split("-"),
-        "back": SECRET[::-1],
-        "head": SECRET[:9],
-        "tail": SECRET[9:],
-    }
+    value = {"parts": SECRET.split("-"), "back": SECRET[::-1]}
+    value |= {"head": SECRET[:9], "tail": SECRET[9:]}
     toolset = loaded(lambda request: httpx.Response(200, json=value), paths=UNKNOWN)
 
     result = await toolset.call("x", {}, fields=fields)

@@ -3,6 +3,7 @@
 import json
 import re
 
+import documents
 import httpx
 import jsonschema
 import pytest
@@ -56,19 +57,17 @@ ORDER = {
     "security": [{"key": []}],
     "responses": {"201": {"description": "Made."}},
 }  # fmt: skip
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "Shops", "version": "1"},
-    "servers": [{"url": "https://api.example.com/v1"}],
-    "paths": {
+DOCUMENT = documents.document(
+    {
         "/shops": {"get": SEARCH, "post": {**SEARCH, "operationId": "queryShops"}},
         "/shops/{shop}/orders": {"post": ORDER},
     },
-    "components": {
+    servers=[{"url": "https://api.example.com/v1"}],
+    components={
         "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
         "schemas": {"Place": {"type": "object", "properties": {"lat": {"type": "number"}}}},
     },
-}
+)
 CONFIG = {
     "prefix": "shop_",
     "credentials": {"key": "${SHAPING_TEST_KEY}"},
@@ -213,12 +212,11 @@ async def test_a_call_takes_the_time_of_its_tool_and_says_so():
 
 async def test_idempotent_as_the_user_says_is_tried_again():
     client = mock_api(DOCUMENT, answers={"query_shops": [503, 200, 503]}).client()
-    config = {"settings": {"retries": 1}, "tools": {"query_shops": {"idempotent": True}}}
+    plain = {"settings": {"retries": 1}}
+    config = {**plain, "tools": {"query_shops": {"idempotent": True}}}
 
-    result = await loaded(config, client=client)["query_shops"].execute({"q": "x"})
-    other = await loaded({"settings": {"retries": 1}}, client=client)["query_shops"].execute(
-        {"q": "x"}
-    )
+    result = await loaded(config, client=client).call("query_shops", {"q": "x"})
+    other = await loaded(plain, client=client).call("query_shops", {"q": "x"})
 
     assert (result.success, other.error["status"]) == (True, 503)
 
@@ -232,13 +230,8 @@ def test_a_media_type_of_a_tool_is_sent():
 
 
 def test_what_is_said_about_one_tool_counts_over_a_pattern():
-    config = {
-        "tools": {
-            "search_shops": {"defaults": {"limit": 1}},
-            "*_shops": {"defaults": {"limit": 2}, "hide": ["near"], "timeout": 3.0},
-        }
-    }
-    toolset = loaded(config)
+    every = {"defaults": {"limit": 2}, "hide": ["near"], "timeout": 3.0}
+    toolset = loaded({"tools": {"search_shops": {"defaults": {"limit": 1}}, "*_shops": every}})
 
     assert toolset["search_shops"].operation.defaults == {"limit": 1}
     assert toolset["query_shops"].operation.defaults == {"limit": 2}

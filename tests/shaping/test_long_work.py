@@ -123,11 +123,9 @@ async def test_without_waiting_a_model_is_told_which_tool_to_ask(server):
 
         assert result.header_note == 'The work goes on: ask get_report with {"number": 42}'
         assert result.output == {"accepted": True}
-        assert result.metadata["job"] == {
-            "tool": "make_report",
-            "url": f"{server.url}/reports/42",
-            "ask": {"tool": "get_report", "arguments": {"number": 42}},
-        }
+        ask = {"tool": "get_report", "arguments": {"number": 42}}
+        job = {"tool": "make_report", "url": f"{server.url}/reports/42", "ask": ask}
+        assert result.metadata["job"] == job
         assert len(server.kept) == 1
         asked = result.metadata["job"]["ask"]
         assert (await tools.call(asked["tool"], asked["arguments"])).success

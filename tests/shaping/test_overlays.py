@@ -119,14 +119,11 @@ def test_traits_are_applied_where_the_document_names_them():
     more = [{"name": "top", "in": "query"}, {"name": "skip", "in": "query"}]
     target = "$.paths[?@.get['x-traits'][?@ == 'paged']].get"
 
-    toolset = load_tools(
-        document(paths), overlays=[overlay({"target": target, "update": {"parameters": more}})]
-    )
+    paged = overlay({"target": target, "update": {"parameters": more}})
+    toolset = load_tools(document(paths), overlays=[paged])
 
-    assert [list(tool.input_schema["properties"]) for tool in toolset] == [
-        ["id", "top", "skip"],
-        [],
-    ]
+    names = [list(tool.input_schema["properties"]) for tool in toolset]
+    assert names == [["id", "top", "skip"], []]
 
 
 def test_a_path_is_renamed_by_update_copy_and_remove():
@@ -432,9 +429,8 @@ def test_published_documents_are_changed_as_a_walk_over_them_changes_them(entry)
 def test_what_an_overlay_spoils_is_skipped_with_its_place_in_the_overlaid_document():
     broken = {"get": operation(parameters=[{"in": "query"}])}
 
-    toolset = load_tools(
-        farm(), overlays=[overlay({"target": "$.paths", "update": {"/x": broken}})]
-    )
+    spoiling = overlay({"target": "$.paths", "update": {"/x": broken}})
+    toolset = load_tools(farm(), overlays=[spoiling])
 
     assert [skipped.pointer for skipped in toolset.skipped] == ["/paths/~1x/get/parameters/0"]
 
