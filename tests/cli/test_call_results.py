@@ -275,9 +275,7 @@ def test_a_dry_run_says_which_credential_is_missing(run, museum):
     assert "--credential 'MuseumPlaceholderAuth=$NAME'" in result.stderr
 
 
-def test_a_mock_without_openapi_core_answers_and_says_that_it_does_not_judge(
-    run, museum, monkeypatch
-):
+def test_a_mock_without_openapi_core_says_that_it_does_not_judge(run, museum, monkeypatch):
     monkeypatch.setitem(sys.modules, "openapi_core", None)
 
     result = run("call", museum, "get_museum_hours", "startDate=tomorrow", "--mock", "--limit", "1")

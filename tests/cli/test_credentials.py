@@ -158,9 +158,7 @@ def test_anonymous_calls_without_what_is_required(refused, site, write):
     assert len(site.asked) == 1
 
 
-def test_an_api_that_refuses_and_declares_nothing_says_which_options_there_are(
-    refused, site, write
-):
+def test_an_api_that_refuses_and_declares_nothing_names_the_options(refused, site, write):
     spec = write({"/it": {"get": {}}})
     said = ["give --bearer '$VAR', --basic '$USER:$PASSWORD' or --header"]
 

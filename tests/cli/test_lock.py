@@ -47,9 +47,7 @@ def test_it_is_written_then_compared_then_accepted(run, spec, write, tmp_path):
     assert json.loads((tmp_path / "openapi-tools.lock").read_text())["lock"] == 1
 
 
-def test_a_configuration_names_its_lock_which_the_command_is_not_bound_by(
-    run, spec, write, tmp_path
-):
+def test_the_command_is_not_bound_by_the_lock_of_a_configuration(run, spec, write, tmp_path):
     config = tmp_path / "conf" / "openapi-tools.toml"
     config.parent.mkdir()
     config.write_text(f'source = "{spec}"\nlock = "pets.lock"\npolicy = "refuse"\n')

@@ -162,13 +162,9 @@ def program(tmp_path):
 
 
 def test_a_program_returns_json_and_its_prints_go_to_standard_error(run, museum, program):
-    lines = [
-        "print('two', 'hours')",
-        "hours = await get_museum_hours(limit=2)",
-        "[hours[0]['date']]",
-    ]
+    text = "print('two', 'hours')\nhours = await get_museum_hours(limit=2)\n[hours[0]['date']]"
 
-    ran = run("run", museum, program("\n".join(lines)), "--mock")
+    ran = run("run", museum, program(text), "--mock")
 
     assert (ran.exit_code, ran.stderr) == (0, "two hours\n")
     assert json.loads(ran.stdout) == ["2023-09-11"]

@@ -254,9 +254,7 @@ async def test_a_web_page_cannot_reach_the_server_by_a_name_of_its_own(museum):
 
 @pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
-async def test_the_api_gets_the_credential_of_the_server_and_none_of_the_caller(
-    mode, api, tmp_path
-):
+async def test_the_api_gets_the_credential_of_the_server_alone(mode, api, tmp_path):
     args = [written(tmp_path), "--base-url", api.url, "--credential", f"key={TOKEN}"]
     headers = {"Authorization": CALLER, "X-Key": "mine", "Cookie": "a=b", "X-Trace": "t"}
     async with (

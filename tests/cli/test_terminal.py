@@ -67,13 +67,9 @@ def test_a_list_longer_than_the_screen_goes_through_the_pager(museum, pager, hei
 
 
 def test_wide_characters_take_two_columns_and_marks_none():
-    assert [width_of(text) for text in ("abc", "\u97f3", "e\u0301", "\u200b", "\uff21")] == [
-        3,
-        2,
-        1,
-        0,
-        2,
-    ]
+    texts = ("abc", "\u97f3", "e\u0301", "\u200b", "\uff21")
+
+    assert [width_of(text) for text in texts] == [3, 2, 1, 0, 2]
 
 
 @pytest.mark.parametrize(
