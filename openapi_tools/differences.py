@@ -183,9 +183,7 @@ def _key(kind: str, part: Difference) -> Key:
 class _Causes:
     """Gives the differences of tools to the changed parts of the document."""
 
-    def __init__(
-        self, before: _Side, after: _Side, pairs: dict[str, tuple[Record, Record]]
-    ) -> None:
+    def __init__(self, before: _Side, after: _Side, pairs: Mapping[str, Any]) -> None:
         self.before, self.after, self.pairs = before, after, pairs
         self.roots = (before.document, after.document)
         self.shared = list(_shared(*self.roots)) if all(self.roots) else []

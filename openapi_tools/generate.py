@@ -98,10 +98,8 @@ class Report:
     def diff(self) -> Iterator[str]:
         """Yield the lines of a unified diff from the existing files to the generated ones."""
         for path in sorted({*self.written, *self.removed}):
-            old, new = self._before.get(path, ""), self._after.get(path, "")
-            yield from difflib.unified_diff(
-                old.split("\n"), new.split("\n"), path, path, lineterm=""
-            )
+            old, new = (side.get(path, "").split("\n") for side in (self._before, self._after))
+            yield from difflib.unified_diff(old, new, path, path, lineterm="")
 
 
 def generate_package(  # noqa: PLR0913 -- one for each option

@@ -127,9 +127,7 @@ def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[st
 
     def matches(tool: OperationTool) -> bool:
         texts = [text.casefold() for text in (tool.name, tool.path, summary_of(tool))]
-        return any(
-            pattern in text or fnmatchcase(text, pattern) for pattern in wanted for text in texts
-        )
+        return any(match in text or fnmatchcase(text, match) for match in wanted for text in texts)
 
     return Select(tags=tags, methods=methods, where=matches if patterns else None)
 

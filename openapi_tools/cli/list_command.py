@@ -86,9 +86,7 @@ def list_tools(
 def _as_data(
     toolset: Toolset, tools: list[OperationTool], costs: list[tuple[int, int]]
 ) -> dict[str, Any]:
-    data = [
-        members(tool, _FACTS) | {"tags": list(tool.tags)} | members(tool, _FLAGS) for tool in tools
-    ]
+    data = [members(t, _FACTS) | {"tags": list(t.tags)} | members(t, _FLAGS) for t in tools]
     for told, pair in zip(data, costs, strict=False):
         told["cost"] = summed([pair])
     found = {"tools": data, **skipped_data(toolset), "counts": dict(toolset.counts)}
@@ -111,9 +109,7 @@ def _tell(
         count += f", {total['bytes']:,} bytes, {counted(total['tokens'], 'token')}"
         count += f" ({counter()[0]})"
     if width := columns():
-        hues = [
-            "green" if tool.read_only else "red" if tool.destructive else "yellow" for tool in tools
-        ]
+        hues = ["green" if t.read_only else "red" if t.destructive else "yellow" for t in tools]
         page("\n".join([*listing(rows, width, hues), "", f"{count}."]))
         return
     say("\n".join("\t".join(row) for row in rows))  # each `say` flushes

@@ -68,9 +68,7 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
     return 0
 
 
-def _scheme(
-    schemes: Mapping[str, SecurityScheme], wanted: str | None
-) -> tuple[str, SecurityScheme]:
+def _scheme(schemes: Mapping[str, Any], wanted: str | None) -> tuple[str, SecurityScheme]:
     fitting = {name: scheme for name, scheme in schemes.items() if scheme.type in _TYPES}
     if wanted is None and len(fitting) == 1:
         return next(iter(fitting.items()))
@@ -109,9 +107,7 @@ def _config(toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[s
     )
 
 
-def _stored(
-    toolset: Toolset, scheme: SecurityScheme, config: OAuth2, options: dict[str, Any]
-) -> Stored:
+def _stored(toolset: Toolset, scheme: Any, config: OAuth2, options: dict[str, Any]) -> Stored:
     """Return the token of a login; the user may have to agree before anything is sent."""
     settings, session = Settings(base_url=options["base_url"]), toolset.session
     server = server_url(_operation(toolset, options["name"]), settings)

@@ -96,10 +96,8 @@ def _text_in(name: str, value: str | _File, schema: Mapping[str, Any]) -> str:
     """Return a value as text: a file's in UTF-8, or in base64 where the schema says so."""
     if isinstance(value, str):
         return value
-    if (
-        "base64" in (encoding := schema.get("contentEncoding", ""))
-        or schema.get("format") == "byte"
-    ):
+    encoding = schema.get("contentEncoding", "")
+    if "base64" in encoding or schema.get("format") == "byte":
         encode = base64.urlsafe_b64encode if "url" in encoding else base64.b64encode
         return encode(value.content).decode()
     try:
