@@ -8,13 +8,7 @@ import pytest
 from pet_shop import ALBUM, NOT_FOUND, PHOTO, PNG, found
 from servers.recorder import Answer
 
-from openapi_tools import (
-    Context,
-    Select,
-    SettingsError,
-    ToolResult,
-    require_approval,
-)
+from openapi_tools import Context, Select, SettingsError, ToolResult, require_approval
 from openapi_tools.testing import CoordinatorConformance
 
 NEXT = ("Link", "</pets?page=2>; rel=next")

@@ -196,16 +196,6 @@ def test_a_type_checker_finds_wrong_members(tmp_path):
     assert "Found 2 errors" in told
 
 
-def test_one_overlay_counts_as_a_list_of_one():
-    update = {"target": "$.info", "update": {"title": "Changed"}}
-    overlay = {"overlay": "1.0.0", "info": {"title": "o", "version": "1"}, "actions": [update]}
-
-    assert load_tools(ROOT, overlays=overlay).document["info"]["title"] == "Changed"
-    for wrong in (7, lambda: None, None):
-        with pytest.raises(SettingsError, match="overlays: give a list of URLs, paths, dicts"):
-            load_tools(ROOT, overlays=wrong)
-
-
 @pytest.mark.parametrize("wrong", [7, ["a.toml"], b"a.toml"])
 def test_a_configuration_of_a_wrong_type_is_refused(wrong):
     with pytest.raises(SettingsError, match="config: give a path, as"):
