@@ -124,14 +124,17 @@ class Memory:
 
 
 def _in_wording(node: Form, name: str, wording: Wording) -> Form:
-    said, title = node.get("description"), node.get("title")
-    if isinstance(said, str):
-        said = "" if name and repeats(said, name) else brief(said, wording.whole, wording.member)
-    surplus = [*UNREAD, *([] if said else ["description"])]
+    text, title = node.get("description"), node.get("title")
+    said = text
+    if isinstance(text, str):
+        said = "" if name and repeats(text, name) else brief(text, wording.whole, wording.member)
+    surplus = [key for key in UNREAD if key in node]
     if isinstance(title, str) and (said or repeats(title, name)):
         surplus.append("title")
-    kept = json_values.without(node, surplus)
-    return {**kept, "description": said} if said and said is not node["description"] else kept
+    if said is text and not surplus:
+        return node
+    kept = json_values.without(node, surplus if said else [*surplus, "description"])
+    return {**kept, "description": said} if said else kept
 
 
 def refuse(form: Form, *keywords: str) -> None:
