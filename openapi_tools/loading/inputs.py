@@ -23,11 +23,11 @@ from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, 
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from openapi_tools.loading.operations import Document, OperationNode, ParameterNodes
     from openapi_tools.loading.references import Resource, Target
-    from openapi_tools.model import Paging, SecurityScheme
+    from openapi_tools.model import Paging
 
 _STYLES = {
     "path": {"simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "tabDelimited"},
@@ -52,7 +52,7 @@ class _Argument(NamedTuple):
 class Inputs:
     """Builds operations and their inputs; parameters that security schemes fill are left out."""
 
-    def __init__(self, document: Document, schemes: Mapping[str, SecurityScheme]) -> None:
+    def __init__(self, document: Document) -> None:
         self._document = document
         self._limit = document.settings.description_chars
         self._bodies = Bodies(document)
@@ -62,7 +62,7 @@ class Inputs:
         self._known: dict[tuple[int, bytes], _Argument | None] = {}
         self._credentials = {
             (scheme.location, _key(scheme.location, scheme.name))
-            for scheme in schemes.values()
+            for scheme in versions.security_schemes(document).values()
             if scheme.type == "apiKey"
         }
 

@@ -312,7 +312,7 @@ def tools_of(
         bundled=lambda: references.bundled,
         index=index,
     )
-    shared = loaded_tool.Shared(document, schemes, session)
+    shared = loaded_tool.Shared(document, session)
     tools = map(loaded_tool.LoadedTool, found.tools, repeat(shared), found.nodes)
     return Toolset(tools, session, about)
 

@@ -14,7 +14,7 @@ from openapi_tools.json_values import Node, as_dict, as_text, pointer_token, une
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.operations import Document, OperationNode, has_operators
 from openapi_tools.loading.usability import Usability, unreadable
-from openapi_tools.model import Operation, SecurityScheme, Skipped
+from openapi_tools.model import Operation, Skipped
 from openapi_tools.options import unknown_in
 from openapi_tools.shaping.answer_lines import AnswerLines
 from openapi_tools.shaping.tool_shape import Shape, faults, shaped_operation, shaped_schema
@@ -22,7 +22,7 @@ from openapi_tools.tools.tool import OperationTool
 from openapi_tools.visible_text import NOTHING_KEPT, KeptNames, plain_text, tool_names, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.session import Session
@@ -45,7 +45,6 @@ class Shared:
     """State that the tools of one document share; `turn` is held while one is built."""
 
     document: Document
-    schemes: Mapping[str, SecurityScheme]
     session: Session
     turn: ForkLock = field(default_factory=ForkLock)
 
@@ -57,7 +56,7 @@ class Shared:
     @cached_property
     def inputs(self) -> Inputs:
         """Builds the document's operations."""
-        return Inputs(self.document, self.schemes)
+        return Inputs(self.document)
 
 
 class Operations(NamedTuple):
