@@ -1,10 +1,10 @@
-"""JSON values: pointers (RFC 6901), equality, size as text; the keywords of JSON Schema 2020-12."""
+"""JSON values: pointers (RFC 6901), equality, size, lazy objects; the keywords of JSON Schema."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import is_
 from typing import Any
 from urllib.parse import unquote
@@ -303,3 +303,45 @@ def reached(node: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 def size_of(value: Any) -> int:
     """Return the bytes of a value in the largest usual writing: blanks, and escapes for ASCII."""
     return len(json.dumps(value))
+
+
+class LazyDict(Node):
+    """A dict whose members are read when they are first looked at, and then kept."""
+
+    __slots__ = ("_names", "_plain", "_read")
+
+    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._names = dict.fromkeys(names)
+        self._read = read
+        self._plain: Node | None = None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __missing__(self, key: str) -> Any:
+        if key not in self._names:
+            raise KeyError(key)
+        # Threads must get one object: the loader knows nodes by their identity.
+        return self.setdefault(key, self._read(key))
+
+    # As of any mapping: by way of what is above, so that a member is read when its turn comes.
+    get, keys = Mapping.get, Mapping.keys  # type: ignore[assignment]  # and no views of a dict
+    values, items = Mapping.values, Mapping.items  # type: ignore[assignment]  # as above
+
+    def plain(self) -> Node:
+        """Return all of it as plain data; the same dict at each call."""
+        if self._plain is None:
+            self._plain = {key: without_lazy(value) for key, value in self.items()}
+        return self._plain
+
+
+def without_lazy(node: Any) -> Any:
+    """Return a node as plain data, `LazyDict`s read."""
+    return node.plain() if isinstance(node, LazyDict) else node

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain, compress
 from typing import Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import Node, pointer
+from openapi_tools.json_values import pointer
 
 MAX_DEPTH = 201  # levels of arrays and objects: what the JSON parser allows
 MAX_NODES = 5_000_000  # values, aliases written out; GitHub's 13 MB hold 0.6 million
@@ -154,45 +154,3 @@ def _key(key: Any, path: list[str | int]) -> str:
 
 def _invalid(reason: str, path: list[str | int]) -> InvalidDocument:
     return InvalidDocument(reason, pointer=pointer(path))
-
-
-class LazyDict(Node):
-    """A dict whose members are read when they are first looked at, and then kept."""
-
-    __slots__ = ("_names", "_plain", "_read")
-
-    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._names = dict.fromkeys(names)
-        self._read = read
-        self._plain: Node | None = None
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __missing__(self, key: str) -> Any:
-        if key not in self._names:
-            raise KeyError(key)
-        # Threads must get one object: the loader knows nodes by their identity.
-        return self.setdefault(key, self._read(key))
-
-    # As of any mapping: by way of what is above, so that a member is read when its turn comes.
-    get, keys = Mapping.get, Mapping.keys  # type: ignore[assignment]  # and no views of a dict
-    values, items = Mapping.values, Mapping.items  # type: ignore[assignment]  # as above
-
-    def plain(self) -> Node:
-        """Return all of it as plain data; the same dict at each call."""
-        if self._plain is None:
-            self._plain = {key: without_lazy(value) for key, value in self.items()}
-        return self._plain
-
-
-def without_lazy(node: Any) -> Any:
-    """Return a node as plain data, `LazyDict`s read."""
-    return node.plain() if isinstance(node, LazyDict) else node

@@ -20,8 +20,7 @@ from pydantic_core import from_json, to_json
 from openapi_tools._version import __version__
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import Node, find, pointer_token
-from openapi_tools.loading import LazyDict
+from openapi_tools.json_values import LazyDict, Node, find, pointer_token
 from openapi_tools.loading.loaded_tool import Operations, ToolFacts
 from openapi_tools.model import Skipped
 

@@ -12,7 +12,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from openapi_tools import errors
-from openapi_tools.loading import loaded_tool, plain, without_lazy
+from openapi_tools.json_values import Node, without_lazy
+from openapi_tools.loading import loaded_tool, plain
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
 from openapi_tools.loading.references import Resource
@@ -33,7 +34,6 @@ from openapi_tools.tools.toolset import Toolset
 if TYPE_CHECKING:
     import asyncio
 
-    from openapi_tools.json_values import Node
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.options import Client

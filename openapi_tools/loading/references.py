@@ -17,8 +17,7 @@ from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.http_rules import WEB
-from openapi_tools.json_values import Node, compact, find
-from openapi_tools.loading import without_lazy
+from openapi_tools.json_values import Node, compact, find, without_lazy
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.source import read_file
 from openapi_tools.visible_text import without_user
