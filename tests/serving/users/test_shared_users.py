@@ -30,12 +30,12 @@ def states(redis_server):
 async def test_a_login_at_one_server_serves_the_calls_at_another(states, issuer, api, redis_server):
     issuer.lifetime = 2
     auth = table(issuer, client_id="app", client_secret="${SECRET}")
-    users, token = login_table(issuer), issuer.token("ada")
+    users, token = login_table(issuer), issuer.token("linus")
     async with shop_served(api, auth, users=users, state=states[0]) as one:
         public = {"public": one.origin}
         async with shop_served(api, auth, users=users, state=states[1], **public) as two:
             page = link(await called(two, token))
-            async with Browser("ada") as browser:
+            async with Browser("linus") as browser:
                 assert (await browser.go(page)).status_code == 200
             results = [await called(site, token) for site in (one, two)]
             kept = redis_server.dump()
@@ -45,10 +45,10 @@ async def test_a_login_at_one_server_serves_the_calls_at_another(states, issuer,
 
     assert not any(result.is_error for result in results)
     carried = [read(header.removeprefix("Bearer ")) for _, _, header in sent(api)]
-    assert {claims["sub"] for claims in carried} == {"ada"}
+    assert {claims["sub"] for claims in carried} == {"linus"}
     assert issuer.grants("refresh_token") == 1
     assert kept
-    for part in (b"ada", b"eyJ", b"refresh-", b"http", SECRET.encode(), KEY.encode()):
+    for part in (b"linus", b"eyJ", b"refresh-", b"http", SECRET.encode(), KEY.encode()):
         assert part not in kept
 
 
