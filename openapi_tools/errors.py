@@ -34,7 +34,11 @@ _NAME = "openapi-tools"
 
 
 class OpenAPIToolsError(Exception):
-    """Any error of this package; `reason` is the error and what to do, without the place."""
+    """Any error of this package.
+
+    Attributes:
+        reason: The error and what to do, without the place.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -45,9 +49,11 @@ class OpenAPIToolsError(Exception):
 
 
 class DocumentError(OpenAPIToolsError):
-    """Something in a document is wrong, at a JSON Pointer; `""` is the whole document (RFC 6901).
+    """Something in a document is wrong.
 
-    `source` is the file or URL of the document; empty when it was given as a value.
+    Attributes:
+        source: File or URL of the document; empty when it was given as a value.
+        pointer: JSON Pointer of the place, `""` for the whole document (RFC 6901).
     """
 
     def __init__(self, reason: str, *, source: str = "", pointer: str = "") -> None:
@@ -80,9 +86,11 @@ class UnsupportedFeature(DocumentError):  # noqa: N818 -- as above
 
 
 class SourceError(OpenAPIToolsError):
-    """The file or URL of a document could not be read at all: it is absent, silent, too large.
+    """The document could not be read at all: no such file, no answer, too large.
 
-    `passing` where its server could not be reached or failed; another time it may answer.
+    Attributes:
+        source: File or URL that was asked for.
+        passing: Its server could not be reached or failed; another time it may answer.
     """
 
     def __init__(self, reason: str, *, source: str = "", passing: bool = False) -> None:
@@ -95,9 +103,10 @@ class SourceError(OpenAPIToolsError):
 
 
 class InputError(OpenAPIToolsError):
-    """The model's input does not fit the tool at a JSON Pointer, for instance `/limit`.
+    """The model's input does not fit the tool; `reason` has the given and the allowed values.
 
-    `reason` has the given and the allowed values.
+    Attributes:
+        pointer: JSON Pointer into the input, for instance `/limit`.
     """
 
     def __init__(self, reason: str, *, pointer: str = "") -> None:
@@ -144,7 +153,11 @@ class SettingsError(OpenAPIToolsError):
 
 
 class CredentialsError(SettingsError):
-    """Credentials for a security scheme do not fit it, or a call lacks them; no value is shown."""
+    """Credentials that do not fit the document, or that a call lacks; never shows the value.
+
+    Attributes:
+        scheme: Name of the security scheme.
+    """
 
     def __init__(self, reason: str, *, scheme: str = "") -> None:
         super().__init__(reason)
@@ -152,7 +165,11 @@ class CredentialsError(SettingsError):
 
 
 class MissingExtraError(OpenAPIToolsError, ImportError):
-    """The package that an extra of this package brings is not installed."""
+    """The package of an extra is not installed.
+
+    Attributes:
+        extra: The extra of this package that brings it.
+    """
 
     def __init__(self, reason: str, *, extra: str = "") -> None:
         super().__init__(reason)
@@ -208,7 +225,11 @@ class NotPicklableError(OpenAPIToolsError, TypeError):
 
 
 class OutputError(OpenAPIToolsError):
-    """Generated files cannot or may not be put at a path, of a file or folder."""
+    """Generated files cannot or may not be put where they were asked for.
+
+    Attributes:
+        path: The file or folder.
+    """
 
     def __init__(self, reason: str, *, path: str = "") -> None:
         super().__init__(reason)
@@ -219,7 +240,11 @@ class OutputError(OpenAPIToolsError):
 
 
 class TemplateError(OpenAPIToolsError):
-    """A template for generated files is wrong, in a line where that is known: `a.py.jinja:3`."""
+    """A template for generated files is wrong.
+
+    Attributes:
+        template: The template's file name, with the line where that is known: `tools.py.jinja:3`.
+    """
 
     def __init__(self, reason: str, *, template: str = "") -> None:
         super().__init__(reason)

@@ -197,11 +197,20 @@ class Operation(_Value):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Skipped(_Value):
-    """An operation that did not become a tool."""
+    """An operation that did not become a tool.
 
-    pointer: str  # JSON Pointer of the error
-    reason: str  # the error and what to do
-    method: str = ""  # upper case; empty when the whole path item is wrong
-    path: str = ""  # as in the document
-    name: str = ""  # that the tool would have had
-    operation_id: str = ""  # the document's own id; empty when it has none
+    Attributes:
+        pointer: JSON Pointer of the error.
+        reason: The error and what to do.
+        method: Upper case; empty when the whole path item is wrong.
+        path: As in the document.
+        name: The name that the tool would have had.
+        operation_id: The document's own id; empty when it has none.
+    """
+
+    pointer: str
+    reason: str
+    method: str = ""
+    path: str = ""
+    name: str = ""
+    operation_id: str = ""

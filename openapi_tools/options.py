@@ -219,18 +219,28 @@ def _variable(variable: str, name: str, *, secret: bool) -> str:
 class Select:
     """Which operations become tools: those that satisfy every given member.
 
+    Attributes:
+        tags: It has one of these tags.
+        methods: It has one of these methods, in any case.
+        names: Its tool name matches one of these patterns (`*`, `?`, `[…]`).
+        paths: Its path matches one of these patterns; `*` matches `/` too.
+        deprecated: False leaves deprecated operations out, True takes only those.
+        where: Any test of the tool.
+        read_only: True takes only operations that change nothing, False only the others.
+        exclude: Another selection, whose operations are left out.
+
     Raises:
         SettingsError: A member of another type.
     """
 
-    tags: Iterable[str] = ()  # it has one of them
-    methods: Iterable[str] = ()  # it has one of them, in any case
-    names: Iterable[str] = ()  # its tool's name matches one of these patterns (`*`, `?`, `[…]`)
-    paths: Iterable[str] = ()  # its path matches one of these patterns; `*` matches `/` too
-    deprecated: bool | None = None  # False leaves deprecated ones out, True takes only those
-    where: Callable[[Any], bool] | None = None  # any test of the tool
-    read_only: bool | None = None  # True takes only those that change nothing, False the others
-    exclude: Select | Mapping[str, Any] | None = None  # whose operations are left out
+    tags: Iterable[str] = ()
+    methods: Iterable[str] = ()
+    names: Iterable[str] = ()
+    paths: Iterable[str] = ()
+    deprecated: bool | None = None
+    where: Callable[[Any], bool] | None = None
+    read_only: bool | None = None
+    exclude: Select | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name in ("tags", "methods", "names", "paths"):
@@ -340,16 +350,24 @@ _MOST = 10**15
 class CodeLimits:
     """Limits of one run of a program, each above 0.
 
+    Attributes:
+        seconds: Wall time, calls included; a question to a person stops the clock.
+        cpu_seconds: Computing time of the program itself.
+        memory_bytes: Memory of the program.
+        recursion: Depth of calls of functions.
+        calls: Requests to APIs; each page is one.
+        output_chars: Characters of the value and of the prints that reach the model.
+
     Raises:
         SettingsError: One is not a number above 0, or far above any use.
     """
 
-    seconds: float = 60.0  # wall time, calls included; a question to a person stops the clock
-    cpu_seconds: float = 5.0  # of the program itself
+    seconds: float = 60.0
+    cpu_seconds: float = 5.0
     memory_bytes: int = 128 * 1024 * 1024
-    recursion: int = 500  # depth of calls of functions
-    calls: int = 100  # requests to APIs; each page is one
-    output_chars: int = 20_000  # of the value and of the prints that reach the model
+    recursion: int = 500
+    calls: int = 100
+    output_chars: int = 20_000
 
     def __post_init__(self) -> None:
         for each in fields(self):

@@ -43,13 +43,19 @@ class Changes(NamedTuple):
 
 
 class ToolCall(BaseModel):
-    """A model's call of a tool."""
+    """A model's call of a tool.
+
+    Attributes:
+        id: The call's identifier, repeated in its result; may be empty.
+        name: The tool's name.
+        arguments: As the tool's input schema describes them.
+    """
 
     model_config = ConfigDict(frozen=True)
 
-    id: str = ""  # repeated in its result; may be empty
-    name: str  # of the tool
-    arguments: dict[str, Any] = Field(default_factory=dict)  # as its input schema describes them
+    id: str = ""
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
     _changes: Changes | None = PrivateAttr(default=None)
 
     @property
@@ -135,20 +141,31 @@ class Context:
 
     A coordinator's own context works, too: any object with these attributes, or a mapping with
     these keys.
+
+    Attributes:
+        credentials: By scheme name, as for `load_tools`, or a function of the tool that returns
+            them; they replace the toolset's own.
+        approve: Asks a human about a call and returns True for a yes; may be async.
+        state: Anything for your guardrails.
+        wait: Seconds to wait for the end of long work; None for what the tool or settings say.
+        answer: An `AnswerShape`, or a mapping of its members: how this answer is made smaller.
+        fields: A JMESPath expression that chooses parts of the answer, before that of `answer`.
+        conversation: A text, or an object of the conversation, whose programs share variables.
+        resume: The `metadata["run"]` of a program that waited for an approval and goes on now.
+        user: Names the caller, for limits, cached answers and tokens; it is not sent.
+        idempotency_key: Names one write of a workflow: a second call with the key sends nothing.
     """
 
-    # By scheme name, or a function of the tool that returns them; they replace the toolset's own.
     credentials: Mapping[str, Any] | Callable[..., Any] | None = field(default=None, repr=False)
-    # Asks a human about a call and returns True for a yes; may be async.
     approve: Callable[[ToolCall], bool | Awaitable[bool]] | None = None
-    state: Any = None  # anything for your guardrails
-    wait: float | None = None  # seconds to wait for the end of long work; None: as settings say
-    answer: AnswerShape | Mapping[str, Any] | None = None  # how this answer is made smaller
-    fields: str | None = None  # JMESPath that chooses parts of the answer, before `answer`'s
-    conversation: Any = None  # a text or an object, whose programs share variables
-    resume: str | None = None  # `metadata["run"]` of a program that goes on after an approval
-    user: str = ""  # names the caller, for limits, cached answers and tokens; it is not sent
-    idempotency_key: str | None = None  # of one write: a second call with the key sends nothing
+    state: Any = None
+    wait: float | None = None
+    answer: AnswerShape | Mapping[str, Any] | None = None
+    fields: str | None = None
+    conversation: Any = None
+    resume: str | None = None
+    user: str = ""
+    idempotency_key: str | None = None
 
 
 def user_of(context: object) -> str:
@@ -243,10 +260,15 @@ class ToolResult(BaseModel):
         output: Any = None,
         header_note: str = "",
     ) -> ToolResult:
-        """Return a result that failed; the message tells a model of the next step, too.
+        """Return a result that failed.
 
-        `facts` are further members of `error`, those that are None left out; `output` is what came
-        before the failure, the message where there is nothing.
+        Args:
+            kind: The error's type.
+            message: For the model: the failure, the allowed values, the next step.
+            metadata: Facts about the answer.
+            facts: Further members of `error`; those that are None are left out.
+            output: What came before the failure; the message where there is nothing.
+            header_note: As `ToolResult.header_note`.
         """
         known = {name: value for name, value in (facts or {}).items() if value is not None}
         error = {"message": message, "type": kind, **known}

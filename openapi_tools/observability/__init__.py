@@ -35,24 +35,38 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step of a call; it holds no input, no output and no header."""
+    """A step of a call; it holds no input, no output and no header.
 
-    kind: EventKind  # `started`, any number of `retry`, then either `completed` or `error`
+    Attributes:
+        kind: `started`, then any number of `retry`, then either `completed` or `error`.
+        tool: The tool's name.
+        method: Upper case, for instance `"GET"`.
+        url: The server's address and the path as the document has it, without a query:
+            `"https://api.example.com/v1/pets/{petId}"`.
+        call_id: The coordinator's id of the call; may be empty.
+        attempt: Number of the attempt: the first for `started`, the next for `retry`, else the
+            last that was made; 0 for none.
+        attempts: Number of attempts so far.
+        status: Of the answer, for instance 200; None without an answer.
+        error_type: One of `errors.ERROR_TYPES`, or the name of the exception that ended the call,
+            for instance `"CancelledError"`; empty without an error.
+        elapsed: Seconds since the call began.
+        wait: Seconds until the next attempt; for `retry` only.
+        retry_after: Seconds that the server asked for.
+    """
+
+    kind: EventKind
     tool: str
-    method: str  # upper case, for instance `"GET"`
-    # The server's address and the path as the document has it, without a query:
-    # `"https://api.example.com/v1/pets/{petId}"`.
+    method: str
     url: str
-    call_id: str = ""  # the coordinator's id of the call; may be empty
-    # Number of the attempt: the first for `started`, the next for `retry`, else the last; 0: none.
+    call_id: str = ""
     attempt: int = 1
-    attempts: int = 0  # attempts so far
-    status: int | None = None  # of the answer, for instance 200; None without an answer
-    # One of `errors.ERROR_TYPES`, or the name of the exception that ended the call; else empty.
+    attempts: int = 0
+    status: int | None = None
     error_type: str = ""
-    elapsed: float = 0.0  # seconds since the call began
-    wait: float | None = None  # seconds until the next attempt; for `retry` only
-    retry_after: float | None = None  # seconds that the server asked for
+    elapsed: float = 0.0
+    wait: float | None = None
+    retry_after: float | None = None
 
 
 _EXTRA = {f"openapi_{item.name}": item.name for item in fields(Event)}

@@ -196,13 +196,16 @@ class OperationTool:
         context: Any = None,
         profile: str | None = None,
     ) -> ToolResult:
-        """Call the API; return the answer or an error result, and raise nothing but cancellation.
+        """Call the API.
 
         Args:
             input: The arguments, which are not changed; a `_tool_call_id` among them is repeated
                 in the result.
             context: A `Context` for this call, or an object or mapping like it.
             profile: Of the model's definition; its changes of the schema are undone.
+
+        Returns:
+            The answer, or an error result; nothing is raised but cancellation.
         """
         try:
             caller = self._caller or await self._ready()
@@ -220,33 +223,47 @@ class OperationTool:
             raise bare(error)  # noqa: B904 -- the same one
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments as a call would use them; InputError where they do not fit."""
+        """Return the arguments as a call would use them, without calling.
+
+        Raises:
+            InputError: They do not fit.
+        """
         return self._called().check(arguments)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
 
-        Raises InputError where the arguments do not fit, CallError without a usable server.
+        Raises:
+            InputError, CallError: The arguments do not fit, or no server is usable.
         """
         return self._called().preview(arguments)
 
     async def on_invoke(self, call: ToolCall, context: Any) -> ToolCall | ToolResult | None:
         """Run the input guardrails on a call whose arguments fit; subclasses may override it.
 
-        Returns the call to make (None for this one), or an answer in place of making it. CallError
-        refuses the call, InputError its arguments.
+        Returns:
+            The call to make (None for this one), or an answer in place of making it.
+
+        Raises:
+            CallError, InputError: A guardrail refuses, or gives arguments that do not fit.
         """
         return call if self.guards is None else await self.guards.admit(call, context, self)
 
     async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
         """Make a call without guardrails, and return the API's answer or an error result.
 
-        Raises CallError without a usable answer, InputError where the arguments do not fit.
+        Raises:
+            CallError: The API gave no usable answer.
+            InputError: The arguments do not fit.
         """
         return await self._called().run(call, context)
 
     async def on_output(self, result: ToolResult, context: Any) -> ToolResult:
-        """Run the output guardrails on a result or error result; CallError withholds it."""
+        """Run the output guardrails on a result or error result.
+
+        Raises:
+            CallError: A guardrail withholds it.
+        """
         return result if self.guards is None else await self.guards.release(result, context)
 
     async def on_error(self, error: Exception, context: Any) -> ToolResult:
@@ -259,6 +276,9 @@ class OperationTool:
 
         None and True pass the call; a `ToolCall` or a mapping replaces the arguments, a
         `ToolResult` the call; False and exceptions refuse it (`denied`).
+
+        Raises:
+            SettingsError: They are not functions.
         """
         self._guarded().add_inputs(functions_of(guardrails, "guardrails"), self)
 
@@ -266,6 +286,9 @@ class OperationTool:
         """Add functions of the `ToolResult` and the context, which may be async.
 
         None passes the result, a `ToolResult` replaces it; exceptions withhold it (`denied`).
+
+        Raises:
+            SettingsError: They are not functions.
         """
         self._guarded().outputs.extend(functions_of(guardrails, "guardrails"))
 
@@ -273,6 +296,9 @@ class OperationTool:
         """Add a function of an exception and the context, which may be async.
 
         It returns a `ToolResult` or None; of several functions, the first result counts.
+
+        Raises:
+            SettingsError: It is not a function.
         """
         self._guarded().errors.extend(functions_of(on_error_func, "on_error_func"))
 
