@@ -67,8 +67,11 @@ class _Cause(NamedTuple):
 def differences_of(old: Toolset | Any, new: Toolset | Any) -> list[dict[str, Any]]:
     """Return what changes for the tools between two versions: one dict for each cause.
 
-    A version is the tools of a document, or an MCP server's answer to `tools/list` as plain data.
     Answers' schemas are not compared, but the lines about answers in descriptions are.
+
+    Args:
+        old: The tools of a document; or an MCP server's answer to `tools/list` as plain data.
+        new: The same, of the later version.
 
     Returns:
         Breaking differences first. Each dict has `kind` (`added`, `removed`, `renamed`,
@@ -76,6 +79,10 @@ def differences_of(old: Toolset | Any, new: Toolset | Any) -> list[dict[str, Any
         `cause` (a JSON Pointer into the new document; of a removed tool into the old one),
         `message` (one line), `details` (a line for each difference), `tools` (their names), and
         `tool`: the name where it is one tool only, otherwise empty.
+
+    Raises:
+        SourceError: A value is neither.
+        DocumentError: A tool cannot be built.
     """
     before, after = _side(old), _side(new)
     gone = {name: r for name, r in before.records.items() if name not in after.records}

@@ -47,16 +47,22 @@ def to_function_tools(
     """Return tools as `FunctionTool`s for `Agent(tools=…)`.
 
     The approval that the framework asks for is also the one that `require_approval` wants, for the
-    arguments that were shown, in calls that an agent's loop makes. Other calls ask the context's
-    own `approve`. Each call of `call_tool` is asked for, if any tool that it may call needs
-    approval, and each of `run_code`, if `approval` takes any.
+    arguments that were shown. It counts in calls that an agent's loop makes: where code of yours
+    invokes such a tool, or a guardrail changed the arguments, the context's own `approve` is asked;
+    without one, the call is refused. The framework asks by the tool's name alone: each call of
+    `call_tool` is asked for, if any tool that it may call needs approval, and each of `run_code`,
+    if `approval` takes any.
 
     Args:
         toolset: A toolset, or any of its tools.
         approval: For which tools a person is asked first: True for all, a `Select` or a function of
             the tool; those with a guardrail of `require_approval` come on top of it.
-        context: A `Context` for all calls, or a function of the `FunctionInvocationContext` that
-            gives one for each and may be async; by default that is the `state` of a `Context`.
+        context: What belongs to a call: a `Context` for all of them, or a function of the
+            framework's `FunctionInvocationContext` that gives one for each and may be async. By
+            default a `Context` whose `state` is the `FunctionInvocationContext`.
+
+    Raises:
+        SettingsError: `approval` is not a rule.
     """
     advise(toolset)
     asked = rule_of(False if approval is None else approval)
@@ -101,10 +107,13 @@ class OperationFunctionTool(FunctionTool):
         return self._schema()
 
     async def question(self, arguments: Mapping[str, Any]) -> str:
-        """Return the question about a call that waits for approval; InputError if it does not fit.
+        """Return the question to a person about a call that waits for approval.
 
         It says what a write changes, where a read of the toolset tells; a later call that was
         approved counts for that state only.
+
+        Raises:
+            InputError: The arguments do not fit.
         """
         invocation = FunctionInvocationContext(function=self, arguments=dict(arguments))
         context = await context_for(self._context, invocation)

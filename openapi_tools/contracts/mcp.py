@@ -98,7 +98,11 @@ class ToolsServer(Server[Any]):
     async def replace(self, toolset: Iterable[OperationTool]) -> anyio.Event:
         """Offer other tools from now on, and tell the clients; calls that run end on the old ones.
 
-        Returns an event that is set when the last of those calls has ended.
+        Returns:
+            An event that is set when the last of those calls has ended.
+
+        Raises:
+            SettingsError: Two tools have the same name.
         """
         old = self._offered.calls
         self._offer(toolset)

@@ -42,15 +42,20 @@ def to_tools(
     `DeferredToolRequests`, which have to be among the agent's output types, once its arguments fit;
     the approval that `DeferredToolResults` grant is also the one that `require_approval` wants.
     Where a `context` of yours has an `approve`, that is asked instead, for `require_approval`.
-    Add guardrails to a tool before you convert it. A call of `call_tool` needs approval if the tool
-    that it calls does, which the request's metadata names; `run_code`, if `approval` takes any.
+    Add guardrails to a tool before you convert it, as that decides whether approval is asked.
+    A call of `call_tool` needs approval if the tool that it calls does; the request's metadata has
+    its `tool` and `arguments`. `run_code` needs it if `approval` takes any tool that it may call.
 
     Args:
         toolset: A toolset, or any of its tools.
         approval: For which tools a person is asked first: True for all, a `Select` or a function of
             the tool; those with a guardrail of `require_approval` come on top of it.
-        context: A `Context` for all calls, or a function of the `RunContext` that gives one for
-            each and may be async; by default that is the `state` of a `Context`.
+        context: What belongs to a call: a `Context` for all of them, or a function of the
+            `RunContext` that gives one for each and may be async. By default a `Context` whose
+            `state` is the `RunContext`.
+
+    Raises:
+        SettingsError: `approval` is not a rule.
     """
     advise(toolset)
     asked = rule_of(False if approval is None else approval)

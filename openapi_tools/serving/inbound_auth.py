@@ -71,7 +71,11 @@ class _Access(AccessToken):
 
 
 class Inbound:
-    """Tells the users of requests by their tokens, as `[serve.auth]` and `[serve.roles]` say."""
+    """Tells the users of requests by their tokens, as `[serve.auth]` and `[serve.roles]` say.
+
+    Raises:
+        SettingsError: A static token is missing, too short, or of two users.
+    """
 
     def __init__(
         self,

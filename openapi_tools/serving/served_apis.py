@@ -46,8 +46,12 @@ logger = logging.getLogger("openapi_tools.serving")
 class ServedApi:
     """One API: its tools, or the reason why there are none.
 
-    `read` loads them, in a thread; without it the API keeps the toolset that it gets. `fault` says
-    why it is not served, `stale` why its document could not be read again.
+    `read` loads them, in a thread; without it the API keeps the toolset that it gets.
+
+    Attributes:
+        fault: Why it is not served; empty if it is.
+        stale: Why its document could not be read again; the older tools are served.
+        loaded: When its document was last read, in seconds since 1970.
     """
 
     def __init__(

@@ -240,7 +240,11 @@ def has_apis(path: str | os.PathLike[str]) -> bool:
 
 
 def read_serving(path: str | os.PathLike[str]) -> Serving:
-    """Return the configuration of a server from a TOML file; a wrong API is in `faults`."""
+    """Return the configuration of a server from a TOML file; a wrong API is in `faults`.
+
+    Raises:
+        SettingsError: The file, its table `[serve]` or a name is wrong, or APIs are missing.
+    """
     file = Path(path)
     data, lines = read_tables(file)
     tables = data.get("apis")

@@ -58,7 +58,11 @@ _CHECKED = 3.0  # seconds for an answer of the shared state
 
 
 def access_of(serve: ServeTable, state: Any, tables: Mapping[str, ApiTable]) -> UserAccess | None:
-    """Return the authentication of a server, or SettingsError; None lets everyone call."""
+    """Return the authentication of a server; the one place where it is chosen.
+
+    Raises:
+        SettingsError: A token is missing, or credentials of users need an authentication.
+    """
     if serve.auth is not None:
         users = import_module("openapi_tools.serving.user_credentials")
         made: UserAccess = users.UserAccess(serve, serve.auth, tables, state)
@@ -246,8 +250,11 @@ def started(
     """Read a configuration, with other members of `[serve]`, and load its APIs.
 
     With `logs`, the log of this process is written as the configuration says; with `again`, a
-    server that has started before goes on without APIs that cannot be served any more. Others
-    raise SettingsError where no API can be served, or, with `strict`, one cannot.
+    server that has started before goes on without APIs that cannot be served any more.
+
+    Raises:
+        SettingsError: The configuration is wrong, no API can be served, or, with `strict`, one
+            cannot.
     """
     serving = read_serving(config)
     told = {**serving.serve.model_dump(exclude_unset=True), **given}

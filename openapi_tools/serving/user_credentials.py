@@ -135,7 +135,11 @@ class Identity:
 
 
 class UserCredentials:
-    """The credentials of an API's users, by its table `[apis.NAME.users]`; SettingsError."""
+    """The credentials of an API's users, by its table `[apis.NAME.users]`.
+
+    Raises:
+        SettingsError: The table does not fit the document, or a variable is not set.
+    """
 
     ask_for_login: Ask  # set by `Logins`
 
@@ -147,7 +151,11 @@ class UserCredentials:
         self.state, self._sessions = state, toolset.sessions
 
     async def for_user(self, user: User | None, tool: OperationTool) -> dict[str, Any] | None:
-        """Return a user's credentials for a call, None for another API's tool; CallError."""
+        """Return the credentials of a user for a call; None for a tool of another API.
+
+        Raises:
+            CallError: The user has none, or is unknown; nothing is sent then.
+        """
         if tool.session not in self._sessions:
             return None
         identity = self.read if tool.read_only else self.write

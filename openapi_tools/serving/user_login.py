@@ -70,7 +70,10 @@ _GONE = "This link has expired or was used. Make the call again to get another o
 class Logins:
     """The logins of users at APIs; the browser's user has to be the one whose call needs it.
 
-    The state keeps logins that go on, and tokens; browsers reach the pages below the URL.
+    Args:
+        inbound: Tells the users of this server.
+        state: Keeps what goes on, and the tokens.
+        url: The address below which browsers reach the pages.
     """
 
     def __init__(self, inbound: Inbound, state: SharedState, url: str) -> None:
@@ -78,7 +81,11 @@ class Logins:
         self._known: dict[str, Identity] = {}
 
     def add(self, credentials: UserCredentials) -> bool:
-        """Let the users of an API log in, and tell whether they have to; SettingsError."""
+        """Let the users of an API log in, and tell whether they have to.
+
+        Raises:
+            SettingsError: The user of a browser cannot be told.
+        """
         table, credentials.ask_for_login = self._inbound.table, self.begin
         both = (credentials.read, credentials.write)
         wanted = {each.id: each for each in both if each.table.mode == "login"}

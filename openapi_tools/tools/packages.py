@@ -41,9 +41,15 @@ def load_package(
     client: Client | None = None,
     **members: Unpack[SettingsMembers],
 ) -> Toolset:
-    """Return the tools of a generated package, by its import name.
+    """Return the tools of a generated package.
 
-    Options are as for `load_tools`. Only modules that may hold a selected tool are imported.
+    Args:
+        package: Its import name.
+        select: Which of its tools; all by default. Only modules that may hold one are imported.
+        credentials: As for `load_tools`.
+        settings: How the API is called.
+        client: As for `load_tools`.
+        members: Settings one by one, over `settings`: `base_url="http://localhost:8000"`.
 
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.

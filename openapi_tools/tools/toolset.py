@@ -60,6 +60,9 @@ class Toolset:
 
         Tools whose name is in several toolsets get a prefix: the one in `names` at the place of
         their toolset, or the title of their document.
+
+        Raises:
+            SettingsError: Not a toolset, or none.
         """
         made: Toolset = tools_room.function_tool.united(toolsets, tuple(names))
         return made
@@ -117,7 +120,11 @@ class Toolset:
         return self._about.bundled()
 
     def select(self, select: Select) -> Toolset:
-        """Return the tools that are selected: the same ones, with their client and guardrails."""
+        """Return the tools that are selected: the same ones, with their client and guardrails.
+
+        Raises:
+            SettingsError: It is not a selection.
+        """
         wanted = Select.of(select)
         made = self.with_tools(tool for tool in self if wanted is None or wanted.takes(tool))
         made._whole = self  # noqa: SLF001 -- its own
@@ -137,12 +144,16 @@ class Toolset:
     def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:
         """Return the tools for a provider's API, but for unsupported ones: see `warnings`.
 
-        Schemas in them are shared, so do not change them.
-
         Args:
             profile: `openai`, `openai_strict`, `anthropic`, `gemini` or `mcp`.
             defer: Let the provider load definitions when its own search finds them: for `anthropic`
                 and, in the form of its Responses API, `openai`.
+
+        Returns:
+            One dict for each tool; schemas are shared, so do not change them.
+
+        Raises:
+            SettingsError: The profile is unknown, or does not defer.
         """
         from openapi_tools.providers.definitions import LIMITS, Definitions, check_profile
 
@@ -161,15 +172,23 @@ class Toolset:
     def search(self, query: str, limit: int = 8) -> list[Hit]:
         """Return the tools that fit a query best, the best first.
 
-        Several lines are several queries, which share the hits. A hit has `tool`, `score` and
-        `needs`: the tools that yield its arguments, by argument.
+        Args:
+            query: Words of a task; several lines are several queries, which share the hits.
+            limit: Hits at most.
+
+        Returns:
+            Hits with `tool`, `score` and `needs`: the tools that yield its arguments, by argument.
+
+        Raises:
+            SettingsError: The query is not a text, or the limit not a number above 0.
         """
         return self._found().hits(query, limit)
 
     def producers(self, name: str) -> dict[str, tuple[str, ...]]:
         """Return the tools whose answers yield what a tool requires, by argument, the best first.
 
-        Raises KeyError where no tool has this name.
+        Raises:
+            KeyError: No tool has this name.
         """
         return self._found().producers(self.called[name].name)
 
@@ -184,7 +203,11 @@ class Toolset:
     def code_tools(self, limits: CodeLimits | None = None) -> Toolset:
         """Return two tools, `search` and `run_code`: a program calls the others in a sandbox.
 
-        The limits are of one run. Raises MissingExtraError without the extra `code`.
+        Args:
+            limits: Of one run: time, memory, calls, output; by default those of `CodeLimits()`.
+
+        Raises:
+            MissingExtraError: The extra `code` is not installed.
         """
         return self._functions(lambda tools: code_room.code_tools.code_tools(tools, limits))
 
@@ -255,8 +278,6 @@ class Toolset:
         """Return the items of a paged call, page after page: `async for item in pages`.
 
         Every page is a call as by `call`, with its checks, guardrails, credentials and events.
-        Nothing is raised but cancellation: `stopped` says how the iteration ended, `error` is the
-        result of a page that failed; `await pages.collect()` returns all items as one result.
 
         Args:
             name: The tool's.
@@ -266,6 +287,11 @@ class Toolset:
             timeout: Seconds for all pages; no limit by default.
             on_page: Called with the pages after each of them; may be async.
             context: As for `execute`.
+
+        Returns:
+            An asynchronous iterator. It raises nothing but cancellation: `stopped` says how it
+            ended, `error` is the result of a page that failed, and `await pages.collect()` returns
+            all items as one result.
         """
         limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
         told = {"context": context, "on_page": on_page}
@@ -276,25 +302,36 @@ class Toolset:
     async def resume(
         self, job: Mapping[str, Any], *, wait: float | None = None, context: Any = None
     ) -> ToolResult:
-        """Return the result of long work, an error result if it failed, or another handle.
+        """Ask how long work goes on, and wait for its end.
 
         Args:
             job: The `metadata["job"]` of an earlier result. Only addresses of the API are asked.
-            wait: Seconds for its end; else as the context, tool or settings say.
+            wait: Seconds; else as the context, tool or settings say.
             context: As for `execute`.
+
+        Returns:
+            The result of the work, an error result if it failed, or another handle.
         """
         told = {"context": context, "wait": wait}
         result: ToolResult = await tools_room.following.resumed(self.called, job, **told)
         return result
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or refuse calls; approval to the tools it is for."""
+        """Add functions that pass, change or refuse calls; approval to the tools it is for.
+
+        Raises:
+            SettingsError: They are not functions.
+        """
         listed = functions_of(guardrails, "guardrails")
         for tool in self.called:
             tool.add_input_guardrails(listed)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or withhold results to each tool."""
+        """Add functions that pass, change or withhold results to each tool.
+
+        Raises:
+            SettingsError: They are not functions.
+        """
         listed = functions_of(guardrails, "guardrails")
         for tool in self.called:
             tool.add_output_guardrails(listed)
@@ -307,8 +344,13 @@ class Toolset:
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Have a function called with the events of each call: started, retry, completed, error.
 
-        It is called in the task of the call, so it has to be quick and plain, not a coroutine
-        function; its exceptions are logged once. Returns a function that ends this.
+        It is called in the task of the call, so it has to be quick; its exceptions are logged once.
+
+        Returns:
+            A function that ends this.
+
+        Raises:
+            SettingsError: It is a coroutine function.
         """
         ending = ExitStack()
         for session in self.sessions:
@@ -318,7 +360,8 @@ class Toolset:
     async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
         """Mount every tool into a coordinator, under its own name.
 
-        It has `await mount("tools", tool, name=…)`.
+        Args:
+            coordinator: An object with `await mount("tools", tool, name=…)`.
 
         Returns:
             An async function that unmounts the tools and closes the connections, unless another
