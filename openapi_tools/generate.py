@@ -193,11 +193,7 @@ def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
 
 @paused_gc()
 def _loaded(
-    given: load.Given,
-    select: Select | None,
-    config: Any,
-    name: str,
-    place: tuple[Any, str],
+    given: load.Given, select: Select | None, config: Any, name: str, place: tuple[Any, str]
 ) -> tuple[Toolset, PackageData]:
     select, own = Select.of(select), credentials_of(given.credentials)
     settings = settings_of({} if given.settings is None else given.settings)

@@ -23,8 +23,7 @@ PATHS = {
     },
     "/parts": {
         "post": operation(
-            operationId="parts",
-            requestBody={"content": {"multipart/form-data": {"schema": PARTS}}},
+            operationId="parts", requestBody={"content": {"multipart/form-data": {"schema": PARTS}}}
         )
     },
 }

@@ -37,11 +37,7 @@ ENTRIES = [entry for entry in corpus.entries() if entry.operations]
 BASE = "/base/path"
 SLOW = (HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.too_slow)
 REPEATABLE = settings(
-    max_examples=20,
-    deadline=None,
-    database=None,
-    derandomize=True,
-    suppress_health_check=SLOW,
+    max_examples=20, deadline=None, database=None, derandomize=True, suppress_health_check=SLOW
 )
 OFTEN = settings(REPEATABLE, max_examples=200)
 

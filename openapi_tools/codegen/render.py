@@ -24,14 +24,7 @@ import jinja2
 from jinja2 import nodes
 from jinja2.sandbox import SandboxedEnvironment
 
-from openapi_tools.codegen import (
-    WIDTH,
-    Code,
-    assignment,
-    is_json_text,
-    lint_codes,
-    literal,
-)
+from openapi_tools.codegen import WIDTH, Code, assignment, is_json_text, lint_codes, literal
 from openapi_tools.codegen.package_data import Unreadable, parse, read_records
 from openapi_tools.codegen.package_plan import Plan, ToolPlan, plan_module, plan_package
 from openapi_tools.errors import TemplateError, counted

@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from openapi_tools.auth.authorization_server import is_loopback
-from openapi_tools.errors import (
-    CallError,
-    OpenAPIToolsError,
-    SettingsError,
-    counted,
-    requiring,
-)
+from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError, counted, requiring
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import redacted
 from openapi_tools.serving import web_server

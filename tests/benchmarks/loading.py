@@ -88,10 +88,7 @@ def yaml_loads(rounds):
         file, twin = document.as_yaml(), document.as_json().read_bytes()
         same = load_tools(file).document == from_json(twin)
         actions = {"parse": lambda t=twin: from_json(t), "load": lambda f=file: described(f)}
-        table = (
-            ("parse", "parse of the JSON twin"),
-            ("load", "load of the YAML"),
-        )
+        table = (("parse", "parse of the JSON twin"), ("load", "load of the YAML"))
         parse, load = beside(interleaved(rounds, actions), "parse", table, f"{document.name}: ")
         yield parse
         told = "equals" if same else "DIFFERS from"

@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 from documents import document, operation, with_body
 from hostile_documents import SPLIT, hostile
-from hostile_packages import (
-    files_of,
-    generate,
-    generated_soundly,
-    read_me,
-)
+from hostile_packages import files_of, generate, generated_soundly, read_me
 
 from openapi_tools import OpenAPIToolsError, generate_package, load_tools
 

@@ -18,14 +18,7 @@ from literal_values import MODEL, PROSE, TRICKY, VALUES
 from ruff import find_ruff_bin
 
 from openapi_tools import model
-from openapi_tools.codegen import (
-    Code,
-    TooDeep,
-    assignment,
-    json_text,
-    lint_codes,
-    literal,
-)
+from openapi_tools.codegen import Code, TooDeep, assignment, json_text, lint_codes, literal
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.model import Operation, Parameter, Server
 

@@ -118,7 +118,7 @@ SHADOWS = {
     ],
     'json.loads("{}")': ["import os as json", "from somewhere import json", "json = 5"],
     "schemas.FILTER": [
-        *("from .somewhere import schemas", "from .. import schemas", "import schemas"),
+        *("from .somewhere import schemas", "from .. import schemas", "import schemas")
     ],
     "other.FILTER": ["from . import other"],
 }

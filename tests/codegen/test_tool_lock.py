@@ -28,7 +28,7 @@ OLD = document(
             "get": operation(
                 operationId="get_pet",
                 parameters=[{"name": "id", "in": "path", "required": True, "schema": {}}],
-            ),
+            )
         },
     },
     servers=[{"url": "http://api.example.com"}],

@@ -22,7 +22,7 @@ NOT_THERE = ("No matching distribution found", "Could not find a version", "Conn
 
 
 OTHERS = {
-    *("browse", "code", "dev", "docs", "fast", "http-cache", "otel", "redis", "serve", "testing"),
+    *("browse", "code", "dev", "docs", "fast", "http-cache", "otel", "redis", "serve", "testing")
 }
 
 

@@ -240,10 +240,7 @@ def test_secrets_of_a_url_are_in_no_file_and_no_listing(site, folder):
     assert all(re.fullmatch(r"[0-9a-f]{40}\.index", path.name) for path in kept(folder))
     assert not re.search(rb"s3cret|pa55word|s1gned|bWU6cGE1NXdvcmQ|me:", content)
     labels = {(label.source, label.uri) for _, label in cache.listed()}
-    assert labels == {
-        (site.at("/old.json"), site.at("/new.json")),
-        (site.at(), site.at()),
-    }
+    assert labels == {(site.at("/old.json"), site.at("/new.json")), (site.at(), site.at())}
 
 
 def test_a_copy_is_for_those_who_can_name_it(site):

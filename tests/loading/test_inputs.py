@@ -136,8 +136,7 @@ def test_the_place_of_a_credential_is_no_argument(location, name, declared):
     key = {"type": "apiKey", "in": location, "name": declared}
 
     tool = parameters(
-        {**query(name, required=True), "in": location},
-        components={"securitySchemes": {"key": key}},
+        {**query(name, required=True), "in": location}, components={"securitySchemes": {"key": key}}
     )
 
     assert tool.input_schema["properties"] == {}

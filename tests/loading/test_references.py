@@ -113,10 +113,7 @@ def test_path_items_parameters_and_bodies_may_be_references():
 
     (tool,) = tools({"/x": {"$ref": "#/components/pathItems/P"}}, components=components)
 
-    assert tool.input_schema["properties"] == {
-        "q": {"type": "integer"},
-        "body": {"type": "string"},
-    }
+    assert tool.input_schema["properties"] == {"q": {"type": "integer"}, "body": {"type": "string"}}
 
 
 def test_a_path_item_that_leads_nowhere_is_skipped_whole():

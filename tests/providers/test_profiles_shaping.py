@@ -10,18 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from makers import ImpossibleError
-from profile_values import (
-    NULL,
-    SHUT,
-    TEXT,
-    UNFIT,
-    WHOLE,
-    array,
-    object_of,
-    refused,
-    text,
-    written,
-)
+from profile_values import NULL, SHUT, TEXT, UNFIT, WHOLE, array, object_of, refused, text, written
 from profile_values import lawful as lawful_with
 from schema_pairs import pairs
 

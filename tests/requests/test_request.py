@@ -105,7 +105,7 @@ async def test_half_a_surrogate_pair_is_refused_everywhere(declared, wire):
 
 
 UNSENDABLE = [
-    *("x\r\nX-Evil: 1", "x\nY: 1", "a\0b", "\x1b[31m", "中", "\x80", " a", "a ", "\ta", "\x7f"),
+    *("x\r\nX-Evil: 1", "x\nY: 1", "a\0b", "\x1b[31m", "中", "\x80", " a", "a ", "\ta", "\x7f")
 ]
 
 

@@ -11,7 +11,7 @@ PATHS = {
     "/things": {
         "get": operation(operationId="read", parameters=[NAME]),
         "post": operation(operationId="write", parameters=[NAME]),
-    },
+    }
 }
 
 

@@ -20,12 +20,7 @@ from team_servers import running_at
 from openapi_tools import Settings, load_tools
 from openapi_tools.serving.inbound_auth import Inbound
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
-from openapi_tools.serving.serving_tables import (
-    ApiTable,
-    AuthTable,
-    ServeTable,
-    UsersTable,
-)
+from openapi_tools.serving.serving_tables import ApiTable, AuthTable, ServeTable, UsersTable
 from openapi_tools.serving.team_server import Started
 from openapi_tools.serving.user_credentials import UserAccess, UserCredentials
 from openapi_tools.serving.web_server import listening

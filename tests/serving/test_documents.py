@@ -64,10 +64,7 @@ async def test_a_document_is_asked_for_again_on_a_schedule_and_clients_hear_of_c
 
 async def test_a_document_that_cannot_be_read_again_keeps_its_tools_and_shows(source, tmp_path):
     pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
-    async with (
-        hosted(config_of(tmp_path, source)) as server,
-        client_of(server.url) as client,
-    ):
+    async with hosted(config_of(tmp_path, source)) as server, client_of(server.url) as client:
         source.answer = Answer(500, body=b"s3cr3t")
         await server.apis.refresh()
         server.apis.told()

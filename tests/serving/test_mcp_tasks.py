@@ -242,10 +242,7 @@ async def test_an_impatient_client_does_not_make_the_api_answer_more(served, run
 
 async def test_tasks_over_http(served):
     polling = Polling()
-    async with (
-        hosted(served) as url,
-        Client(url, mode="auto", extensions=[polling]) as client,
-    ):
+    async with hosted(served) as url, Client(url, mode="auto", extensions=[polling]) as client:
         assert EXTENSION in client.server_capabilities.extensions
         result = await client.call_tool("make_report", {})
 

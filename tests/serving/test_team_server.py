@@ -94,10 +94,7 @@ async def test_each_api_has_a_path_of_its_own_where_wanted_in_its_own_mode(serve
 async def test_a_prefix_of_an_api_is_before_all_its_names(servers, tmp_path):
     _, _, tables = servers
     tables["shop"] = tables["shop"].replace("base_url", 'prefix = "buy_"\nbase_url', 1)
-    async with (
-        hosted(configured(tmp_path, **tables)) as server,
-        client_of(server.url) as client,
-    ):
+    async with hosted(configured(tmp_path, **tables)) as server, client_of(server.url) as client:
         names = await names_of(client)
 
     assert names == ["list_pets", "list_users", "buy_list_orders", "buy_list_users"]

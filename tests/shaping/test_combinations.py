@@ -95,10 +95,7 @@ async def test_a_page_that_is_fixed_tells_of_no_other_one():
 
 @pytest.mark.parametrize(
     ("tenant", "line"),
-    [
-        ("blue", 'ask get_job with {"id": 42}'),
-        ("green", "its state is at /blue/jobs/42"),
-    ],
+    [("blue", 'ask get_job with {"id": 42}'), ("green", "its state is at /blue/jobs/42")],
 )
 async def test_a_tool_asks_for_work_only_where_its_fixed_values_lead_there(tenant, line):
     config = {"tools": {"get_job": {"fixed": {"tenant": tenant}}}}

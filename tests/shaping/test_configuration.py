@@ -10,14 +10,7 @@ import pytest
 from click.testing import CliRunner
 from packages import ROOT, Coordinator, imported, said
 
-from openapi_tools import (
-    Select,
-    Settings,
-    SettingsError,
-    aload_tools,
-    generate_package,
-    load_tools,
-)
+from openapi_tools import Select, Settings, SettingsError, aload_tools, generate_package, load_tools
 from openapi_tools.cli import commands
 from openapi_tools.contracts import amplifier
 from openapi_tools.shaping.config_tables import configuration_schema

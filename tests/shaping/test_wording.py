@@ -125,10 +125,7 @@ def test_constraints_defaults_and_members_with_names_of_keywords_stay():
                 "items": {"type": "string", "description": "Each with `#`."},
                 "maxItems": 9,
             },
-            "examples": {
-                "type": "object",
-                "properties": {"example": {"$ref": "#/$defs/Id"}},
-            },
+            "examples": {"type": "object", "properties": {"example": {"$ref": "#/$defs/Id"}}},
         },
         "required": ["limit"],
         "$defs": {"Id": {"type": "string", "minLength": 2}},

@@ -5,16 +5,7 @@ import asyncio
 import pytest
 from servers.authorization import SECRET
 from servers.issuer import read
-from servers.team import (
-    Browser,
-    called,
-    client_of,
-    link,
-    login_table,
-    sent,
-    shop_served,
-    table,
-)
+from servers.team import Browser, called, client_of, link, login_table, sent, shop_served, table
 
 KEY = "key-of-the-state-0123456789-abcdef"
 
