@@ -158,7 +158,7 @@ _ANSWERS = """\
 def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> None:
     """Write a commented configuration file for SPEC, with its own names and schemes."""
     if wants_schema:
-        from openapi_tools.shaping.config_tables import configuration_schema
+        from openapi_tools.serving.serving_tables import configuration_schema
 
         say(as_json(configuration_schema()))
         return

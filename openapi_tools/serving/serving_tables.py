@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from openapi_tools.auth.authorization_server import is_protected
 from openapi_tools.auth.oauth2 import OAuth2
@@ -210,7 +210,7 @@ class ApiTable(Configuration):
 
     source: str = Field(default="", validate_default=True)
     mode: Mode | None = None
-    users: UsersTable | None = None
+    users: Annotated[UsersTable, WithJsonSchema({"type": "object"})] | None = None
 
     @field_validator("source")
     @classmethod
@@ -222,6 +222,21 @@ class ApiTable(Configuration):
 
 config_tables.TABLES |= {"auth": AuthTable, "roles": RoleTable, "users": IdentityTable}
 config_tables.TABLES["limits"] = LimitsTable
+
+
+class ConfigurationFile(Configuration):
+    """A file for one document or for a server, as editors see it."""
+
+    serve: ServeTable | None = None
+    apis: dict[str, ApiTable] = Field(default_factory=dict)
+
+
+def configuration_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a configuration file, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **ConfigurationFile.model_json_schema(),
+    }
 
 
 class Serving(NamedTuple):

@@ -24,6 +24,8 @@ def _written(value: Any) -> Any:
     return value
 
 
+_FUNCTIONS = {"approve", "approve_for", "embed", "files", "state"}
+_SETTINGS: list[Any] = sorted(Settings.model_fields.keys() - _FUNCTIONS)
 _Value = Annotated[Any, AfterValidator(_written)]
 _Seconds = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -135,7 +137,9 @@ class Configuration(Table):
     read_only: bool = False
     select: SelectTable | None = None
     credentials: dict[str, Any] = Field(default_factory=dict)
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(
+        default_factory=dict, json_schema_extra={"propertyNames": {"enum": _SETTINGS}}
+    )
     answers: Answers | None = None
     tools: dict[str, ToolTable] = Field(default_factory=dict)
     lock: str = ""
@@ -163,12 +167,3 @@ def texts_in(value: Any) -> Iterator[str]:
 TABLES: dict[str, type[BaseModel]] = {"answer": ToolAnswers, "answers": Answers, "pages": Pages}
 TABLES |= {"arguments": ArgumentTable, "tools": ToolTable}
 TABLES |= dict.fromkeys(("exclude", "select"), SelectTable)  # those inside the file, by their keys
-
-
-def configuration_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a configuration file, for editors."""
-    schema = Configuration.model_json_schema()
-    functions = {"approve", "approve_for", "embed", "files", "state"}
-    names = sorted(Settings.model_fields.keys() - functions)
-    schema["properties"]["settings"]["propertyNames"] = {"enum": names}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

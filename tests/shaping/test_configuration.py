@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 
 import documents
 import httpx
@@ -13,7 +14,7 @@ from packages import ROOT, Coordinator, imported, said
 from openapi_tools import Select, Settings, SettingsError, aload_tools, generate_package, load_tools
 from openapi_tools.cli import commands
 from openapi_tools.contracts import amplifier
-from openapi_tools.shaping.config_tables import configuration_schema
+from openapi_tools.serving.serving_tables import configuration_schema
 from openapi_tools.testing import Fault, mock_api
 
 SEARCH = {
@@ -386,6 +387,16 @@ def test_the_schema_judges_as_the_tables_do():
     assert list(validator.iter_errors(CONFIG)) == []
     assert list(validator.iter_errors({"tools": {"a": {"hid": []}}}))
     assert list(validator.iter_errors({"settings": {"timout": 1}}))
+
+
+def test_the_schema_describes_servers_too():
+    validator = jsonschema.Draft202012Validator(configuration_schema())
+    example = tomllib.loads((ROOT / "deploy" / "openapi-tools.toml").read_text())
+
+    assert {"serve", "apis"} <= example.keys()
+    assert list(validator.iter_errors(example)) == []
+    assert list(validator.iter_errors({"serve": {"prot": 1}}))
+    assert list(validator.iter_errors({"apis": {"a": {"settings": {"timout": 1}}}}))
 
 
 @pytest.mark.parametrize("spec", ["museum.yaml", "gotify.json"])
