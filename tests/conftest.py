@@ -32,7 +32,10 @@ hypothesis.settings.load_profile("patient")
 pytest_plugins = ["openapi_tools.testing.pytest_plugin"]
 TRANSPORTS = ("httpx", "fast")
 LEFT_OUT = pytest.StashKey[int]()
-LONGEST = ("fuzz/test_fuzz.py", "tests/test_packaging.py", "contracts/test_extras.py")
+LONGEST = (
+    *("fuzz/test_fuzz.py", "tests/test_packaging.py", "contracts/test_extras.py"),
+    *("shaping/test_budget_corpus.py", "tests/test_docs.py", "tests/test_first_hour.py"),
+)
 """The files that begin first, so that no process is left with one of them at the end."""
 
 CASES: Counter[str] = Counter()  # of each test that ran in this process

@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
+from openapi_tools.validation.samples import sample
+
 UNIONS = ("anyOf", "oneOf")
 MANY = 2**31
 BOUNDS = {"minimum": max, "exclusiveMinimum": max, "multipleOf": max}
@@ -183,7 +185,8 @@ def text_for(pattern, least, most):
     schema = {"pattern": pattern, "minLength": least}
     schema |= {} if most == MANY else {"maxLength": most}
     fits = jsonschema_rs.validator_for(schema).is_valid
-    for candidate in ("", "a", "1", "a" * 40, "https://example.com/", "1.0", "a/b", "0" * 40):
+    usual = ("", "a", "1", "a" * 40, "https://example.com/", "1.0", "a/b", "0" * 40)
+    for candidate in (*usual, sample({"type": "string", **schema}, {})):
         if fits(candidate):
             return candidate
     quiet = settings(max_examples=300, suppress_health_check=list(HealthCheck), database=None)
