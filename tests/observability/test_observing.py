@@ -280,7 +280,9 @@ class Async:
 
 
 @pytest.mark.parametrize(
-    "function", [None, 7, "see", coroutine_function, partial(coroutine_function), Async()], ids=repr
+    "function",
+    [None, 7, "see", coroutine_function, partial(coroutine_function), Async()],
+    ids=lambda it: type(it).__name__,
 )
 def test_only_a_plain_function_can_subscribe(function):
     with pytest.raises(SettingsError, match="a subscriber is a plain function; give the `put_now"):
