@@ -52,11 +52,7 @@ _CHECKED = 3.0  # seconds for an answer of the shared state
 
 
 def access_of(serve: ServeTable, state: Any, tables: Mapping[str, ApiTable]) -> UserAccess | None:
-    """Return the authentication of a server; the one place where it is chosen.
-
-    Raises:
-        SettingsError: A token is missing, or credentials of users need an authentication.
-    """
+    """Return the authentication of a server, or SettingsError; None lets everyone call."""
     if serve.auth is not None:
         users = import_module("openapi_tools.serving.user_credentials")
         made: UserAccess = users.UserAccess(serve, serve.auth, tables, state)
