@@ -7,7 +7,7 @@ from pathlib import Path
 
 LONGEST = 0.2
 """Seconds between two ticks, as PROMISES says; the work itself is bounded at half of it."""
-TRIES = 4
+TRIES = 10
 """Of which the best counts: the collector of another test's garbage makes gaps too."""
 
 
