@@ -331,7 +331,7 @@ class LazyDict(Node):
         # Threads must get one object: the loader knows nodes by their identity.
         return self.setdefault(key, self._read(key))
 
-    # As of any mapping: by way of what is above, so that a member is read when its turn comes.
+    # The methods of `Mapping` call those above, so each member is read when it is looked at.
     get, keys = Mapping.get, Mapping.keys  # type: ignore[assignment]  # and no views of a dict
     values, items = Mapping.values, Mapping.items  # type: ignore[assignment]  # as above
 

@@ -34,7 +34,7 @@ _KEYS = (
     *("mode", "host", "port", "allow_hosts", "ask", "max_sessions", "workers", "stateless"),
     *("log", "insecure", "strict", "grace"),
 )
-"""The options that stand for keys of `[serve]`."""
+"""The options that set keys of `[serve]`."""
 _HTTP_ONLY = set(_KEYS) - {"mode", "ask", "strict", "log"}
 _APIS_ONLY = ("workers", "strict")
 _CLIENTS: dict[str, dict[str, str]] = tomllib.loads(

@@ -48,7 +48,7 @@ class _File(NamedTuple):
 
 
 def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments that `name=value` pairs stand for, read by the input schema.
+    """Return the arguments in `name=value` pairs, read by the input schema.
 
     Text where the schema wants text, else JSON; an array also from several pairs of one name. Where
     it allows several types, JSON unless the text alone fits. click.UsageError for anything else.

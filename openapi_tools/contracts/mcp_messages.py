@@ -310,7 +310,7 @@ class _Tasks:
         kept = await self._state.get(f"task:{params.task_id}")
         task = json.loads(kept) if kept is not None else {}
         if task.get("user") != (member_of(context, "user") or ""):
-            raise MCPError(INVALID_PARAMS, "there is no such task, or it was kept long enough.")
+            raise MCPError(INVALID_PARAMS, "no such task; a task is kept for a day.")
         return task, context
 
     async def _context_of(self, request: ServerRequestContext[Any]) -> Any:

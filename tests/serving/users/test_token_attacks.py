@@ -248,17 +248,23 @@ async def test_a_wrong_request_is_refused(status, options, stage):
 
 
 LARGE = {
-    "a header of 100 kB": lambda s: {"headers": [_header("Bearer " + "x" * 100_000)]},
-    "a body of 5 MB": lambda s: {"headers": [good(s)], "message": b"[" + b" " * 5_000_000},
+    "a header of 100 kB": (
+        (400, 401, 431),
+        lambda s: {"headers": [_header("Bearer " + "x" * 100_000)]},
+    ),
+    "a body of 5 MB": (
+        (413,),
+        lambda s: {"headers": [good(s)], "message": b"[" + b" " * 5_000_000},
+    ),
 }
 
 
-@pytest.mark.parametrize("options", LARGE.values(), ids=LARGE)
-async def test_a_large_request_is_refused_before_it_has_come(options, stage):
+@pytest.mark.parametrize(("statuses", "options"), LARGE.values(), ids=LARGE)
+async def test_a_large_request_is_refused_before_it_has_come(statuses, options, stage):
     before = len(stage.api.requests)
     with contextlib.suppress(httpx.TransportError):  # the client may still be writing
         answer = await attack(stage, None, **options(stage))
-        assert answer.status_code in (400, 401, 413, 431)
+        assert answer.status_code in statuses
 
     assert len(stage.api.requests) == before
 
