@@ -101,7 +101,7 @@ def browsing_here(*args):
     started = queue.SimpleQueue()
 
     def run_app(app, place, _toolset):
-        web = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        web = uvicorn.Server(web_server.config_of(app, lifespan="off"))
         started.put((app, place.getsockname()[1], web))
         asyncio.run(web.serve(sockets=[place]))
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import secrets
 from hmac import compare_digest
+from http.client import OK
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.one_file import ASSETS, PAGE
 from openapi_tools.browse.page_data import PageData, preview
+from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.result import Context
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     Scope = Mapping[str, Any]
     Receive = Callable[[], Awaitable[Mapping[str, Any]]]
     Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+with requiring("browse"):
+    from openapi_tools.http_server import HostCheck, RequestRefusedError
 
 KEY_HEADER = "x-openapi-tools-key"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -47,10 +52,6 @@ _HEADERS = {
 }
 
 
-class RefusedError(Exception):
-    """A request that is not answered: its status and a message."""
-
-
 class PageServer:
     """An ASGI application for one user: the page, its data, previews and calls.
 
@@ -61,7 +62,8 @@ class PageServer:
         self.key = secrets.token_urlsafe(24)
         self._data = PageData(toolset, changes)
         self._problems = problems
-        self._hosts = frozenset(hosts)
+        advice = "this server answers to 127.0.0.1 and localhost only."
+        self._check_host = HostCheck(hosts, advice=advice)
         self._files = {f"/{p.name}": p for p in ASSETS.iterdir() if p.suffix in _TYPES}
         self._files["/"] = self._files.pop(f"/{PAGE}")
 
@@ -69,10 +71,11 @@ class PageServer:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        kind, status = "application/json", 200
+        kind, status = "application/json", OK
         try:
+            scope = self._check_host(scope)
             asked = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
-            self._check_source(asked)
+            self._check_origin(asked)
             file = self._files.get(scope["path"])
             if scope["method"] == "GET" and file is not None:
                 kind, content = f"{_TYPES[file.suffix]}; charset=utf-8", file.read_bytes()
@@ -80,41 +83,40 @@ class PageServer:
                 self._check_asked(scope, asked)
                 given = await _body(asked, receive)
                 content = self._written(await self._answer(scope["path"], given))
-        except RefusedError as refused:
-            status, message = refused.args
-            content = self._written({"error": message})
+        except RequestRefusedError as refused:
+            status, content = refused.status, self._written({"error": refused.message})
         headers = _HEADERS | {"content-type": kind, "content-length": str(len(content))}
+        if status != OK:
+            headers["connection"] = "close"  # what follows may be the body of a refused request
         pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": pairs})
         await send({"type": "http.response.body", "body": content})
 
-    def _check_source(self, headers: Mapping[str, str]) -> None:
-        host = headers.get("host", "")
-        if host not in self._hosts:
-            raise RefusedError(421, "this server answers to 127.0.0.1 and localhost only.")
-        if headers.get("origin", f"http://{host}") != f"http://{host}":
-            raise RefusedError(403, "other pages cannot reach this server.")
+    def _check_origin(self, headers: Mapping[str, str]) -> None:
+        own = f"http://{headers['host']}"
+        if headers.get("origin", own) != own:
+            raise RequestRefusedError(403, "other pages cannot reach this server.")
 
     def _check_asked(self, scope: Scope, headers: Mapping[str, str]) -> None:
         """Refuse requests without the key of this run, and for something else than data."""
         if not compare_digest(headers.get(KEY_HEADER, "").encode(), self.key.encode()):
-            raise RefusedError(401, "open the address that `openapi-tools browse` printed.")
+            raise RequestRefusedError(401, "open the address that `openapi-tools browse` printed.")
         if scope["method"] != "POST" or scope["path"] not in _DATA:
-            raise RefusedError(404, "the page asks for nothing like this.")
+            raise RequestRefusedError(404, "the page asks for nothing like this.")
 
     async def _answer(self, path: str, given: Mapping[str, Any]) -> Any:
         if path == "/api/index":
             return self._data.index() | {"mock": self._problems is not None}
         if path == "/api/costs":
             if given.get("profile") not in PROFILES:
-                raise RefusedError(404, f"there are the profiles {', '.join(PROFILES)}.")
+                raise RequestRefusedError(404, f"there are the profiles {', '.join(PROFILES)}.")
             return self._data.costs(given["profile"])
         tool = self._found(given.get("name"))
         if path == "/api/tool":
             return self._data.details(tool)
         arguments = given.get("arguments")
         if not isinstance(arguments, dict):
-            raise RefusedError(400, "`arguments` must be an object.")
+            raise RequestRefusedError(400, "`arguments` must be an object.")
         if path == "/api/preview":
             return preview(tool, arguments)
         return await self._execute(tool, arguments, approved=given.get("approved") is True)
@@ -146,20 +148,20 @@ class PageServer:
         try:
             return self._data.toolset[name if isinstance(name, str) else ""]
         except KeyError as error:
-            raise RefusedError(404, error.args[0]) from None
+            raise RequestRefusedError(404, error.args[0]) from None
 
 
 async def _body(headers: Mapping[str, str], receive: Receive) -> dict[str, Any]:
     """Return the JSON object that a page of this server sent."""
     # A form of another page can send neither this media type nor the key.
     if "origin" not in headers or headers.get("content-type") != "application/json":
-        raise RefusedError(403, "only the page itself may send this.")
+        raise RequestRefusedError(403, "only the page itself may send this.")
     content = b""
     while True:
         message = await receive()
         content += message.get("body", b"")
         if len(content) > _LARGEST:
-            raise RefusedError(413, f"a request has at most {_LARGEST:,} bytes.")
+            raise RequestRefusedError(413, f"a request has at most {_LARGEST:,} bytes.")
         if not message.get("more_body"):
             break
     try:
@@ -167,5 +169,5 @@ async def _body(headers: Mapping[str, str], receive: Receive) -> dict[str, Any]:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise RefusedError(400, "send a JSON object.")
+        raise RequestRefusedError(400, "send a JSON object.")
     return given

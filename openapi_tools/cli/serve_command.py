@@ -297,9 +297,10 @@ def browse(spec: str | None, *, against: str | None, html: Path | None, **option
         return
     # Here, as --help and --html need no extra.
     web_server = import_module("openapi_tools.serving.web_server")
+    http_server = import_module("openapi_tools.http_server")
     page_server = import_module("openapi_tools.browse.page_server")
     with web_server.listening(_HERE, port) as place:
-        hosts = [f"{name}:{place.getsockname()[1]}" for name in web_server.LOOPBACK]
+        hosts = [f"{name}:{place.getsockname()[1]}" for name in http_server.LOOPBACK]
         app = page_server.PageServer(toolset, hosts, problems=problems, changes=changes)
         address = f"http://{hosts[0]}/?key={app.key}"
         say(address)

@@ -43,10 +43,14 @@ with requiring("mcp"):
     from starlette.routing import Route
     from uvicorn.supervisors import Multiprocess
 
+    from openapi_tools.http_server import LOOPBACK, HostCheck, HostGuard, normalized_host
+
 OPTIONS = "OPENAPI_TOOLS_SERVE"
 """The variable that tells workers the file and the options of the command; it holds no secret."""
 _FACTORY = "openapi_tools.serving.team_server:worker_app"
 _ANY = ("0.0.0.0", "::")  # noqa: S104 -- told apart, not bound to
+_PAGES = ("/healthz", "/readyz", "/metrics")
+_ADVICE = "This server has another name; allow_hosts of [serve] adds names."
 _GRACE = 3  # seconds for calls to end, for one person's server
 _CHECKED = 3.0  # seconds for an answer of the shared state
 
@@ -124,8 +128,10 @@ class WebServer:
     @property
     def app(self) -> Any:
         """The ASGI app; its lifespan is that of the APIs."""
-        pages = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._figures}
-        routes = [Route(path, page, methods=["GET"]) for path, page in pages.items()]
+        pages = (self._health, self._ready, self._figures)
+        routes = [
+            Route(path, page, methods=["GET"]) for path, page in zip(_PAGES, pages, strict=True)
+        ]
         for name, server in self._apis.servers.items():
             own = server.streamable_http_app(**self._options(name))
             routes += [Route(route.path, own) for route in own.routes if isinstance(route, Route)]
@@ -133,16 +139,19 @@ class WebServer:
         whole = Starlette(routes=routes, lifespan=self._lifespan)
         count = None if self._metrics is None else self._metrics.count
         limited = web_server.ClientLimits(whole, self._serve.limits, count)
-        return limited if self._access is None else self._access.guard(limited)
+        inner = limited if self._access is None else self._access.guard(limited)
+        # The outermost app: a request for another host reaches nothing, not even a token's check.
+        hosts = [host for part in own_hosts(self._serve) for host in part]
+        return HostGuard(inner, HostCheck(hosts, advice=_ADVICE, probes=_PAGES))
 
     def _options(self, name: str) -> dict[str, Any]:
-        serve, shown = self._serve, f"[{self._serve.host}]" if ":" in self._serve.host else None
+        serve = self._serve
         sessions = {} if serve.max_sessions is None else {"max_sessions": serve.max_sessions}
         return {
             "streamable_http_path": f"/{name}/mcp" if name else serve.path,
             "stateless_http": serve.is_stateless,
             "max_request_body_size": serve.limits.body_bytes,
-            "transport_security": security(shown or serve.host, serve.allow_hosts, self._port),
+            "transport_security": security(serve, self._port),
             "auth": None if self._access is None else self._access.settings,
             **sessions,
         }
@@ -290,14 +299,33 @@ def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
     }
 
 
-def security(shown: str, names: tuple[str, ...], port: int) -> TransportSecuritySettings:
-    """Return the names that clients may use; pages of other servers cannot reach this one."""
-    is_local = shown in web_server.LOOPBACK or shown.strip("[]") in _ANY
-    own = [*dict.fromkeys((shown, *(web_server.LOOPBACK if is_local else ())))]
-    others = [host for name in names for host in (name, f"{name}:*")]
-    origins = [*others, *(f"{name}:{port}" for name in own)]
+def own_hosts(serve: ServeTable) -> tuple[list[str], list[str]]:
+    """Return the hosts by which a server is reached: those of its address, and `allow_hosts`.
+
+    Raises:
+        SettingsError: One of them is not a host.
+    """
+    address = serve.host.strip("[]").partition("%")[0]
+    own = _normalized(f"[{address}]" if ":" in address else address, "host")
+    is_local = own in LOOPBACK or address in _ANY
+    others = [_normalized(name, "allow_hosts") for name in serve.allow_hosts]
+    return [*dict.fromkeys((own, *(LOOPBACK if is_local else ())))], others
+
+
+def _normalized(host: str, key: str) -> str:
+    try:
+        return normalized_host(host)
+    except SettingsError as error:
+        raise SettingsError(f"serve.{key}: {error.reason}") from None
+
+
+def security(serve: ServeTable, port: int) -> TransportSecuritySettings:
+    """Return the origins of pages that may use MCP; and `own_hosts`, which were checked before."""
+    own, others = own_hosts(serve)
+    allowed = [host for name in others for host in (name, f"{name}:*")]
+    origins = [*allowed, *(f"{name}:{port}" for name in own)]
     return TransportSecuritySettings(
-        allowed_hosts=[*others, *(host for name in own for host in (name, f"{name}:*"))],
+        allowed_hosts=[*allowed, *(host for name in own for host in (name, f"{name}:*"))],
         allowed_origins=[f"{scheme}://{host}" for scheme in ("http", "https") for host in origins],
     )
 

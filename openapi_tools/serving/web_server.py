@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 with requiring("browse"):  # the extra `mcp` brings it, too
     import uvicorn
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+    from openapi_tools.http_server import PARSING, RequestProtocol, send_refusal
+
 _PATIENCE = 3
 
 
@@ -55,7 +55,7 @@ def config_of(app: Any, **options: Any) -> uvicorn.Config:
         "access_log": False,
         "server_header": False,
         "timeout_graceful_shutdown": _PATIENCE,
-        "ws": "none",
+        **PARSING,
         **options,
     }
     return uvicorn.Config(app, **given)
@@ -109,7 +109,7 @@ def _silent_once(ending: Callable[[], bool]) -> Iterator[None]:
         handler.removeFilter(wanted)
 
 
-class ClientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # a variable
+class ClientProtocol(RequestProtocol):
     """Closes connections whose client sends no request, or reads no answer, in time.
 
     The time is uvicorn's `timeout_keep_alive`, which itself covers only what follows an answer.
@@ -176,10 +176,10 @@ class ClientLimits:
             async with asyncio.timeout(self._limits.body_seconds):
                 messages = [await self._body(scope, receive)]
         except TimeoutError:
-            await _refuse(counted, 408, b"The request took too long.")
+            await send_refusal(counted, 408, "The request took too long.")
             return
         if messages[0] is None:
-            await _refuse(counted, 413, b"The body of the request is too large.")
+            await send_refusal(counted, 413, "The body of the request is too large.")
             return
 
         async def replayed() -> Any:
@@ -203,10 +203,3 @@ class ClientLimits:
                 return None
             if not message.get("more_body", False):
                 return {"type": "http.request", "body": bytes(body), "more_body": False}
-
-
-async def _refuse(send: Any, status: int, text: bytes) -> None:
-    length = (b"content-length", b"%d" % len(text))
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), length, (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text})

@@ -141,12 +141,21 @@ class MockApi:
     def serve(self, port: int = 0) -> Iterator[str]:
         """Serve on loopback, for other processes; gives the URL. The document is `/openapi.json`.
 
+        Requests for another host than 127.0.0.1 and localhost are refused with status 421.
+
         Raises: MissingExtraError without uvicorn; OSError if the port is in use.
         """
         with requiring("testing"):
             import uvicorn
+
+            from openapi_tools import http_server
+        advice = "This mock answers to 127.0.0.1 and localhost only."
+        check = http_server.HostCheck(http_server.LOOPBACK, advice=advice)
+        guarded = http_server.HostGuard(self, check)
         with socket.create_server(("127.0.0.1", port)) as listening:
-            config = uvicorn.Config(self, log_level="critical", lifespan="off", ws="none")
+            config = uvicorn.Config(
+                guarded, log_level="critical", lifespan="off", **http_server.PARSING
+            )
             server = uvicorn.Server(config)
             thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
             thread.start()

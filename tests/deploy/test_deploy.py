@@ -10,10 +10,17 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import httpx
 import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
 import yaml
 from containers import Image, missing
 from team_load import KEY, TOKEN, free_ports
+from team_servers import running_at
+
+from openapi_tools.serving import team_server, web_server
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -92,6 +99,26 @@ def test_the_manifests_fit_the_schemas_of_kubernetes():
 
     kinds = [manifest["kind"] for manifest in found]
     assert kinds == ["Deployment", "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler"]
+
+
+async def test_the_probes_of_the_manifest_are_answered_at_the_address_of_a_pod(
+    tmp_path, monkeypatch
+):
+    """The kubelet sends the pod's address as `Host`, which no configuration can know."""
+    monkeypatch.setenv("ALICE_TOKEN", TOKEN)
+    (deployment, *_) = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    paths = [container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "readiness")]
+    text = (DEPLOY / "openapi-tools.toml").read_text().replace('redis = "${REDIS_URL}"\n', "")
+    (tmp_path / "openapi-tools.toml").write_text(text)
+    shutil.copy(ROOT / "specs" / "museum.yaml", tmp_path)
+    started = team_server.started(str(tmp_path / "openapi-tools.toml"), {})
+    with web_server.listening(started.serve.host, 0) as place:
+        async with running_at(place, started), httpx.AsyncClient() as client:
+            address = f"http://127.0.0.2:{place.getsockname()[1]}"
+            statuses = [(await client.get(address + path)).status_code for path in paths]
+
+    assert (paths, statuses) == (["/healthz", "/readyz"], [200, 200])
 
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")

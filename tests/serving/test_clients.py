@@ -82,14 +82,16 @@ async def test_a_slow_body_is_refused(api, tmp_path):
     assert said.startswith(b"HTTP/1.1 408 ")
 
 
-@pytest.mark.parametrize("sent", ["", "GET /healthz HTT", "GET /healthz HTTP/1.1\r\nHost: a\r\n"])
+@pytest.mark.parametrize(
+    "sent", ["", "GET /healthz HTT", "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"]
+)
 async def test_a_connection_without_a_whole_request_is_closed(sent, api, tmp_path):
     async with hosted(config_of(tmp_path, api)) as server:
         assert await talk(server, sent.encode()) == b""
 
 
 async def test_a_connection_that_goes_on_slowly_after_an_answer_is_closed(api, tmp_path):
-    whole = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+    whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     async with hosted(config_of(tmp_path, api)) as server:
         said = await talk(server, whole, b"GET /healthz HTTP/1.1\r\nHo")
 
@@ -119,7 +121,7 @@ async def test_many_idle_connections_are_closed_and_clients_are_served_after_the
 
 async def test_more_connections_than_allowed_are_refused_at_once(api, tmp_path):
     limits = "[serve.limits]\nconnections = 5\nidle_seconds = 5\n"
-    whole = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
     async with hosted(config_of(tmp_path, api, limits)) as server:
         idle = [asyncio.create_task(talk(server)) for _ in range(5)]
         await until(lambda: len(server.web.server_state.connections) == 5)

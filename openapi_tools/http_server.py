@@ -1,0 +1,202 @@
+"""How `serve`, `browse` and mocks read HTTP/1.1, and which requests are meant for them.
+
+Needs uvicorn. The parser is h11 whatever else is installed: httptools, which uvicorn prefers, takes
+two `Host` headers and hides the authority of an absolute target.
+
+Spec: RFC 9112, sections 3.2, 3.2.2, 6.1 and 6.3; RFC 9110, sections 7.2 and 15.5.20.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from openapi_tools.errors import SettingsError
+from openapi_tools.redaction import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+logger = logging.getLogger("openapi_tools.serving")
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+# Names of the DNS, IPv4 and IPv6 addresses. RFC 3986 allows more in a host, user-info aside, that
+# no server is called.
+_AUTHORITY = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{0,5}))?", re.ASCII)
+_ABSOLUTE = re.compile(r"https?://([^/?#]*)(/.*)?", re.IGNORECASE | re.DOTALL)
+_LARGEST_PORT = 65535
+_DEFAULT_PORT = "80"
+_CAN_RESPOND = (h11.IDLE, h11.SEND_RESPONSE)
+
+
+class RequestProtocol(H11Protocol):
+    """Reads requests with h11, and ends a connection whose framing is broken at any moment."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, unless a response has begun; nothing else follows."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # its app may be about to respond
+        if self.conn.our_state in _CAN_RESPOND:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+
+PARSING: dict[str, Any] = {
+    "http": RequestProtocol,
+    "ws": "none",
+    "loop": "asyncio",  # uvloop, where it is installed, would run workers and mocks only
+    # A token may have 16 KiB, which is h11's default for a whole head.
+    "h11_max_incomplete_event_size": 64 * 1024,
+}
+"""The options of `uvicorn.Config` that decide how bytes become requests."""
+
+
+class RequestRefusedError(Exception):
+    """A request that is not served.
+
+    Attributes:
+        status: Of the response, for instance 421.
+        message: For the client; it repeats nothing of the request.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+class HostCheck:
+    """Refuses requests for other hosts (DNS rebinding), and those that two servers read unlike.
+
+    Args:
+        hosts: Names and addresses of this server; one with a port is for that port only.
+        advice: What a client is told whose request names another host.
+        probes: Paths that also the IP address may name at which the connection arrived: a
+            kubelet, a load balancer or Prometheus asks for it, and no foreign name resolves to it.
+
+    Raises:
+        SettingsError: One of `hosts` is not a host.
+    """
+
+    def __init__(self, hosts: Iterable[str], *, advice: str, probes: Collection[str] = ()) -> None:
+        self._hosts = {_configured(host) for host in hosts}
+        self._advice, self._probes = advice, probes
+
+    def __call__(self, scope: Any) -> Any:
+        """Return the ASGI scope of a request with its host in `Host`, and a path as its target.
+
+        Raises:
+            RequestRefusedError: 421 for another host; 400 for one of an absolute target, for
+                several or malformed ones, and for a body that has two lengths.
+        """
+        names = [name for name, _ in scope["headers"]]
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) > 1:
+            raise RequestRefusedError(400, "Send one Host header.")
+        has_codings = b"transfer-encoding" in names
+        if has_codings and (b"content-length" in names or scope["http_version"] == "1.0"):
+            raise RequestRefusedError(400, "Send either Content-Length or Transfer-Encoding.")
+        authority, scope = _split_target(scope)
+        is_absolute = bool(authority)
+        # Section 3.2.2: an absolute target counts, and Host does not.
+        value = authority if is_absolute else b"".join(hosts)
+        host, port = _parse_authority(value.decode("latin-1"))
+        if not self._is_own(scope, host, port):
+            logger.warning("a request for another host, %a, is refused", excerpt(host, 100))
+            raise RequestRefusedError(400 if is_absolute else 421, self._advice)
+        line = f"{host}:{port}" if port else host
+        others = [pair for pair in scope["headers"] if pair[0] != b"host"]
+        return {**scope, "headers": [(b"host", line.encode()), *others]}
+
+    def _is_own(self, scope: Any, host: str, port: str) -> bool:
+        if not self._hosts.isdisjoint([(host, ""), (host, port or _DEFAULT_PORT)]):
+            return True
+        place = scope.get("server")
+        return scope["path"] in self._probes and place is not None and host == _address(place[0])
+
+
+class HostGuard:
+    """An ASGI app that lets another one see only the requests that a `HostCheck` passes."""
+
+    def __init__(self, app: Any, check: HostCheck) -> None:
+        self._app, self._check = app, check
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Run the app, or refuse the request."""
+        if scope["type"] == "http":
+            try:
+                scope = self._check(scope)
+            except RequestRefusedError as refused:
+                await send_refusal(send, refused.status, refused.message)
+                return
+        await self._app(scope, receive, send)
+
+
+async def send_refusal(send: Any, status: int, message: str) -> None:
+    """Send a response whose body is one line, and close the connection."""
+    body = message.encode()
+    length = (b"content-length", b"%d" % len(body))
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), length, (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def normalized_host(text: str) -> str:
+    """Return a host, with its port if it has one, as `Host` has it once it was checked.
+
+    Raises:
+        SettingsError: It is not a host.
+    """
+    host, port = _configured(text)
+    return f"{host}:{port}" if port else host
+
+
+def _configured(text: str) -> tuple[str, str]:
+    try:
+        host, port = _parse_authority(text)
+    except RequestRefusedError:
+        host = port = ""
+    if not host:
+        hint = "give a name or an address, with a port if need be, such as tools.example.com"
+        raise SettingsError(f"{excerpt(text, 100)!r} is not a host; {hint}.")
+    return host, port
+
+
+def _split_target(scope: Any) -> tuple[bytes, Any]:
+    """Return the authority of an absolute target, else an empty one, and the scope of its path."""
+    target = scope["raw_path"].decode("latin-1")
+    if target.startswith("/") or target == "*":
+        return b"", scope
+    match = _ABSOLUTE.fullmatch(target)
+    if match is None or not match[1]:
+        raise RequestRefusedError(400, "The target of the request is not a path.")
+    path = match[2] or "/"
+    return match[1].encode("latin-1"), {**scope, "raw_path": path.encode(), "path": unquote(path)}
+
+
+def _parse_authority(text: str) -> tuple[str, str]:
+    """Return a host in lower case and its port, each empty without one."""
+    if not text:  # allowed (RFC 9110, section 7.2), and the name of no server
+        return "", ""
+    match = _AUTHORITY.fullmatch(text.lower())
+    if match is None or int(match[2] or 0) > _LARGEST_PORT:
+        raise RequestRefusedError(400, "The host of the request is malformed.")
+    host, port = match[1], match[2]
+    if host.startswith("["):
+        host = _address(host.strip("[]"))
+    return host, str(int(port)) if port else ""
+
+
+def _address(text: str) -> str:
+    """Return an IP address in its one form for `Host`; another text stays as it is."""
+    with suppress(ValueError):
+        address = ipaddress.ip_address(text)
+        return f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
+    return text
