@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import is_
 from typing import Any
@@ -11,6 +12,12 @@ from urllib.parse import unquote
 
 Node = dict[str, Any]  # an object of a document, or a schema
 _ASCII = bytes(range(128))
+# Control characters, which steer a terminal or the direction of writing; surrogates, which no
+# encoding can write; U+FFFE and U+FFFF, which XML does not have.
+_STEERING = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+    r"\ufffe\uffff]"
+)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
@@ -207,6 +214,11 @@ def members(item: object, names: Iterable[str]) -> dict[str, Any]:
 def text_of(value: Any) -> str:
     """Return a JSON value as a model reads it: without blanks, letters as they are."""
     return _ENCODER.encode(value)
+
+
+def escape_controls(text: str) -> str:
+    r"""Return text with control characters as in JSON, `\u001b` for one; `\n` and `\t` stay."""
+    return _STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def digest_of(value: Any) -> str:

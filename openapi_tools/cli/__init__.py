@@ -23,7 +23,7 @@ import click
 
 from openapi_tools._version import __version__
 from openapi_tools.errors import OpenAPIToolsError, OutputError
-from openapi_tools.json_values import members, text_of
+from openapi_tools.json_values import escape_controls, members, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -64,12 +64,6 @@ _COMMANDS = {
 CREDENTIALS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'"
 """The hint on credentials that the document does not declare."""
 
-# Control characters, which steer a terminal or the direction of writing; surrogates, which no
-# encoding can write; U+FFFE and U+FFFF, which XML does not have.
-_UNSAFE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
-    r"\ufffe\uffff]"
-)
 _WORDS = (
     (
         r"a credential with a scheme of its own, credentials=\{.*?\}\}, or a client [^.]*",
@@ -219,7 +213,7 @@ def clean(text: str, *, lines: bool = True) -> str:
     r"""Return text with characters that control a terminal escaped, as in `\u001b`."""
     if not lines:
         text = " ".join(text.split())
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text.replace("\r\n", "\n"))
+    return escape_controls(text.replace("\r\n", "\n"))
 
 
 def as_json(value: Any, *, pretty: bool = True) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import logging
 import os
 import secrets
 import time
@@ -26,6 +27,8 @@ with requiring("redis"):
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+
+logger = logging.getLogger("openapi_tools")
 
 VARIABLE = "OPENAPI_TOOLS_STATE_KEY"
 _LEAST_KEY = 32
@@ -93,7 +96,7 @@ class RedisState(LeasedState):
         place = known.get("path") or f"{known.get('host', 'localhost')}:{known.get('port', 6379)}"
         self._name = excerpt(f"redis://{place}", 100)
         self._keys = _keys(os.environ.get(VARIABLE, "") if key is None else key)
-        self._quiet_until, self._cause = 0.0, ""
+        self._quiet_until, self._cause, self._is_away = 0.0, "", False
         self._process = os.getpid()
         self._clients: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[Any]]] = {}
 
@@ -156,7 +159,7 @@ class RedisState(LeasedState):
         """Return the names that a key may have in Redis, the first for now; they tell nothing."""
         is_secret = key.removeprefix("alone:").startswith(SECRET)
         if is_secret and not self._keys:
-            reason = f"{self!r} keeps no tokens without a key that encrypts them"
+            reason = "the shared state keeps no tokens without a key that encrypts them"
             raise CredentialsError(f"{reason}: set {VARIABLE}, or give RedisState(…, key=…).")
         # What a key is made of may be easy to guess, a password for instance.
         hashed = self._keys if is_secret else [b""]
@@ -192,12 +195,22 @@ class RedisState(LeasedState):
             async with asyncio.timeout(_PATIENCE):
                 yield await self._client()
         except (RedisError, OSError) as error:
-            self._cause = " ".join(str(error).split()) or f"no answer in {_PATIENCE:g} s"
-            self._quiet_until = time.monotonic() + _QUIET
-            reason = (
-                f"the shared state at {self._name} is unreachable ({excerpt(self._cause, 100)})"
-            )
-            raise CallError("connection", f"{reason}; nothing was sent.", retryable=True) from None
+            self._note_failure(error)
+            # A model, and strangers who ask whether the server is ready, read this message.
+            reason = "the shared state is unreachable; nothing was sent."
+            raise CallError("connection", reason, retryable=True) from None
+        if self._is_away:
+            self._is_away = False
+            logger.warning("the shared state at %s is reachable again", self._name)
+
+    def _note_failure(self, error: Exception) -> None:
+        """Keep the cause, and log it once until the next success."""
+        self._cause = " ".join(str(error).split()) or f"no response in {_PATIENCE:g} s"
+        self._quiet_until = time.monotonic() + _QUIET
+        if not self._is_away:
+            self._is_away = True
+            cause = excerpt(self._cause, 200)
+            logger.warning("the shared state at %s is unreachable: %s", self._name, cause)
 
     async def _client(self) -> Any:
         """Return the running loop's client."""

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts.mcp import ToolsServer, create_server
 from openapi_tools.contracts.mcp_messages import add_tasks
-from openapi_tools.errors import OpenAPIToolsError, requiring
+from openapi_tools.errors import (
+    DocumentError,
+    MissingExtraError,
+    OpenAPIToolsError,
+    SettingsError,
+    SourceError,
+    requiring,
+)
 from openapi_tools.json_values import digest_of
 from openapi_tools.loading.load import load_tools
 from openapi_tools.redaction import redacted
@@ -40,6 +47,15 @@ with requiring("mcp"):
 _LOADERS = 8  # threads
 _AGAIN = 60.0  # seconds until an API is tried again that could not be loaded
 
+_REASONS: dict[type[OpenAPIToolsError], str] = {
+    SourceError: "document_unreadable",
+    DocumentError: "document_invalid",
+    MissingExtraError: "extra_missing",
+    SettingsError: "configuration_invalid",
+    OpenAPIToolsError: "not_loaded",
+}
+"""What strangers are told about a failure, by its class; the first that fits."""
+
 logger = logging.getLogger("openapi_tools.serving")
 
 
@@ -49,8 +65,9 @@ class ServedApi:
     `read` loads them, in a thread; without it the API keeps the toolset that it gets.
 
     Attributes:
-        fault: Why it is not served; empty if it is.
+        fault: Why it is not served, for the log; empty if it is.
         stale: Why its document could not be read again; the older tools are served.
+        reason: The kind of `fault` or `stale`, for strangers: `document_unreadable`, say.
         loaded: When its document was last read, in seconds since 1970.
     """
 
@@ -65,6 +82,7 @@ class ServedApi:
     ) -> None:
         self.name, self.mode, self.fault, self.read = name, mode, fault, read
         self.toolset, self.stale = toolset, ""
+        self.reason = _REASONS[SettingsError] if fault else ""
         self.loaded = 0.0 if toolset is None else time.time()  # when the document was last read
         self.offered: Toolset | None = None  # the tools that clients have
 
@@ -76,31 +94,33 @@ class ServedApi:
             found = self.read()
             is_same = self.toolset is not None and _facts_of(self.toolset) == _facts_of(found)
         except OpenAPIToolsError as error:
-            self._fail(redacted(str(error)))
+            kinds = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
+            self._fail(next(kinds), redacted(str(error)))
             return
         except Exception as error:
             logger.exception("%s could not be read", self.name)
-            self._fail(f"{type(error).__name__}; the log says where.")
+            self._fail("internal_error", f"{type(error).__name__}; the log says where.")
             return
-        self.fault = self.stale = ""
+        self.fault = self.stale = self.reason = ""
         self.loaded = time.time()
         if not is_same:
             self.toolset = found
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str, fault: str) -> None:
+        self.reason = reason
         if self.toolset is None:
-            self.fault = reason
+            self.fault = fault
         else:
-            self.stale = reason
-        logger.warning("%s: %s", self.name, reason)
+            self.stale = fault
+        logger.warning("%s: %s", self.name, fault)
 
     def facts(self) -> dict[str, Any]:
-        """Return the state as JSON data for `/readyz`."""
+        """Return the state as JSON data for `/readyz`, without paths, addresses and messages."""
         if self.toolset is None:
-            return {"ready": False, "reason": self.fault or "not loaded yet"}
+            return {"ready": False, "reason": self.reason or "not_loaded"}
         age = round(time.time() - self.loaded)
         known = {"ready": True, "tools": len(self.toolset), "age_seconds": age}
-        return known | ({"stale": self.stale} if self.stale else {})
+        return known | ({"stale": self.reason} if self.stale else {})
 
 
 def _facts_of(toolset: Toolset) -> str:
@@ -153,10 +173,19 @@ class ServedApis:
         """The APIs that have tools."""
         return [api for api in self.apis if api.toolset is not None]
 
+    @property
+    def called_tools(self) -> list[OperationTool]:
+        """The tools of all paths that call an API, under the names that clients call."""
+        offered = self._offered.values()
+        return [tool for tools in offered for tool in getattr(tools, "called", tools)]
+
     def load(self) -> None:
         """Read all documents, each in a thread; what fails has a reason in `fault`."""
         with ThreadPoolExecutor(_LOADERS) as threads:
             list(threads.map(ServedApi.load, self.apis))
+        for api in self.apis:
+            if api.fault and api.read is None:  # its table is wrong, which is not tried again
+                logger.warning("%s: %s", api.name, api.fault)
 
     def serve(self, *, paths: bool = False, **hooks: Any) -> ToolsServer:
         """Make the servers: one for all APIs, which is returned, and with `paths` one for each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import os
@@ -12,11 +13,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
+from openapi_tools.json_values import escape_controls
 from openapi_tools.redaction import hidden, redacted
 from openapi_tools.search import costs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from openapi_tools.observability import Event
     from openapi_tools.result import ToolCall
@@ -35,6 +37,7 @@ _GAUGES = {
 caller: ContextVar[str] = ContextVar("openapi_tools_caller", default="")
 """The name of the user whose request is answered in this task."""
 _arguments: ContextVar[Any] = ContextVar("openapi_tools_arguments", default=None)
+_TEMPLATE = "%(levelname)s %(name)s: %(message)s"
 _LONGEST_NAME = 64
 _MOST = 10_000  # characters of arguments in a line
 
@@ -47,19 +50,44 @@ def _now() -> str:
 
 
 class SafeFormatter(logging.Formatter):
-    """Writes log records without known secrets, as text or as JSON, each on one line."""
+    """Writes log records without known secrets, as text or as JSON.
 
-    def __init__(self, *, as_json: bool) -> None:
-        super().__init__("%(message)s" if as_json else "%(levelname)s %(name)s: %(message)s")
+    Nothing that a client or a document says begins a line of its own or steers a terminal: JSON is
+    ASCII on one line; in text, control characters and line ends of a message are escaped, and the
+    lines of a traceback are indented.
+    """
+
+    def __init__(self, *, as_json: bool, template: str = _TEMPLATE) -> None:
+        super().__init__("%(message)s" if as_json else template)
         self._as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
-        text = redacted(super().format(record))
+        """Return the line of a record, and in text the lines of its traceback."""
+        record = copy.copy(record)
+        record.exc_text = None  # another handler may have formatted it in its own way
+        text = super().format(record)
         if not self._as_json:
             return text
-        told = {"time": _now(), "level": record.levelname.lower(), "logger": record.name}
-        return json.dumps({**told, "message": text}, ensure_ascii=False)
+        line = {"time": _now(), "level": record.levelname.lower(), "logger": record.name}
+        return json.dumps({**line, "message": redacted(text)})
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 -- the base's name
+        """Return the head of a record: one line of text."""
+        text = super().formatMessage(record)
+        return text if self._as_json else escape_controls(redacted(text)).replace("\n", "\\n")
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 -- the base's name
+        """Return a traceback."""
+        return self._indent(super().formatException(ei))
+
+    def formatStack(self, stack_info: str) -> str:  # noqa: N802 -- the base's name
+        """Return a stack."""
+        return self._indent(stack_info)
+
+    def _indent(self, text: str) -> str:
+        if self._as_json:
+            return text
+        return "\n".join(f"    {line}" for line in escape_controls(redacted(text)).split("\n"))
 
 
 def write_logs(kind: str) -> None:
@@ -68,6 +96,12 @@ def write_logs(kind: str) -> None:
     handler.setFormatter(SafeFormatter(as_json=kind == "json"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logger.setLevel(logging.INFO)
+
+
+def escape_last_resort() -> None:
+    """Have records without a handler, which Python writes to standard error, formatted safely."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(SafeFormatter(as_json=False, template="%(message)s"))
 
 
 class AuditLog:
@@ -111,9 +145,9 @@ class AuditLog:
         """Write a line at once, so that the lines of several workers do not mix."""
         if self._file is None:
             return
-        line = redacted(json.dumps(told, ensure_ascii=False, default=str))
+        line = redacted(json.dumps(told, default=str))
         try:
-            os.write(self._file, line.encode(errors="replace") + b"\n")
+            os.write(self._file, f"{line}\n".encode())
         except OSError as error:
             if not self._has_failed:
                 self._has_failed = True
@@ -170,11 +204,45 @@ class CallMetrics:
             for gauge, value in zip(self._gauges.values(), values, strict=True):
                 gauge.labels(api.name).set(value)
 
-    def text(self) -> bytes:
-        """Return the figures of all workers in Prometheus's format."""
+    def text(self, names: Collection[tuple[str, str]] | None = None) -> bytes:
+        """Return the metrics of all workers in Prometheus's format.
+
+        Args:
+            names: API and name of each tool that the reader may know; None for all. Samples of
+                other tools are added up, by API, under an empty name.
+        """
         registry = self._own
         if FOLDER in os.environ:
             registry = self._package.CollectorRegistry()
             import_module("prometheus_client.multiprocess").MultiProcessCollector(registry)
+        if names is not None:
+            whole, registry = registry, self._package.CollectorRegistry()
+            registry.register(_VisibleMetrics(whole, names))
         text: bytes = self._package.generate_latest(registry)
         return text
+
+
+class _VisibleMetrics:
+    """A collector of another registry's metrics for a reader who may not know all tools."""
+
+    def __init__(self, registry: Any, names: Collection[tuple[str, str]]) -> None:
+        self._registry, self._names = registry, names
+
+    def collect(self) -> Iterator[Any]:
+        for metric in self._registry.collect():
+            metric.samples = self._add_up(metric.samples)
+            yield metric
+
+    def _add_up(self, samples: Iterable[Any]) -> list[Any]:
+        sums: dict[Any, Any] = {}
+        for sample in samples:
+            labels = dict(sample.labels)
+            if "tool" in labels and (labels.get("api", ""), labels["tool"]) not in self._names:
+                labels["tool"] = ""
+            key, value = (sample.name, *sorted(labels.items())), sample.value
+            if key in sums:
+                # When a series began (`_created`) is a time: the first one counts.
+                is_time = sample.name.endswith("_created")
+                value = min(sums[key].value, value) if is_time else sums[key].value + value
+            sums[key] = sample._replace(labels=labels, value=value)
+        return list(sums.values())

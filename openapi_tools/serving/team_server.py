@@ -20,8 +20,16 @@ from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError, co
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import redacted
 from openapi_tools.serving import web_server
+from openapi_tools.serving.own_hosts import mcp_security, own_hosts
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
-from openapi_tools.serving.server_records import AuditLog, CallMetrics, caller, logger, write_logs
+from openapi_tools.serving.server_records import (
+    AuditLog,
+    CallMetrics,
+    caller,
+    escape_last_resort,
+    logger,
+    write_logs,
+)
 from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving
 from openapi_tools.shaping.configuration import checked_table
 
@@ -37,18 +45,16 @@ if TYPE_CHECKING:
 
 with requiring("mcp"):
     from mcp import MCPError
-    from mcp.server.transport_security import TransportSecuritySettings
     from starlette.applications import Starlette
     from starlette.responses import PlainTextResponse, Response
     from starlette.routing import Route
     from uvicorn.supervisors import Multiprocess
 
-    from openapi_tools.http_server import LOOPBACK, HostCheck, HostGuard, normalized_host
+    from openapi_tools.http_server import HostCheck, HostGuard
 
 OPTIONS = "OPENAPI_TOOLS_SERVE"
 """The variable that tells workers the file and the options of the command; it holds no secret."""
 _FACTORY = "openapi_tools.serving.team_server:worker_app"
-_ANY = ("0.0.0.0", "::")  # noqa: S104 -- told apart, not bound to
 _PAGES = ("/healthz", "/readyz", "/metrics")
 _ADVICE = "This server has another name; allow_hosts of [serve] adds names."
 _GRACE = 3  # seconds for calls to end, for one person's server
@@ -105,7 +111,7 @@ class WebServer:
     def __init__(self, started: Started, port: int) -> None:
         self._apis, self._serve, self._port = apis, serve, _ = started.apis, started.serve, port
         self._access, self._state = started.access, started.state
-        self._is_ending = False
+        self._is_ending, self._state_fault = False, ""
         self._metrics: CallMetrics | None = None
         if find_spec("prometheus_client") is not None:
             self._metrics = CallMetrics()
@@ -151,7 +157,7 @@ class WebServer:
             "streamable_http_path": f"/{name}/mcp" if name else serve.path,
             "stateless_http": serve.is_stateless,
             "max_request_body_size": serve.limits.body_bytes,
-            "transport_security": security(serve, self._port),
+            "transport_security": mcp_security(serve, self._port),
             "auth": None if self._access is None else self._access.settings,
             **sessions,
         }
@@ -213,7 +219,8 @@ class WebServer:
     async def _ready(self, _: Request) -> Response:
         """Answer with the state of each API and of the shared state; 503 if no call can be served.
 
-        One API without tools takes no server out of rotation: all servers would go at once.
+        One API without tools takes no server out of rotation: all servers would go at once. Anyone
+        may ask, so reasons are codes; the log has the messages, with paths and addresses.
         """
         told: dict[str, Any] = {"apis": {api.name: api.facts() for api in self._apis.apis}}
         ready = bool(self._apis.served)
@@ -221,8 +228,8 @@ class WebServer:
             told["state"] = await self._state_facts()
             ready = ready and told["state"]["ready"]
         if self._is_ending:
-            ready, told["reason"] = False, "the server is ending"
-        text = json.dumps({"ready": ready, **told}, ensure_ascii=False)
+            ready, told["reason"] = False, "server_ending"
+        text = json.dumps({"ready": ready, **told})
         return Response(f"{text}\n", 200 if ready else 503, media_type="application/json")
 
     async def _state_facts(self) -> dict[str, Any]:
@@ -230,17 +237,28 @@ class WebServer:
             async with asyncio.timeout(_CHECKED):
                 await self._state.ping()
         except (CallError, TimeoutError) as error:
-            reason = redacted(str(error)) or f"no answer within {_CHECKED:.0f} s"
-            return {"ready": False, "reason": reason}
+            fault = redacted(str(error)) or f"no response within {_CHECKED:.0f} s"
+            if fault != self._state_fault:  # anyone may ask, as often as they like
+                logger.warning("the server is not ready: %s", fault)
+            self._state_fault = fault
+            return {"ready": False, "reason": "state_unavailable"}
+        self._state_fault = ""
         return {"ready": True}
 
-    async def _figures(self, _: Request) -> Response:
+    async def _figures(self, request: Request) -> Response:
         if self._metrics is None:
             return PlainTextResponse(
                 "prometheus-client is missing; install the extra serve.\n", 501
             )
-        text = await asyncio.to_thread(self._metrics.text)
+        names = await asyncio.to_thread(self._names_seen, request)
+        text = await asyncio.to_thread(self._metrics.text, names)
         return Response(text, media_type=self._metrics.content_type)
+
+    def _names_seen(self, request: Request) -> set[tuple[str, str]] | None:
+        """Return API and name of each tool that a page may name to its reader; None for all."""
+        if self._access is None or not self._serve.roles:
+            return None
+        return self._access.names_seen(self._apis.called_tools, request)
 
 
 def started(
@@ -284,6 +302,8 @@ def started_with(toolset: Toolset, given: dict[str, Any]) -> Started:
     serve = checked_table(ServeTable, told, "serve", {})
     if serve.log == "json":
         write_logs(serve.log)
+    else:
+        escape_last_resort()
     apis = ServedApis([ServedApi("api", toolset=toolset)], serve.mode)
     return Started(serve, apis)
 
@@ -297,37 +317,6 @@ def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
         "timeout_graceful_shutdown": serve.grace,
         "lifespan": "on",
     }
-
-
-def own_hosts(serve: ServeTable) -> tuple[list[str], list[str]]:
-    """Return the hosts by which a server is reached: those of its address, and `allow_hosts`.
-
-    Raises:
-        SettingsError: One of them is not a host.
-    """
-    address = serve.host.strip("[]").partition("%")[0]
-    own = _normalized(f"[{address}]" if ":" in address else address, "host")
-    is_local = own in LOOPBACK or address in _ANY
-    others = [_normalized(name, "allow_hosts") for name in serve.allow_hosts]
-    return [*dict.fromkeys((own, *(LOOPBACK if is_local else ())))], others
-
-
-def _normalized(host: str, key: str) -> str:
-    try:
-        return normalized_host(host)
-    except SettingsError as error:
-        raise SettingsError(f"serve.{key}: {error.reason}") from None
-
-
-def security(serve: ServeTable, port: int) -> TransportSecuritySettings:
-    """Return the origins of pages that may use MCP; and `own_hosts`, which were checked before."""
-    own, others = own_hosts(serve)
-    allowed = [host for name in others for host in (name, f"{name}:*")]
-    origins = [*allowed, *(f"{name}:{port}" for name in own)]
-    return TransportSecuritySettings(
-        allowed_hosts=[*allowed, *(host for name in own for host in (name, f"{name}:*"))],
-        allowed_origins=[f"{scheme}://{host}" for scheme in ("http", "https") for host in origins],
-    )
 
 
 class _Workers(Multiprocess):

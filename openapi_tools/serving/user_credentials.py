@@ -11,7 +11,7 @@ import json
 import time
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from openapi_tools.auth.authorization_server import Endpoints
 from openapi_tools.auth.tokens import Grants, RefusedError, SharedTokens, Stored
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from mcp.server.context import ServerRequestContext
+    from starlette.requests import Request
 
     from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.serving import serving_tables as tables
@@ -80,6 +81,11 @@ class UserAccess:
         """Tell whether the user of a request may use a tool."""
         return self._inbound.sees(tool, _served(tool)[0], request)
 
+    def names_seen(self, tools: Iterable[OperationTool], page: Request) -> set[tuple[str, str]]:
+        """Return the API and the name of each tool that the user of a page may use."""
+        request: Any = _PageRequest(page)
+        return {(_served(tool)[0], tool.name) for tool in tools if self.sees(tool, request)}
+
     def name_of(self, request: ServerRequestContext[Any]) -> str:
         """Return the name of the user of a request."""
         user = Inbound.user_of(request)
@@ -89,6 +95,12 @@ class UserAccess:
         """Return the members of a call's `Context` with the credentials of its user, by tool."""
         credentials = partial(_credentials, Inbound.user_of(request))
         return {"credentials": credentials, "logged_in": self._logins.logged_in}
+
+
+class _PageRequest(NamedTuple):
+    """A request over HTTP, where one of MCP is read for its user."""
+
+    request: Request
 
 
 def _served(tool: OperationTool) -> tuple[str, UserCredentials | None]:

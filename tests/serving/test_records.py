@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 
 from team_servers import configured, document, hosted
 
+from openapi_tools import load_tools
 from openapi_tools.errors import SettingsError
 from openapi_tools.observability import Event
 from openapi_tools.redaction import Redactor
@@ -47,6 +49,74 @@ def test_no_record_of_any_library_shows_a_secret(as_json):
         assert told == {"level": "error", "logger": "mcp.server", "message": 'said "***"'}
     else:
         assert line == 'ERROR mcp.server: said "***"'
+
+
+HOSTILE = "a\nINFO root: forged\r\x1b[2Jb\x85\u2028\u202e\u2066c\ud800é\0"
+SAFE_TEXT = r"a\nINFO root: forged\u000d\u001b[2Jb\u0085\u2028\u202e\u2066c\ud800é" r"\u0000"
+
+
+def test_a_line_of_text_holds_no_line_end_and_no_control_character_from_outside():
+    record = logging.LogRecord("mcp", logging.WARNING, "f.py", 1, "said %s", (HOSTILE,), None)
+
+    assert SafeFormatter(as_json=False).format(record) == f"WARNING mcp: said {SAFE_TEXT}"
+
+
+@pytest.mark.usefixtures("known")
+def test_lines_of_a_traceback_are_indented_and_clean():
+    try:
+        int(f"{HOSTILE} s3cr3t-value")
+    except ValueError as error:
+        fault = ValueError(f"{HOSTILE} s3cr3t-value").with_traceback(error.__traceback__)
+    record = logging.LogRecord("mcp", logging.ERROR, "f.py", 1, "failed", (), exc_info(fault))
+    record.exc_text = "of another handler"
+
+    first, *lines = SafeFormatter(as_json=False).format(record).split("\n")
+
+    second = SAFE_TEXT.split(r"\n")[1]
+    assert (first, lines[0]) == ("ERROR mcp: failed", "    Traceback (most recent call last):")
+    assert all(line.startswith("    ") for line in lines)
+    assert lines[-2:] == ["    ValueError: a", f"    {second} ***"]
+
+
+def exc_info(error):
+    return type(error), error, error.__traceback__
+
+
+def test_json_lines_are_ascii():
+    record = logging.LogRecord("mcp", logging.WARNING, "f.py", 1, "said %s", (HOSTILE,), None)
+
+    line = SafeFormatter(as_json=True).format(record)
+
+    assert line.isascii()
+    assert line.isprintable()
+    assert json.loads(line)["message"] == f"said {HOSTILE}"
+
+
+def test_audit_lines_are_ascii_and_mask_secrets_in_other_letters(tmp_path):
+    redactor = Redactor()
+    redactor.know("pässwörd-1")
+    audit = AuditLog(str(tmp_path / "audit.jsonl"))
+
+    audit.remember(SimpleNamespace(arguments={"q": f"{HOSTILE}pässwörd-1"}), None)
+    audit.tell("pets", DONE)
+    audit.refuse("ada\u202e", HOSTILE, "7\u2028")
+
+    content = (tmp_path / "audit.jsonl").read_bytes()
+    lines = content.decode("ascii").splitlines()
+    assert len(lines) == 2
+    assert all(line.isprintable() for line in lines)
+    assert json.loads(lines[0])["arguments"] == {"q": f"{HOSTILE}***"}
+    assert json.loads(lines[1])["tool"] == HOSTILE
+
+
+def test_records_without_a_handler_are_clean_where_one_document_is_served(monkeypatch, capsys):
+    last = logging.StreamHandler(sys.stderr)
+    monkeypatch.setattr(logging, "lastResort", last)
+    team_server.started_with(load_tools(PETS), {})
+
+    last.handle(logging.LogRecord("x", logging.WARNING, "f.py", 1, "%s", (HOSTILE,), None))
+
+    assert capsys.readouterr().err == f"{SAFE_TEXT}\n"
 
 
 def test_an_audit_log_that_cannot_be_opened_is_wrong_configuration(tmp_path):

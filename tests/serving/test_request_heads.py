@@ -19,6 +19,7 @@ from openapi_tools.browse.page_server import PageServer
 from openapi_tools.errors import SettingsError
 from openapi_tools.http_server import LOOPBACK
 from openapi_tools.serving import team_server, web_server
+from openapi_tools.serving.own_hosts import own_hosts
 from openapi_tools.serving.serving_tables import ServeTable
 from openapi_tools.testing import mock_api
 
@@ -274,4 +275,4 @@ async def test_probes_may_name_the_address_that_they_connect_to(tmp_path):
 @pytest.mark.parametrize("name", ["https://a.example", "*.example", "a b", "", "a:x", "u@a"])
 def test_a_name_that_is_no_host_is_wrong_configuration(name):
     with pytest.raises(SettingsError, match=r"serve\.allow_hosts: '.*' is not a host; give"):
-        team_server.own_hosts(ServeTable(allow_hosts=(name,)))
+        own_hosts(ServeTable(allow_hosts=(name,)))

@@ -172,7 +172,10 @@ def test_the_place_of_a_killed_process_is_free_after_its_lease(redis_server):
     assert time.monotonic() - began < 2
 
 
-async def test_a_state_that_is_gone_is_a_clear_error_and_comes_back(redis_server, monkeypatch):
+async def test_a_state_that_is_gone_is_a_clear_error_and_comes_back(
+    redis_server, monkeypatch, caplog
+):
+    """The error tells nothing of where the state is: models and strangers read it; the log does."""
     monkeypatch.setattr(redis_state, "_RETRIES", 1)
     state = RedisState(SECRET_URL.format(redis_server.port).replace("ada:hunter2@", ""))
     await state.put("a", b"1")
@@ -185,16 +188,17 @@ async def test_a_state_that_is_gone_is_a_clear_error_and_comes_back(redis_server
         with pytest.raises(CallError) as caught:
             await use()
         assert caught.value.kind == "connection"
-        reason = str(caught.value)
-        assert reason.startswith(f"the shared state at redis://127.0.0.1:{redis_server.port} is")
-        assert "unreachable (" in reason
-        assert reason.endswith("; nothing was sent.")
+        assert str(caught.value) == "the shared state is unreachable; nothing was sent."
         assert caught.value.facts["retryable"]
     redis_server.start()
 
     await state.put("a", b"2")
     assert await state.get("a") == b"2"
     assert await held(state, "k", rate=100.0)
+    place = f"the shared state at redis://127.0.0.1:{redis_server.port} is"
+    (away, back) = [record.getMessage() for record in caplog.records]
+    assert away.startswith(f"{place} unreachable: Error ")
+    assert back == f"{place} reachable again"
 
 
 async def test_a_redis_that_hangs_is_given_up(redis_server, monkeypatch):
@@ -224,13 +228,14 @@ async def test_a_holder_whose_state_restarts_has_its_place_again(redis_server):
     redis_server.start()
 
 
-async def test_no_password_is_shown(redis_server, monkeypatch):
+async def test_no_password_is_shown(redis_server, monkeypatch, caplog):
     monkeypatch.setattr(redis_state, "_RETRIES", 0)
     state = RedisState(SECRET_URL.format(redis_server.port))
     with pytest.raises(CallError) as caught:
         await state.ping()
 
-    assert "hunter2" not in f"{state!r} {caught.value!s}"
+    assert "hunter2" not in f"{state!r} {caught.value!s} {caplog.text}"
+    assert f"redis://127.0.0.1:{redis_server.port} is unreachable" in caplog.text
     assert repr(state) == f"RedisState('redis://127.0.0.1:{redis_server.port}')"
 
 

@@ -9,6 +9,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
 
 import click
+import httpx2
 from mcp import MCPError
 from mcp_api import MODES, texts
 from servers.recorder import Answer, Recorder
@@ -124,7 +125,7 @@ async def test_searches_and_programs_reach_all_apis(way, servers, tmp_path):
     assert [request.header("X-Key") for request in shop.requests] == ["s3cr3t-of-shop"]
 
 
-async def test_one_faulty_api_is_named_and_the_others_serve(servers, tmp_path):
+async def test_one_faulty_api_is_named_and_the_others_serve(servers, tmp_path, caplog):
     _, _, tables = servers
     tables |= {"gone": 'source = "nowhere.json"', "odd": 'sorce = "x"'}
     config = configured(tmp_path, **tables)
@@ -135,8 +136,12 @@ async def test_one_faulty_api_is_named_and_the_others_serve(servers, tmp_path):
     apis = ready.json()["apis"]
     assert (health.status_code, health.text) == (200, "ok")
     assert (ready.status_code, ready.json()["ready"]) == (200, True)
-    assert apis["gone"] == {"ready": False, "reason": f"{tmp_path}/nowhere.json: no such file."}
-    assert "apis.odd.source: name the document" in apis["odd"]["reason"]
+    assert apis["gone"] == {"ready": False, "reason": "document_unreadable"}
+    assert apis["odd"] == {"ready": False, "reason": "configuration_invalid"}
+    assert str(tmp_path) not in ready.text
+    logged = [record.getMessage() for record in caplog.records]
+    assert f"gone: {tmp_path}/nowhere.json: no such file." in logged
+    assert any("apis.odd.source: name the document" in line for line in logged)
     assert (apis["pets"]["ready"], apis["pets"]["tools"]) == (True, 2)
     with pytest.raises(SettingsError, match=r"--strict: an API cannot be served: gone: .*odd: "):
         started(str(config), {"strict": True})
@@ -176,6 +181,51 @@ async def test_figures_count_calls_errors_bytes_and_documents(servers, tmp_path)
     assert value('api_up{api="shop"}') == 1
     assert value('document_stale{api="shop"}') == 0
     assert value('document_loaded_timestamp_seconds{api="shop"}') > 1.7e9
+
+
+@pytest.mark.parametrize("mode", ["tools", "search"])
+async def test_metrics_name_only_the_tools_that_their_reader_sees(
+    mode, servers, tmp_path, monkeypatch
+):
+    """Calls of the others are in the sums, so that no total changes."""
+    tokens = {"admin": "admin-0123456789abcdef", "guest": "guest-0123456789abcdef"}
+    for name, token in tokens.items():
+        monkeypatch.setenv(name.upper(), token)
+    keys = (
+        f'mode = "{mode}"\n[serve.auth]\ntokens = {{admin = "${{ADMIN}}", guest = "${{GUEST}}"}}\n'
+        '[serve.roles.all]\nusers = ["admin"]\n[serve.roles.few]\ntools = ["list_pets"]'
+    )
+    headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
+    calls = ("list_pets", "pets_list_users", "list_orders", "shop_list_users", "list_orders")
+    async with hosted(configured(tmp_path, keys, **servers[2])) as server:
+        async with client_of(server.url, headers=headers["admin"]) as client:
+            for name in calls:
+                if mode == "search":
+                    await client.call_tool("call_tool", {"name": name, "arguments": {}})
+                else:
+                    await client.call_tool(name, {})
+        async with httpx2.AsyncClient() as http:
+            texts_of = {
+                name: (await http.get(f"{server.address}/metrics", headers=given)).text
+                for name, given in headers.items()
+            }
+
+    def series(user):
+        pattern = r'^openapi_tools_calls_total{api="(\w+)",outcome="ok",tool="(\w*)"} (\S+)$'
+        return {
+            (api, tool): float(count)
+            for api, tool, count in re.findall(pattern, texts_of[user], re.MULTILINE)
+        }
+
+    assert series("admin") == {
+        ("pets", "list_pets"): 1, ("pets", "pets_list_users"): 1,
+        ("shop", "list_orders"): 2, ("shop", "shop_list_users"): 1,
+    }  # fmt: skip
+    assert series("guest") == {("pets", "list_pets"): 1, ("pets", ""): 1, ("shop", ""): 3}
+    assert not re.search("list_orders|list_users", texts_of["guest"])
+    created = r'^openapi_tools_calls_created{api="shop",outcome="ok",tool="\w*"} (\S+)$'
+    (begun,) = re.findall(created, texts_of["guest"], re.MULTILINE)
+    assert begun == min(re.findall(created, texts_of["admin"], re.MULTILINE), key=float)
 
 
 async def test_a_line_of_the_audit_log_says_who_called_what_and_arguments_only_if_asked(
@@ -246,7 +296,9 @@ class Shared(MemoryState):
             raise self.fault
 
 
-async def test_a_shared_state_that_is_gone_shows(servers, tmp_path, monkeypatch):
+async def test_a_shared_state_that_is_gone_shows_without_its_address(
+    servers, tmp_path, monkeypatch, caplog
+):
     _, _, tables = servers
     shared = Shared()
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
@@ -254,14 +306,13 @@ async def test_a_shared_state_that_is_gone_shows(servers, tmp_path, monkeypatch)
     async with hosted(configured(tmp_path, 'redis = "${REDIS_URL}"', **tables)) as server:
         before = await server.get("/readyz")
         shared.fault = CallError("connection", "Redis at 127.0.0.1:1 cannot be reached.")
-        after = await server.get("/readyz")
+        after, _ = await server.get("/readyz"), await server.get("/readyz")
 
     assert (before.status_code, before.json()["state"]) == (200, {"ready": True})
     assert (after.status_code, after.json()["ready"]) == (503, False)
-    assert after.json()["state"] == {
-        "ready": False,
-        "reason": "Redis at 127.0.0.1:1 cannot be reached.",
-    }
+    assert after.json()["state"] == {"ready": False, "reason": "state_unavailable"}
+    logged = [record.getMessage() for record in caplog.records]
+    assert logged == ["the server is not ready: Redis at 127.0.0.1:1 cannot be reached."]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"])
