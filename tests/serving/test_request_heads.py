@@ -245,6 +245,7 @@ ANYWHERE = 'host = "0.0.0.0"\ninsecure = true\nallow_hosts = ["Tools.example.com
 
 HOSTS = {
     "127.0.0.1:{port}": [200, 406],
+    "LOCALHOST:{port}": [200, 406],
     "tools.example.com": [200, 406],
     "tools.example.com:8443": [200, 406],
     "b.example:81": [200, 406],
