@@ -4,37 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
-import ssl
 import time
-from functools import partial
+from http import HTTPStatus
 from http.cookiejar import CookieJar
-from types import FunctionType
-from typing import TYPE_CHECKING, Any
-from urllib.request import getproxies, proxy_bypass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import httpcore
 import httpx
 
-from openapi_tools.errors import CallError, missing_extra
-from openapi_tools.http_rules import read_url
+from openapi_tools.errors import missing_extra
+from openapi_tools.transport.doubles import is_doubled, send_to_double
 from openapi_tools.transport.http_messages import HAS_HTTPTOOLS, WireExchange
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
-from openapi_tools.transport.sockets import Stream, connect, connect_error, trusted
+from openapi_tools.transport.proxy_connections import connect_through, connect_to_proxy, refusal
+from openapi_tools.transport.proxy_environment import Proxy, find_proxy
+from openapi_tools.transport.sockets import Stream, connect, trusted
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator
 
     from openapi_tools.settings import Settings
 
-# Extensions of a request: the `ssl.SSLContext` of a client, and whether no connection was new.
+# Extensions of a request: the `ssl.SSLContext` of a client, whether no connection was new, and the
+# address of a proxy that has not made the connection yet.
 CERTIFICATE, REUSED = "openapi_tools.certificate", "openapi_tools.reused"
+PROXY = "openapi_tools.proxy"
 IDLE_SECONDS = 5.0
 
 _IDLE_CONNECTIONS = 64
 _PORTS = {"http": 80, "https": 443}
 
-_Place = tuple[str, str, int, ssl.SSLContext | None]
+
+class _Destination(NamedTuple):
+    """Where a connection leads: to a server, maybe through a proxy; without a host to a proxy."""
+
+    scheme: str
+    host: str
+    port: int
+    certificate: ssl.SSLContext | None
+    proxy: Proxy | None = None
 
 
 class ConnectionPool(httpx.AsyncBaseTransport):
@@ -45,21 +53,45 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         self._policy = policy
         self._context = trusted(settings)
         self._is_fast = uses_httptools(settings)
-        self._open: dict[Stream, _Place] = {}
+        self._open: dict[Stream, _Destination] = {}
         # Connections without a request and when they expire, the oldest first.
         self._idle: dict[Stream, float] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request, and return the answer as soon as its head has arrived."""
-        proxy = proxy_of(request.url) if self._settings.trust_env else None
-        if proxy is not None or _is_doubled():
-            return await self._sent_by_httpx(request, proxy)
-        place = _place_of(request)
-        exchange = WireExchange(request, fast=self._is_fast)
-        stream = self._kept(place)
+        if is_doubled():
+            certificate = request.extensions.get(CERTIFICATE)
+            return await send_to_double(request, self._policy, certificate or self._context)
+        proxy = find_proxy(request.url) if self._settings.trust_env else None
+        if proxy is None:
+            exchange = WireExchange(request, fast=self._is_fast)
+            return await self._send(request, exchange, _destination_of(request))
+        return await self._send_through(proxy, request)
+
+    async def _send_through(self, proxy: Proxy, request: httpx.Request) -> httpx.Response:
+        destination = _destination_of(request, proxy)
+        # Kept connections lead to other hosts, too.
+        self._policy.check_name(destination.host, destination.port)
+        if destination.scheme == "https" or proxy.is_socks:
+            return await self._send(request, WireExchange(request, fast=self._is_fast), destination)
+        # Spec: RFC 9112, section 3.2.2. One connection takes requests for all origins.
+        target = b"%b://%b%b" % (request.url.raw_scheme, request.url.netloc, request.url.raw_path)
+        exchange = WireExchange(
+            request, fast=self._is_fast, target=target, proxy_headers=proxy.headers
+        )
+        response = await self._send(request, exchange, _Destination("http", "", 0, None, proxy))
+        if response.status_code == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            await response.aclose()
+            raise refusal(proxy, response.status_code)
+        return response
+
+    async def _send(
+        self, request: httpx.Request, exchange: WireExchange, destination: _Destination
+    ) -> httpx.Response:
+        stream = self._kept(destination)
         if stream is None:
             request.extensions[REUSED] = False
-            stream = await self._opened(place)
+            stream = await self._open_stream(destination, request)
         else:
             request.extensions.setdefault(REUSED, True)
         return await self._exchanged(stream, exchange)
@@ -84,13 +116,13 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         self._idle.pop(stream, None)
         stream.abort()
 
-    def _kept(self, place: _Place) -> Stream | None:
-        """Return the connection to a place that was used last, if one is kept and usable."""
+    def _kept(self, destination: _Destination) -> Stream | None:
+        """Return the connection to a destination that was used last, if one is kept and usable."""
         now = time.monotonic()
         while self._idle and (oldest := next(iter(self._idle))) and self._idle[oldest] < now:
             self._drop(oldest)
         for stream in reversed(list(self._idle)):
-            if self._open[stream] == place:
+            if self._open[stream] == destination:
                 # What arrived since the last answer would pass for the next one.
                 if not stream.is_readable():
                     del self._idle[stream]
@@ -98,12 +130,20 @@ class ConnectionPool(httpx.AsyncBaseTransport):
                 self._drop(stream)
         return None
 
-    async def _opened(self, place: _Place) -> Stream:
-        scheme, host, port, context = place
-        stream = await connect(host, port, self._policy)
+    async def _open_stream(self, destination: _Destination, request: httpx.Request) -> Stream:
+        scheme, host, port, context, proxy = destination
+        if proxy is None:
+            stream = await connect(host, port, self._policy)
+        else:
+            request.extensions[PROXY] = proxy.address  # stays if the deadline comes first
+            if host:
+                stream = await connect_through(proxy, host, port, self._context)
+            else:
+                stream = await connect_to_proxy(proxy, self._context)
+            del request.extensions[PROXY]
         if scheme == "https":
             await stream.start_tls(context or self._context, host)
-        self._open[stream] = place
+        self._open[stream] = destination
         return stream
 
     async def _exchanged(self, stream: Stream, exchange: WireExchange) -> httpx.Response:
@@ -124,28 +164,6 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         return _Response(
             exchange.status, headers=exchange.headers, stream=body, extensions=extensions
         )
-
-    async def _sent_by_httpx(
-        self, request: httpx.Request, proxy: httpx.Proxy | None
-    ) -> httpx.Response:
-        """Send a request through a proxy or a test double, over a connection for it alone."""
-        # httpx does not tell whether bytes follow an answer, so no connection is used twice.
-        request.extensions[REUSED] = False
-        host, port = _place_of(request)[1:3]
-        if proxy is None:
-            request.extensions["trace"] = partial(_judge, self._policy, host, port)
-        else:
-            self._policy.check_name(host, port)
-        transport = httpx.AsyncHTTPTransport(
-            verify=request.extensions.get(CERTIFICATE) or self._context,
-            trust_env=False,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-            proxy=proxy,
-        )
-        try:
-            return await transport.handle_async_request(request)
-        except httpx.ConnectError as error:
-            raise _with_reason(error) from error
 
 
 class _Response(httpx.Response):
@@ -195,19 +213,6 @@ class _Body(httpx.AsyncByteStream):
             await asyncio.sleep(0)  # as in `ConnectionPool.aclose`
 
 
-async def _judge(
-    policy: NetworkPolicy, host: str, port: int, event: str, info: dict[str, Any]
-) -> None:
-    """Judge the address that httpx connected to, as httpcore's extension `trace` tells it."""
-    if event == "connection.connect_tcp.complete":
-        stream = info["return_value"]
-        try:
-            policy.check(host, port, [stream.get_extra_info("server_addr")[0]])
-        except BaseException:
-            await stream.aclose()
-            raise
-
-
 class _NoCookies(CookieJar):
     """A jar that stays empty: cookies of one answer are not sent by the next call."""
 
@@ -235,24 +240,6 @@ def uses_httptools(settings: Settings) -> bool:
     return settings.transport != "httpx" and HAS_HTTPTOOLS
 
 
-def proxy_of(url: httpx.URL) -> httpx.Proxy | None:
-    """Return the environment's proxy for a URL, if any; an unusable one is a `CallError`."""
-    found = getproxies()
-    address = found.get(url.scheme) or found.get("all")
-    host = f"[{url.host}]" if ":" in url.host else url.host
-    if not address or proxy_bypass(host):
-        return None
-    try:
-        proxy = httpx.Proxy(read_url(address if "://" in address else f"http://{address}"))
-    except ValueError:
-        reason = f"the proxy that the environment names for {url.scheme} is not a usable address."
-        raise CallError("connection", reason, retryable=False) from None
-    if proxy.url.scheme.startswith("socks") and importlib.util.find_spec("socksio") is None:
-        reason = "the environment names a SOCKS proxy, which takes the package 'socksio'."
-        raise CallError("connection", reason, retryable=False)
-    return proxy
-
-
 async def _write(stream: Stream, exchange: WireExchange) -> None:
     """Write a request, or the part of it that a server takes before it answers."""
     try:
@@ -267,34 +254,9 @@ async def _write(stream: Stream, exchange: WireExchange) -> None:
         return  # the server may have answered before it had everything
 
 
-def _place_of(request: httpx.Request) -> _Place:
+def _destination_of(request: httpx.Request, proxy: Proxy | None = None) -> _Destination:
     url = request.url
     if url.scheme not in _PORTS:
         raise httpx.UnsupportedProtocol(f"{url.scheme!r} is not http or https")
     host, port = url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
-    return url.scheme, host, port, request.extensions.get(CERTIFICATE)
-
-
-def _is_doubled() -> bool:
-    """Whether a test double has replaced the sending methods of httpx or httpcore."""
-    # Tracers wrap them in objects of other types; calls have spans of their own.
-    sending: dict[str, Any] = {
-        "httpx.": httpx.AsyncHTTPTransport.handle_async_request,
-        "httpcore.": httpcore.AsyncConnectionPool.handle_async_request,
-    }
-    # Wrappers copy `__module__`, but not their globals.
-    return any(
-        type(method) is FunctionType and not method.__globals__["__name__"].startswith(package)
-        for package, method in sending.items()
-    )
-
-
-def _with_reason(error: httpx.ConnectError) -> httpx.TransportError:
-    """Return an error of httpx with the system's own reason, if it holds one."""
-    cause: BaseException | None = error
-    found: httpx.TransportError = error
-    while cause is not None:
-        if isinstance(cause, OSError) and (cause.errno or isinstance(cause, ssl.SSLError)):
-            found = connect_error(cause)
-        cause = cause.__cause__ or cause.__context__
-    return found
+    return _Destination(url.scheme, host, port, request.extensions.get(CERTIFICATE), proxy)

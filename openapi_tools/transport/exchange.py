@@ -17,10 +17,9 @@ from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url,
 from openapi_tools.observability import current, trace_headers
 from openapi_tools.redaction import excerpt
 from openapi_tools.transport import failures
-from openapi_tools.transport.connection_pool import CERTIFICATE, REUSED
+from openapi_tools.transport.connection_pool import CERTIFICATE, PROXY, REUSED
 from openapi_tools.transport.failures import TRANSPORT_FAULTS
 from openapi_tools.transport.http_messages import BODILESS, Decoder, learn_headers, too_large
-from openapi_tools.transport.sockets import TlsError
 
 if TYPE_CHECKING:
     import ssl
@@ -100,6 +99,7 @@ class Exchange:
         self._started = time.perf_counter()
         self._received: bytes | bytearray = b""
         self._redirects = 0
+        self._is_repeated = False  # an attempt before it may have run
         self._cut = ""
         self.file: Download | None = None
 
@@ -110,8 +110,9 @@ class Exchange:
 
     async def run(self, client: httpx.AsyncClient) -> None:
         """Send the request, follow redirects, and receive the answer or note the error."""
-        self.begun = True
-        self.request.extensions.pop(REUSED, None)
+        self._is_repeated, self.begun = self.begun, True
+        for name in (REUSED, PROXY):
+            self.request.extensions.pop(name, None)
         try:
             while (response := await self._exchange(client)).status_code in _REDIRECT_STATUSES:
                 base = self._options.base
@@ -124,8 +125,7 @@ class Exchange:
             self.error = error
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
             failed = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
-            # A certificate does not improve in a moment.
-            is_passing = isinstance(error, failed) and not isinstance(error, TlsError)
+            is_passing = isinstance(error, failed) and failures.is_transient(error)
             self.unsent = is_passing and not self._redirects
             is_broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
             reused = self.request.extensions.get(REUSED, False)
@@ -138,7 +138,10 @@ class Exchange:
         if self._has_part(begun=True):
             self._cut = cause
             return None
-        return failures.timed_out(self.request, self._seconds, waiting=not self.begun)
+        is_first = not self._is_repeated and not self._redirects
+        proxy = self.request.extensions.get(PROXY, "") if is_first else ""
+        waiting = not self.begun
+        return failures.timed_out(self.request, self._seconds, waiting=waiting, proxy=proxy)
 
     async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
         request, auth, learn = self.request, self._options.auth, self._options.learn

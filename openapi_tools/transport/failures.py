@@ -17,6 +17,7 @@ from openapi_tools.errors import CallError
 from openapi_tools.http_rules import reads, repeats
 from openapi_tools.observability import current
 from openapi_tools.redaction import excerpt
+from openapi_tools.transport.proxy_connections import ProxyFaultError
 from openapi_tools.transport.sockets import TlsError
 
 if TYPE_CHECKING:
@@ -52,9 +53,17 @@ def path_of(request: httpx.Request) -> str:
     return excerpt(request.url.raw_path.partition(b"?")[0].decode("ascii", "replace"), _SHOWN)
 
 
-def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) -> CallError:
-    """Return the error for a call whose time is over, maybe still waiting for its turn."""
+def timed_out(
+    request: httpx.Request, seconds: float, *, waiting: bool = False, proxy: str = ""
+) -> CallError:
+    """Return the error for a call whose time is over, maybe still waiting for its turn.
+
+    `proxy` is the address of one that had not made the connection.
+    """
     reason = f"{named(request)} timed out after {seconds:g} s"
+    if proxy:
+        reason += f"; it was not sent, the proxy {proxy} had not made a connection."
+        return CallError("timeout", reason, retryable=True)
     if waiting:
         reason += "; it was not sent, too many other calls are under way."
         return CallError("timeout", reason, retryable=True)
@@ -109,9 +118,19 @@ def _unconnected(error: Exception, request: httpx.Request) -> CallError:
     address = excerpt(request.url.netloc.decode("ascii", "replace"), _SHOWN)
     cause = excerpt(" ".join(str(error).split()), _SHOWN)
     reason = f"{named(request)}: no connection to {address}"
+    if isinstance(error, httpx.ProxyError):
+        reason += " through the proxy"
+    if isinstance(error, ProxyFaultError):
+        reason += f" {excerpt(error.address, _SHOWN)}"
     reason += f" ({cause})." if cause else "."
-    # A certificate does not improve in a moment.
-    return CallError("connection", reason, retryable=not isinstance(error, TlsError))
+    return CallError("connection", reason, retryable=is_transient(error))
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether a failure to connect may be over in a moment; certificates do not improve."""
+    if isinstance(error, ProxyFaultError):
+        return not error.is_lasting
+    return not isinstance(error, TlsError)
 
 
 def _outcome(request: httpx.Request) -> str:

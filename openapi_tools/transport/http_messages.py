@@ -52,7 +52,14 @@ _GZIP_MAGIC = b"\x1f\x8b"
 class WireExchange:
     """One request and its answer as bytes; LocalProtocolError of httpx where it breaks HTTP."""
 
-    def __init__(self, request: httpx.Request, *, fast: bool) -> None:
+    def __init__(
+        self,
+        request: httpx.Request,
+        *,
+        fast: bool,
+        target: bytes | None = None,
+        proxy_headers: Collection[tuple[bytes, bytes]] = (),
+    ) -> None:
         self._request = request
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
         self._fast = fast
@@ -64,7 +71,8 @@ class WireExchange:
         self.headers: list[tuple[bytes, bytes]] = []
         self.is_complete = False
         try:
-            target, headers = request.url.raw_path, request.headers.raw
+            target = target or request.url.raw_path
+            headers = _add_headers(request.headers.raw, proxy_headers)
             event = h11.Request(method=request.method, target=target, headers=headers)
         except h11.LocalProtocolError as error:
             raise httpx.LocalProtocolError(str(error)) from error
@@ -77,7 +85,12 @@ class WireExchange:
             return False
         if self._fast:
             return not self._is_last
-        return self._h11.their_state is h11.DONE and not self._h11.trailing_data[0]
+        return self._h11.their_state is h11.DONE and not self.trailing_data
+
+    @property
+    def trailing_data(self) -> bytes:
+        """What h11 has received behind the response."""
+        return self._h11.trailing_data[0]
 
     def at_once(self) -> bytes | None:
         """Return the bytes of the request if its body is at hand; None when it comes in pieces."""
@@ -162,6 +175,16 @@ class WireExchange:
             return b""
         self.is_complete = event is not h11.NEED_DATA
         return None
+
+
+def _add_headers(
+    headers: list[tuple[bytes, bytes]], added: Collection[tuple[bytes, bytes]]
+) -> list[tuple[bytes, bytes]]:
+    """Return headers with others, which replace those of the same name."""
+    if not added:
+        return headers
+    names = {name.lower() for name, _ in added}
+    return [*(line for line in headers if line[0].lower() not in names), *added]
 
 
 class _Head:

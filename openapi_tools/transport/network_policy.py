@@ -146,11 +146,16 @@ def _address_of(host: str) -> str | None:
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return "127.0.0.1"
-    if (found := literal(name)) is not None:
+    return numeric_address(name)
+
+
+def numeric_address(host: str) -> str | None:
+    """Return a host that is an address in any form; None for a name."""
+    if (found := literal(host)) is not None:
         return found
     with suppress(OSError, ValueError):
         # `127.1`, `0x7f.1` or `2130706433`, as the C library reads them.
-        return socket.inet_ntoa(socket.inet_aton(name))
+        return socket.inet_ntoa(socket.inet_aton(host))
     return None
 
 

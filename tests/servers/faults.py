@@ -63,6 +63,7 @@ class Faults:
     """
 
     limit = 2**16  # bytes that wait to be read, and of a head at most
+    context = None  # for TLS
 
     def __init__(self, behave):
         self._behave = behave
@@ -72,7 +73,9 @@ class Faults:
         self.changed = asyncio.Event()
 
     async def __aenter__(self):
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=self.limit)
+        self._server = await asyncio.start_server(
+            self._serve, "127.0.0.1", 0, limit=self.limit, ssl=self.context
+        )
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -85,7 +88,7 @@ class Faults:
     @property
     def url(self):
         """The address, without a slash at its end."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.context else 'http'}://127.0.0.1:{self.port}"
 
     async def _serve(self, reader, writer):
         self.connections += 1

@@ -229,7 +229,9 @@ async def test_a_proxy_is_not_asked_for_this_machine_when_it_is_guarded(proxy, h
     [
         ("http://me:hunter2@[::1", "not a usable address"),
         ("gopher://me:hunter2@127.0.0.1:1", "not a usable address"),
-        ("socks5://me:hunter2@127.0.0.1:1", "SOCKS"),
+        ("socks4://me:hunter2@127.0.0.1:1", "expected SCHEME://HOST:PORT"),
+        ("http://:1", "not a usable address"),
+        ("socks5://me:hunter2@127.0.0.1:1", "Connection refused"),
         ("http://me:hunter2@127.0.0.1:1", "Connection refused"),
     ],
 )
