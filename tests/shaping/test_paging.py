@@ -343,8 +343,14 @@ async def test_a_call_id_comes_back(tools):
 
 
 async def test_cancellation_passes(tools):
-    task = asyncio.create_task(tools.pages("get_endless", max_pages=10**6).collect())
-    await asyncio.sleep(0.05)
+    arrived = asyncio.Event()
+
+    async def report(_pages):
+        arrived.set()
+
+    pages = tools.pages("get_endless", max_pages=10**6, on_page=report)
+    task = asyncio.create_task(pages.collect())
+    await arrived.wait()
     task.cancel()
 
     with pytest.raises(asyncio.CancelledError):

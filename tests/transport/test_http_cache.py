@@ -283,11 +283,12 @@ async def test_a_get_that_is_a_write_by_its_header_is_sent_and_ends_what_is_kept
 
 async def test_a_read_that_began_before_a_write_is_not_kept():
     api = Api(cache_control="max-age=3600")
-    gate = asyncio.Event()
+    arrived, gate = asyncio.Event(), asyncio.Event()
 
     async def slow(request):
         answer = api(request)
         if request.method == "GET" and len(api.requests) == 1:
+            arrived.set()
             await gate.wait()
         return answer
 
@@ -295,7 +296,7 @@ async def test_a_read_that_began_before_a_write_is_not_kept():
     settings = Settings(http_cache=True, anonymous=True)
     async with client, load_tools(API, settings=settings, client=client) as tools:
         reading = asyncio.create_task(tools["get"].execute({}))
-        await asyncio.sleep(0.01)
+        await arrived.wait()
         await tools["put"].execute({})
         gate.set()
         await reading

@@ -276,6 +276,7 @@ async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(ours, transp
         async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
             for _ in range(3):
                 assert (await client.get(server.url)).content == b"{}"
-                await asyncio.sleep(0.05)
+                assert await asyncio.to_thread(server.said.wait, 20)
+                server.said.clear()
 
     assert server.greeted == 3
