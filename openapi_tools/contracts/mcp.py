@@ -39,7 +39,6 @@ with requiring("mcp"):
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 _UNNAMED = "openapi-tools"
-_LONGEST_QUESTION = 4_000
 _FIRST_BEAT, _EVERY = 1.0, 5.0
 _SESSIONS = 300  # with a handshake; each takes some 40 kB for half an hour
 _FILES = "openapi-tools://files/"
@@ -342,7 +341,7 @@ class _Desk:
     async def approve(self, call: ToolCall) -> bool:
         """Tell whether the client's answer is a yes; a stateless client without one has to ask."""
         form = {"type": "object", "properties": {}}
-        question = question_of(self.called.get(call.name, self._tool), call, _LONGEST_QUESTION)
+        question = question_of(self.called.get(call.name, self._tool), call)
         answer: Any = None
         if not self._is_stateless:
             with suppress(MCPError):

@@ -25,6 +25,7 @@ from openapi_tools.requests.encoding import (
     percent_encode,
     shown,
 )
+from openapi_tools.requests.excerpts import describe_body
 
 if TYPE_CHECKING:
     import ssl
@@ -266,7 +267,8 @@ class Preview:
         method: For instance `"DELETE"`.
         url: Whole.
         headers: Name and value pairs, in the order in which they are sent.
-        body: As text, cut after 20,000 characters; a size in words for binary data; None for none.
+        body: As text; above 20,000 characters long strings in it are shortened. A size in words for
+            binary data; None for none.
         note: A remark, for instance that a credential is missing; may be empty.
         call_id: Of the call; empty when it has none.
         changes: What a PUT, PATCH or DELETE changes, one line each; empty if nothing reads that.
@@ -322,4 +324,4 @@ def _body(content: bytes, redactor: Redactor) -> str | None:
         text = redactor.text(content.decode())
     except UnicodeDecodeError:
         return f"({len(content)} bytes that are not text)"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters in all)"
+    return describe_body(text, _LONGEST)

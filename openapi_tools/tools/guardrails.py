@@ -6,20 +6,28 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
-from openapi_tools.json_values import same
+from openapi_tools.json_values import as_dict, follow, same
 from openapi_tools.options import member_of, with_members
+from openapi_tools.requests.excerpts import (
+    describe_properties,
+    in_ascii,
+    share_room,
+    shorten_line,
+)
 from openapi_tools.result import Changes, ToolCall, ToolResult
-from openapi_tools.tools.writes import changes_of, in_ascii, shown
+from openapi_tools.tools.writes import changes_of
 
 if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
 
 logger = logging.getLogger("openapi_tools")
+
+_ADDRESS, _LINE = 200, 80  # characters of the method and path, and of a change at least
 
 
 @dataclass(slots=True, eq=False)
@@ -181,24 +189,39 @@ def approved(
     return with_members(context, approve=approve)
 
 
-def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
-    """Return the question about a call, all of it in ASCII: arguments, what changes, the undo."""
-    each = max(room // max(len(call.arguments), 1), 40)
-    lines = [f"Call {tool.name} ({in_ascii(f'{tool.method} {tool.path}')})?"]
-    lines += (f"  {json.dumps(name)}: {shown(v, each)}" for name, v in call.arguments.items())
+def question_of(tool: OperationTool, call: ToolCall, room: int = 4_000) -> str:
+    """Return the question about a call, all of it in ASCII: arguments, what changes, the undo.
+
+    Each property of the arguments is there; long strings and arrays are shortened, in `room`
+    characters. Where there are too many properties, the missing ones are named and counted.
+    """
+    address = f"{tool.method} {tool.path}".strip().replace(" ", "%20").replace("%20", " ", 1)
+    lines = [f"Call {tool.name} ({shorten_line(in_ascii(address), _ADDRESS)})?"]
+    arguments = _declared_first(call.arguments, tool.input_schema, tool.input_schema)
+    lines += (f"  {line}" for line in describe_properties(arguments, room))
     if call.changes is not None:
-        lines += ["What changes:", *(f"  {line}" for line in _within(call.changes.lines, room))]
+        changes = call.changes.lines
+        shares = share_room(room, list(map(len, changes)))
+        short = map(shorten_line, changes, (max(share, _LINE) for share in shares))
+        lines += ["What changes:", *(f"  {line}" for line in short)]
         lines.append(f"To undo it: {call.changes.undo}.")
     return "\n".join(lines)
 
 
-def _within(lines: Iterable[str], room: int) -> Iterator[str]:
-    """Yield as many lines as there is room for, and say that there are more."""
-    for line in lines:
-        room -= len(line)
-        yield line if room > 0 else "... and more"
-        if room <= 0:
-            return
+def _declared_first(value: Any, schema: Any, root: Mapping[str, Any]) -> Any:
+    """Return data whose properties stand in the order of a schema, undeclared ones last.
+
+    So the properties that count are shown, however many others a call has.
+    """
+    declared = as_dict(follow(root, schema).get("properties"))
+    if not isinstance(value, dict) or not declared:
+        return value
+    first = {
+        name: _declared_first(value[name], declared[name], root)
+        for name in declared
+        if name in value
+    }
+    return first | {name: inner for name, inner in value.items() if name not in first}
 
 
 def _changed(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> ToolCall:

@@ -25,6 +25,12 @@ from openapi_tools.http_rules import essence, is_json
 from openapi_tools.json_values import as_dict, compact, digest_of, find, follow, pointer_token, same
 from openapi_tools.options import member_of, with_members
 from openapi_tools.redaction import hidden
+from openapi_tools.requests.excerpts import (
+    describe_pointer,
+    describe_value,
+    in_ascii,
+    shorten_line,
+)
 from openapi_tools.result import Changes, ToolResult
 from openapi_tools.shared_state import LEASE
 from openapi_tools.tools.session import PerCall
@@ -38,13 +44,14 @@ if TYPE_CHECKING:
     from openapi_tools.tools.execution import PreparedCall
 
     _Given = Mapping[str, Any]
+    _Line = tuple[str, str]
     _Tools = list[OperationTool]
 
 logger = logging.getLogger("openapi_tools")
 
 _METHODS = ("PUT", "PATCH", "DELETE")
 _SECONDS, _BYTES = 5.0, 256 * 1024  # of the one read
-_LINES, _VALUE, _DELETED = 20, 100, 300
+_LINES, _VALUE, _DELETED = 20, 100, 1_000
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _OUTSIDE = ("header", "cookie")
 _PATCH = "application/json-patch+json"
@@ -139,9 +146,11 @@ def _told(tool: OperationTool, arguments: _Given, beside: _Tools, state: ToolRes
     if not state.success:
         what = "creates it" if tool.method == "PUT" else "finds nothing to change"
         return Changes((f"nothing is there yet (404): the call {what}",), undo)
-    lines = list(_lines(tool, arguments, state.output)) or ["no member changes"]
-    if len(lines) > _LINES:
-        lines[_LINES:] = [f"and {len(lines) - _LINES} more"]
+    found = list(_lines(tool, arguments, state.output))
+    lines = [line for _, line in found[:_LINES]] or ["no property changes"]
+    if left_out := [place for place, _ in found[_LINES:]]:
+        more = f" and {len(left_out) - _LINES:,} more" if len(left_out) > _LINES else ""
+        lines.append(f"and {len(left_out):,} more: {', '.join(left_out[:_LINES])}{more}")
     etag = state.metadata.get("headers", {}).get("etag", "")
     is_strong = etag.startswith('"') and etag.isascii()  # a weak one never matches in `If-Match`
     return Changes(tuple(lines), undo, etag if is_strong else "")
@@ -162,9 +171,10 @@ def _undo(tool: OperationTool, names: dict[str, str], beside: _Tools, *, is_ther
     return f"call {name} with the former state (it may get another id)" if name else "no tool does"
 
 
-def _lines(tool: OperationTool, arguments: _Given, state: Any) -> Iterator[str]:
+def _lines(tool: OperationTool, arguments: _Given, state: Any) -> Iterator[_Line]:
+    """Yield each change: its place, and the line about it."""
     if tool.method == "DELETE":
-        yield f"deletes {shown(hidden(state), _DELETED)}"
+        yield "", f"deletes {describe_value(hidden(state), _DELETED)}"
         return
     request = tool.preview(dict(arguments))
     kind = request.headers.get("content-type", "")
@@ -173,7 +183,7 @@ def _lines(tool: OperationTool, arguments: _Given, state: Any) -> Iterator[str]:
     except ValueError:
         sent = _MISSING
     if sent is _MISSING:
-        yield "the body is not JSON, so its members are not compared"
+        yield "", "the body is not JSON, so its properties are not compared"
     elif essence(kind) == _PATCH:
         yield from _steps(sent, state)
     else:
@@ -192,8 +202,8 @@ def _members(tool: OperationTool) -> frozenset[str]:
 
 def _differences(
     old: Any, new: Any, known: frozenset[str] | None, *, replaces: bool, place: str = ""
-) -> Iterator[str]:
-    """Yield a line for each member that differs; `known` are those that may be left out."""
+) -> Iterator[_Line]:
+    """Yield a line for each property that differs; `known` are those that may be left out."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
         if not same(old, new):
             yield _line(place, old, new)
@@ -207,14 +217,17 @@ def _differences(
             yield _line(place + pointer_token(name), old[name], _MISSING)
 
 
-def _steps(sent: Any, state: Any) -> Iterator[str]:
+def _steps(sent: Any, state: Any) -> Iterator[_Line]:
     for step in sent if isinstance(sent, list) else ():
         place, verb = str(as_dict(step).get("path", "")), as_dict(step).get("op")
         if verb in ("add", "replace", "remove"):
             new = step.get("value") if verb != "remove" else _MISSING
             yield _line(place, _at(state, place), new)
         elif verb != "test":
-            yield in_ascii(f"{verb} from {as_dict(step).get('from')} to {place}")
+            start = describe_pointer(str(as_dict(step).get("from", "")))
+            shown_place = describe_pointer(place)
+            verb = shorten_line(in_ascii(str(verb)), _VALUE)
+            yield shown_place, f"{verb} from {start} to {shown_place}"
 
 
 def _at(value: Any, place: str) -> Any:
@@ -224,24 +237,14 @@ def _at(value: Any, place: str) -> Any:
         return _MISSING
 
 
-def _line(place: str, old: Any, new: Any) -> str:
+def _line(place: str, old: Any, new: Any) -> _Line:
     """Return one difference in words, without a secret that its name tells of."""
     name = place.rpartition("/")[2]
     old, new = (v if v is _MISSING else hidden({name: v})[name] for v in (old, new))
-    before = "is new" if old is _MISSING else f"was {shown(old)}"
-    after = "is removed" if new is _MISSING else f"becomes {shown(new)}"
-    return f"{in_ascii(place) or 'the whole'}: {before}, {after}"
-
-
-def in_ascii(text: str) -> str:
-    """Return a text with escapes of JSON for all but printable ASCII."""
-    return json.dumps(text)[1:-1]
-
-
-def shown(value: Any, most: int = _VALUE) -> str:
-    """Return a value as JSON in ASCII; of a long one the beginning and how long it is."""
-    text = json.dumps(value, default=str)
-    return f"{text[:most]}... ({len(text)} characters)" if len(text) > most else text
+    before = "is new" if old is _MISSING else f"was {describe_value(old, _VALUE)}"
+    after = "is removed" if new is _MISSING else f"becomes {describe_value(new, _VALUE)}"
+    shown_place = describe_pointer(place) if place else "the whole"
+    return shown_place, f"{shown_place}: {before}, {after}"
 
 
 @dataclass(frozen=True, slots=True)

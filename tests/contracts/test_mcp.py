@@ -243,7 +243,7 @@ async def test_a_question_says_how_much_of_it_is_not_shown(mode):
     async with served({}, mode=mode, toolset=toolset, elicitation_callback=person) as client:
         await client.call_tool("add_pet", {"body": {"name": "x" * 5000}})
 
-    assert person.asked[0].endswith("x... (5012 characters)")
+    assert person.asked[0].endswith('x"... (1,062 more characters)}')
 
 
 async def test_a_client_that_only_opens_addresses_cannot_be_asked():

@@ -89,7 +89,7 @@ CASES = [
      "call patch_pet with the former values"),
     ("patch_pet", {"pet_id": 1, "body": {"age": 3, "name": "Rex"}}, ["/age: is new, becomes 3"],
      "call patch_pet with the former values"),
-    ("patch_pet", {"pet_id": 1, "body": {"name": "Rex"}}, ["no member changes"],
+    ("patch_pet", {"pet_id": 1, "body": {"name": "Rex"}}, ["no property changes"],
      "call patch_pet with the former values"),
     ("patch_pet", {"pet_id": 1, "body": {"password": "sesame-2"}},
      ['/password: was "***", becomes "***"'], "call patch_pet with the former values"),

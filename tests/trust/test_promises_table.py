@@ -24,7 +24,13 @@ BEYOND = {
     "Credentials": 3,
 }
 """How many promises of a table the list of threats does not ask for."""
-NEWER = ("Proxies", "The page", "Users of a server", "Requests to a server")
+NEWER = (
+    "Proxies",
+    "The page",
+    "Users of a server",
+    "Requests to a server",
+    "Questions, locks and files",
+)
 """Tables about parts that the list of threats does not know."""
 
 _TEST = re.compile(r"`(tests/[\w/.]+\.py)::(test_\w+)`(?: \(((?:`[^`]+`(?:, )?)+)\))?")
