@@ -206,6 +206,8 @@ class Skipped(_Value):
         path: As in the document.
         name: The name that the tool would have had.
         operation_id: The document's own id; empty when it has none.
+        notice: What a model that calls it is told, where that is less than the pointer and the
+            reason: with a lock, no words of a document that were not accepted.
     """
 
     pointer: str
@@ -214,3 +216,4 @@ class Skipped(_Value):
     path: str = ""
     name: str = ""
     operation_id: str = ""
+    notice: str = ""

@@ -181,9 +181,14 @@ def is_meant(typed: object, operation: Any) -> bool:
 
 
 def why_skipped(name: object, skipped: Iterable[Any]) -> str:
-    """Return why an operation is not a tool, by its tool's name or as `is_meant`; or nothing."""
+    """Return why an operation is not a tool, by its tool's name or as `is_meant`; or nothing.
+
+    Models read it, too.
+    """
     for item in skipped:
         if (name and name == item.name) or is_meant(name, item):
+            if item.notice:
+                return str(item.notice)
             place = f"{item.method} {item.path}".strip()
             return f"{place} was skipped at {item.pointer}: {item.reason}"
     return ""

@@ -2,31 +2,34 @@
 
 A lock is a file of JSON, sorted, without times and places of this machine, or the manifest of a
 generated package. What changed and whether it may break a caller is judged as `generate --check`
-and `diff` do.
+and `diff` do. People read what changed in words; a model reads kinds and numbers, as the words may
+be an attack.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from openapi_tools.codegen.changes import changes, scheme_changes
-from openapi_tools.codegen.output_state import read_output
+from openapi_tools.codegen.canonical_forms import canonical_record
+from openapi_tools.codegen.change_counts import count_changes
+from openapi_tools.codegen.changes import Change as ToolChange
+from openapi_tools.codegen.changes import changes, scheme_changes, scheme_differences
+from openapi_tools.codegen.output_state import digest, read_inside, read_manifest
 from openapi_tools.codegen.package_data import Record, read_records, read_schemes
 from openapi_tools.errors import OutputError, SettingsError
 from openapi_tools.json_values import digest_of, pointer
 from openapi_tools.model import Operation, SecurityScheme, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from openapi_tools.tools.toolset import Toolset
 
@@ -34,18 +37,24 @@ NAME = "openapi-tools.lock"
 Policy = Literal["note", "quarantine", "refuse"]
 _MOST_BYTES = 256 * 1024 * 1024
 _NAMED = 5
-_PROSE = re.compile(r"(^|: )(description|title|examples?|default|\$comment)\b(?=:? ).*", re.DOTALL)
+_VALUES = "a value changed its type"
+_UNREAD = "the document has it in a form that cannot be called; `openapi-tools list -v` says why."
 _SHORT: Any = {"mode": "json", "exclude_defaults": True}
 _OPERATIONS, _SCHEMES = TypeAdapter(Operation), TypeAdapter(dict[str, SecurityScheme])
 
 
 class Change(NamedTuple):
-    """What changed of one tool; `verdict` says it in a few words, `lines` say it whole."""
+    """What changed of one tool; `verdict` says it in a few words, `lines` say it whole.
+
+    `accepted` is the tool's name in the lock, empty for a new one; `counts` has kinds and numbers.
+    """
 
     tool: str
     breaking: bool
     lines: tuple[str, ...]
     verdict: str
+    accepted: str = ""
+    counts: str = ""
 
 
 class _Entry(NamedTuple):
@@ -96,11 +105,28 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
     match found:
         case {"lock": 1, "tools": dict(tools)}:
             return Lock({name: _read(place, name, tools[name]) for name in tools}, place)
-    files = read_output(place.parent, manifest=place.name)  # none without a manifest
-    sources = {path: source for path, source in files.items() if path.endswith(".py")}
+    sources = _package_sources(place)
     if records := read_records(sources):
         return Lock(_entries(records.values(), read_schemes(sources)), place, is_package=True)
     raise SettingsError(f"{place}: this is neither a lock nor the manifest of a Python package.")
+
+
+def _package_sources(place: Path) -> dict[str, str]:
+    """Return the Python files of a package, which have to be those that were generated."""
+    manifest = read_manifest(place.read_bytes())
+    found = {}
+    for path, known in manifest.files.items() if manifest is not None else ():
+        if path.endswith(".py"):
+            try:
+                data = read_inside(place.parent, path)
+            except (OSError, OutputError):
+                data = None
+            if data is None or digest(data) != known:
+                what = "is missing" if data is None else "was edited by hand"
+                hint = "restore it, or review it and generate the package again"
+                raise SettingsError(f"{place.parent / path}: this file {what}; {hint}.")
+            found[path] = data.decode()
+    return found
 
 
 def _read(place: Path, name: str, data: Any) -> _Entry:
@@ -123,41 +149,90 @@ def _entries(tools: Iterable[Any], schemes: Mapping[str, SecurityScheme]) -> dic
     for tool in tools:
         used = {name for names in tool.operation.security for name in names}
         own = {name: scheme for name, scheme in schemes.items() if name in used}
-        data = {
-            "description": tool.description,
-            # Sorted as in the file, so that an order does not count as a change.
-            "input_schema": json.loads(json.dumps(tool.input_schema, sort_keys=True)),
-            "operation": _OPERATIONS.dump_python(tool.operation, **_SHORT),
-            "schemes": _SCHEMES.dump_python(own, **_SHORT),
-        }
-        record = Record(tool.name, tool.description, data["input_schema"], tool.operation)
-        found[tool.name] = _Entry(record, own, data)
+        # Sorted as in the file.
+        schema = json.loads(json.dumps(tool.input_schema, sort_keys=True))
+        record = Record(tool.name, tool.description, schema, tool.operation)
+        found[tool.name] = _Entry(record, own, _data(record, own))
     return found
 
 
+def _data(record: Record, schemes: Mapping[str, SecurityScheme]) -> dict[str, Any]:
+    return {
+        "description": record.description,
+        "input_schema": record.input_schema,
+        "operation": _OPERATIONS.dump_python(record.operation, **_SHORT),
+        "schemes": _SCHEMES.dump_python(dict(schemes), **_SHORT),
+    }
+
+
 def changes_since(lock: Lock, now: Lock) -> list[Change]:
-    """Return what changed between two locks: one for each tool, breaking ones first."""
-    hashes = {name: entry.sha256 for name, entry in lock.entries.items()}
-    same = {name for name, entry in now.entries.items() if hashes.get(name) == entry.sha256}
-    sides = [{n: e for n, e in each.entries.items() if n not in same} for each in (lock, now)]
-    old, new = ({n: e.record for n, e in side.items()} for side in sides)
+    """Return what changed between two locks: one for each tool, breaking ones first.
+
+    An order without a meaning is no change: that of properties, of parts of a body, of media types.
+    """
+    sides = lock.entries, now.entries
+    old, new = (_differing(side, other) for side, other in (sides, sides[::-1]))
     was, is_now = ({n: s for e in side.values() for n, s in e.schemes.items()} for side in sides)
-    kept = (record for name, record in new.items() if name in old)
+    records = [
+        {name: canonical_record(e.record) for name, e in side.items()} for side in (old, new)
+    ]
+    known = (record for name, record in records[1].items() if name in old)
     parts: dict[str, list[Any]] = {}
-    for part in [*changes(old, new), *scheme_changes(was, is_now, kept)]:
+    for part in [*changes(*records), *scheme_changes(was, is_now, known)]:
         parts.setdefault(part.tool, []).append(part)
-    return sorted((_change(*pair) for pair in parts.items()), key=lambda item: not item.breaking)
+    for name in new:
+        # Values may differ where Python compares them as equal: 1 and true.
+        parts.setdefault(name, [ToolChange("operation", name, breaking=True, details=(_VALUES,))])
+    found = (_change(name, some, old, new) for name, some in parts.items())
+    return sorted(found, key=lambda item: not item.breaking)
 
 
-def _change(name: str, parts: list[Any]) -> Change:
+def _differing(entries: Mapping[str, _Entry], others: Mapping[str, _Entry]) -> dict[str, _Entry]:
+    return {
+        name: entry
+        for name, entry in entries.items()
+        if name not in others or not _is_same(entry, others[name])
+    }
+
+
+def _is_same(entry: _Entry, other: _Entry) -> bool:
+    if entry.sha256 == other.sha256:
+        return True
+    records = (canonical_record(entry.record), canonical_record(other.record))
+    hashes = {_hash_of(each, e.schemes) for each, e in zip(records, (entry, other), strict=True)}
+    return len(hashes) == 1
+
+
+def _hash_of(record: Record, schemes: Mapping[str, SecurityScheme]) -> str:
+    return digest_of([record.name, _data(record, schemes)])
+
+
+def _change(
+    name: str, parts: list[Any], old: Mapping[str, _Entry], new: Mapping[str, _Entry]
+) -> Change:
     breaking = any(part.breaking for part in parts)
-    said = {"description": "description: ", "operation": "operation: "}
-    lines = tuple(said.get(part.kind, "") + line for part in parts for line in part.details)
+    labels = {"description": "description: ", "operation": "operation: "}
+    lines = tuple(labels.get(part.kind, "") + line for part in parts for line in part.details)
     kind = next((p.kind for p in parts if p.kind in ("added", "removed")), "changed")
     may = "it may break callers" if breaking else "it breaks no caller"
     verdict = "is new" if kind == "added" else f"{'is gone' if kind == 'removed' else kind}; {may}"
     before = next((part.before for part in parts if part.before), "")
-    return Change(name, breaking, lines, f"was {before}; {may}" if before else verdict)
+    known = before or (name if name in old else "")
+    counts = _counts(old.get(known), new.get(name))
+    if before:
+        verdict, counts = (
+            f"was {before}; {may}",
+            ", ".join(filter(None, ("the name changed", counts))),
+        )
+    return Change(name, breaking, lines, verdict, known, counts)
+
+
+def _counts(old: _Entry | None, new: _Entry | None) -> str:
+    if old is None or new is None:
+        return ""
+    schemes = scheme_differences(old.schemes, new.schemes, new.record.operation)
+    records = canonical_record(old.record), canonical_record(new.record)
+    return count_changes(*records, schemes)
 
 
 def locked(
@@ -169,41 +244,59 @@ def locked(
         toolset: The tools of a document.
         lock: As `read_lock` returns it.
         policy: `note` lets all pass; `quarantine` leaves out changed and new tools, and a call of
-            one is refused with the reason; both say so in `warnings`. `refuse` raises.
+            one is refused with the kinds of change; both say what changed in `warnings`. `refuse`
+            raises. A tool that differs by an order only passes with its accepted description.
 
     Raises:
         SettingsError: Something has changed, and the policy is `refuse`.
     """
     found = changes_since(lock, lock_of(toolset))
-    if not found:
-        return toolset, found
-    if policy == "refuse":
-        told = "; ".join(map(in_words, found[:_NAMED]))
+    if found and policy == "refuse":
+        reasons = "; ".join(map(in_words, found[:_NAMED]))
         more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        raise SettingsError(f"{lock.path.name}: {told}{more}. {_way(lock)}")
-    out = {c.tool: c for c in found if policy != "note" and c.tool in toolset}
-    skipped = [_skipped(toolset[name], change, lock) for name, change in out.items()]
-    states = ["quarantined: " * (change.tool in out) + in_words(change) for change in found]
-    remarks = [f"{lock.path.name}: {state}." for state in states]
-    passing = (tool for tool in toolset if tool.name not in out)
-    return toolset.with_tools(passing, remarks, skipped), found
+        raise SettingsError(f"{lock.path.name}: {reasons}{more}. {_way(lock)}")
+    if policy == "note":
+        return toolset.with_tools(toolset, _remarks(lock, found)) if found else toolset, found
+    changed = {change.tool: change for change in found}
+    out = {tool.name: changed[tool.name] for tool in toolset if tool.name in changed}
+    passing = [_as_accepted(tool, lock) for tool in toolset if tool.name not in out]
+    skipped = [replace(item, notice=_UNREAD) for item in toolset.skipped]
+    skipped += (_skipped(toolset[name], change, lock) for name, change in out.items())
+    if not found and not skipped and passing == list(toolset):
+        return toolset, found
+    return toolset.with_tools(passing, _remarks(lock, found, out), skipped), found
+
+
+def _remarks(lock: Lock, found: Iterable[Change], out: Collection[str] = ()) -> list[str]:
+    """Return the warnings for people, with the words of the document."""
+    states = ("quarantined: " * (change.tool in out) + in_words(change) for change in found)
+    return [f"{lock.path.name}: {state}." for state in states]
+
+
+def _as_accepted(tool: Any, lock: Lock) -> Any:
+    description = lock.entries[tool.name].record.description
+    return tool if tool.description == description else tool.with_description(description)
 
 
 def _skipped(tool: Any, change: Change, lock: Lock) -> Skipped:
     place = pointer(("paths", tool.path, tool.method.lower()))
-    # A model reads this: it holds no words that were not accepted.
-    safe = change._replace(lines=tuple(_PROSE.sub(r"\1\2 changed", line) for line in change.lines))
-    reason = f"it is quarantined, as it differs from {lock.path.name}: {in_words(safe)}. "
-    told = (tool.method, tool.path, tool.name, tool.operation_id)
-    return Skipped(place, reason + _way(lock, tool.name), *told)
+    # The name of a new tool is a word of the document, too.
+    subject = f"{change.accepted} is" if change.accepted else "a new tool is"
+    differs = f", as it differs from {lock.path.name}: {change.counts}" if change.counts else ""
+    may = "it may break callers" if change.breaking else "it breaks no caller"
+    reason = f"{subject} quarantined{differs}; {may}. {_way(lock, change.accepted)}"
+    name = change.accepted or tool.name
+    return Skipped(place, reason, tool.method, tool.path, name, tool.operation_id, reason)
 
 
 def _way(lock: Lock, name: str = "") -> str:
     if lock.is_package:
-        return "Look at it, then generate the package again."
+        return "A person has to look at it, then generate the package again."
     option = "" if lock.path.name == NAME else f" --lock {lock.path.name}"
     named = f" {name}" if name else ""
-    return f"Look at it, then run `openapi-tools lock SPEC{named}{option} --accept`."
+    return (
+        f"A person has to look at it, then run `openapi-tools lock SPEC{named}{option} --accept`."
+    )
 
 
 def in_words(change: Change) -> str:

@@ -193,6 +193,10 @@ class LoadedTool(OperationTool):
         """Return the tool with another shape."""
         return LoadedTool(self._facts, self._shared, self._node, shape)
 
+    def with_description(self, description: str) -> LoadedTool:
+        """Return the tool with another description."""
+        return self.shaped(replace(self._shape or Shape(), description=description))
+
     def _named(self, name: str) -> LoadedTool:
         return self.shaped(replace(self._shape or Shape(), name=name))
 

@@ -105,6 +105,9 @@ class ServedApi:
         self.loaded = time.time()
         if not is_same:
             self.toolset = found
+            if any(item.notice for item in found.skipped):  # the model hears no more than that
+                for warning in found.warnings:
+                    logger.warning("%s: %s", self.name, warning)
 
     def _fail(self, reason: str, fault: str) -> None:
         self.reason = reason

@@ -134,11 +134,12 @@ class Toolset:
         self,
         tools: Iterable[OperationTool],
         remarks: Iterable[str] = (),
-        out: Iterable[Skipped] = (),
+        skipped: Iterable[Skipped] | None = None,
     ) -> Toolset:
-        """Return a toolset of other tools, more warnings and skips; client and document stay."""
+        """Return a toolset of other tools, with more warnings; client and document stay."""
         new, old = tuple(remarks), self._about
-        about = replace(old, warnings=lambda: (*new, *old.warnings()), skipped=(*old.skipped, *out))
+        left_out = old.skipped if skipped is None else tuple(skipped)
+        about = replace(old, warnings=lambda: (*new, *old.warnings()), skipped=left_out)
         return Toolset(tools, self.session, about, parts=self._parts)
 
     def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:

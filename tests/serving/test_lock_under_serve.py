@@ -35,7 +35,7 @@ def files(tmp_path, recorder):
     return spec, lock, config
 
 
-async def test_a_changed_tool_is_quarantined_while_the_server_runs(files, recorder):
+async def test_a_changed_tool_is_quarantined_while_the_server_runs(files, recorder, caplog):
     spec, lock, config = files
     apis = ServedApis.of(read_serving(config), {})
     apis.load()
@@ -54,7 +54,9 @@ async def test_a_changed_tool_is_quarantined_while_the_server_runs(files, record
         await apis.refresh()
 
         assert [tool.name for tool in (await client.list_tools()).tools] == ["list_owners"]
-        with pytest.raises(MCPError, match=r"quarantined.*maximum was 30, is 20 now.*--accept"):
+        assert "pets: openapi-tools.lock: quarantined: list_pets changed" in caplog.text
+        assert "/limit: maximum was 30, is 20 now" in caplog.text
+        with pytest.raises(MCPError, match=r"quarantined.*: 1 argument changed; .*--accept"):
             await client.call_tool("list_pets", {"limit": 5})
         assert not (await client.call_tool("list_owners", {})).is_error
 

@@ -1,0 +1,82 @@
+"""Tools as they are compared with a lock: without orders that mean nothing.
+
+The order of properties, media types, responses and variants comes from maps of the document, and
+maps have none.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.codegen.package_data import Record
+from openapi_tools.json_values import everywhere
+
+if TYPE_CHECKING:
+    from openapi_tools.model import Operation, RequestBody
+
+_RETURNS = re.compile(
+    r"^(Returns: (?:array of ){0,4}[\w$@.-]{1,64} )\(([\w$@.-]+(?:, [\w$@.-]+){0,9})(, …)?\)$",
+    re.ASCII,
+)
+"""The line about what comes back, as it is made of a schema: a name, and the first properties."""
+_FAILS = "Fails: "
+_VARIANTS = re.compile(r"(` selects the variant: )([^\n]+)\.$")
+
+
+def canonical_record(record: Record) -> Record:
+    """Return a tool whose lists are sorted where they were made of maps."""
+    return Record(
+        record.name,
+        _canonical_description(record.description),
+        everywhere(record.input_schema, _canonical_node),
+        _canonical_operation(record.operation),
+    )
+
+
+def _canonical_description(text: str) -> str:
+    """Return a description whose lines about responses do not depend on an order.
+
+    Which failures and which of many properties they name does, so these are left out: a tool that
+    differs by them only keeps its accepted description.
+    """
+    first, *lines = text.split("\n")
+    if lines and lines[-1].startswith(_FAILS):
+        lines.pop()
+    if lines and (found := _RETURNS.match(lines[-1])):
+        names = "…" if found[3] else ", ".join(sorted(found[2].split(", ")))
+        lines[-1] = f"{found[1]}({names})"
+    return "\n".join((first, *lines))
+
+
+def _canonical_node(node: dict[str, Any]) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    if isinstance(required := node.get("required"), list):
+        changed["required"] = sorted(required, key=str)
+    if isinstance(text := node.get("description"), str) and (found := _VARIANTS.search(text)):
+        names = ", ".join(sorted(found[2].split(", ")))
+        changed["description"] = f"{text[: found.end(1)]}{names}."
+    return node | changed
+
+
+def _canonical_operation(operation: Operation) -> Operation:
+    body = operation.body
+    return replace(
+        operation,
+        body=None if body is None else _canonical_body(body),
+        accept=tuple(sorted(operation.accept)),
+        response_headers=tuple(sorted(operation.response_headers)),
+    )
+
+
+def _canonical_body(body: RequestBody) -> RequestBody:
+    choices = map(_canonical_body, body.choices)
+    return replace(
+        body,
+        properties=tuple(sorted(body.properties, key=attrgetter("name"))),
+        encodings=tuple(sorted(body.encodings, key=attrgetter("name"))),
+        alternatives=tuple(sorted(body.alternatives)),
+        choices=tuple(sorted(choices, key=attrgetter("media_type"))),
+    )
