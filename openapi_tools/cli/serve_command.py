@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
-import os
 import re
 import sys
 import tomllib
@@ -18,8 +16,9 @@ from click.core import ParameterSource
 
 from openapi_tools.cli import PROGRAM, clean, command, for_shell, imported, remark, say
 from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.client_files import read_client_file
 from openapi_tools.cli.generate_command import write_page
-from openapi_tools.errors import OutputError, SourceError, counted, requiring
+from openapi_tools.errors import counted, requiring
 from openapi_tools.serving.serving_tables import has_apis, read_serving
 from openapi_tools.tools.guardrails import require_approval
 
@@ -225,53 +224,19 @@ def _absolute(arguments: tuple[str, ...], spec: str | None) -> list[str]:
 
 def _written(place: Path, key: str, name: str, entry: dict[str, Any], *, yes: bool) -> int:
     """Show what changes in a client's configuration, and write it when that is wanted."""
-    before = _read(place)
-    after = _with_server(before, place, key, name, entry)
-    if before == after:
+    file = read_client_file(place)
+    after = file.with_server(key, name, entry)
+    if file.text == after:
         say(f"{place}: {name} is there already; nothing changes.")
         return 0
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(place), n=1)
+    lines = difflib.unified_diff(file.text.splitlines(), after.splitlines(), str(place), n=1)
     say(clean("\n".join(line.rstrip("\n") for line in lines)))
     if not yes and not (sys.stdin and sys.stdin.isatty() and click.confirm("Write it?", err=True)):
         remark("not written; --yes writes it without asking.")
         return _NOT_WRITTEN
-    part = place.with_name(f"{place.name}.{os.getpid()}.part")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(after, encoding="utf-8")
-        if place.exists():
-            part.chmod(place.stat().st_mode)
-        part.replace(place.resolve())
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OutputError(f"cannot be written ({error.strerror}).", path=str(place)) from None
+    file.write(after)
     remark(f"written; restart the client, or have it read {place} again.")
     return 0
-
-
-def _read(place: Path) -> str:
-    try:
-        return place.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise SourceError(f"cannot be read ({reason}).", source=str(place)) from None
-
-
-def _with_server(before: str, place: Path, key: str, name: str, entry: dict[str, Any]) -> str:
-    """Return a client's configuration with a server; the rest, and its indentation, stay."""
-    try:
-        data = json.loads(before or "{}")
-        servers = data.setdefault(key, {})
-        servers[name] = entry
-    except (ValueError, RecursionError, AttributeError, TypeError):
-        shown = json.dumps({name: entry})
-        reason = f"is not JSON with an object {key!r}; it may have comments. Add by hand: {shown}"
-        raise SourceError(reason, source=str(place)) from None
-    indent = re.search(r"\n([ \t]+)\S", before)
-    text = json.dumps(data, indent=indent[1] if indent else 2, ensure_ascii=False)
-    return text + "\n" * (before.endswith("\n") or not before)
 
 
 @shared.command("browse")

@@ -9,9 +9,6 @@ be an attack.
 from __future__ import annotations
 
 import json
-import os
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -27,8 +24,10 @@ from openapi_tools.codegen.package_data import Record, read_records, read_scheme
 from openapi_tools.errors import OutputError, SettingsError
 from openapi_tools.json_values import digest_of, pointer
 from openapi_tools.model import Operation, SecurityScheme, Skipped
+from openapi_tools.shaping.atomic_files import replace_file
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Collection, Iterable, Mapping
 
     from openapi_tools.tools.toolset import Toolset
@@ -327,14 +326,7 @@ def write_lock(lock: Lock) -> None:
     entries = {name: {"sha256": e.sha256, **e.data} for name, e in lock.entries.items()}
     members = {"generator": "openapi-tools", "lock": 1, "tools": entries}
     text = json.dumps(members, indent=1, sort_keys=True) + "\n"
-    temporary = lock.path.with_name(f".{lock.path.name}.{secrets.token_hex(8)}")
     try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(lock.path)
+        replace_file(lock.path, text.encode(), mode=0o666)  # but for the umask: it is no secret
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise OutputError(f"cannot be written ({error.strerror}).", path=str(lock.path)) from None

@@ -2,11 +2,15 @@
 
 import asyncio
 import json
+import os
 import stat
+from pathlib import Path
 
 import pytest
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from openapi_tools.cli import serve_command as module
 
 KEYS = {
     "claude": "mcpServers",
@@ -146,14 +150,132 @@ def test_a_mistake_is_one_line(refused, museum, given, said):
     refused("install", *given, said=[said])
 
 
-@pytest.mark.parametrize("text", ["{ // mine\n}", "[]", '{"mcpServers": 3}', "[" * 100_000])
-def test_a_file_that_is_not_plain_json_stays(refused, museum, tmp_path, text):
+REFUSED = {
+    "comments": ("{ // mine\n}", "it may have comments"),
+    "an array": ("[]", "is not JSON with an object 'mcpServers'"),
+    "null": ("null", "is not JSON with an object 'mcpServers'"),
+    "a string": ('"mcpServers"', "is not JSON with an object 'mcpServers'"),
+    "another type": ('{"mcpServers": 3}', "is not JSON with an object 'mcpServers'"),
+    "no servers": ('{"mcpServers": null}', "is not JSON with an object 'mcpServers'"),
+    "a list of servers": ('{"mcpServers": [{}]}', "is not JSON with an object 'mcpServers'"),
+    "a trailing comma": ('{"mcpServers": {},}', "it may have comments"),
+    "100,000 brackets": ("[" * 100_000, "is not JSON"),
+    "10,000 levels": ('{"a": ' * 10_000 + "1" + "}" * 10_000, "is not JSON"),
+    "900 levels": ('{"a": ' * 900 + "1" + "}" * 900, ""),
+    "a key twice": ('{"mcpServers": {"a": {}, "b": {}, "a": {}}}', 'has the key "a" twice'),
+    "a large number": ('{"a": 1e999}', "has the number 1e999, which cannot be written unchanged"),
+    "a long number": ('{"a": 0.1234567890123456789}', "cannot be written unchanged"),
+    "thousands of digits": ('{"a": %s}' % ("9" * 5_000), "is not JSON"),
+    "NaN": ('{"a": NaN}', "is not JSON"),
+    "two values": ("{}{}", "is not JSON"),
+    "NUL": ('{"a": "\0"}', "is not JSON"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_file_that_would_not_be_the_same_stays(run, museum, tmp_path, case):
+    text, said = REFUSED[case]
     file = tmp_path / "mcp.json"
     file.write_text(text)
 
-    refused("install", "cursor", museum, "--file", file, "--yes", said=["Add by hand: {"])
+    result = run("install", "cursor", museum, "--file", file, "--yes")
 
-    assert file.read_text() == text
+    if result.exit_code == 0:  # Python writes as many levels as it reads, from 3.12 on
+        assert case == "900 levels"
+        assert len(servers(file, "cursor")) == 1
+    else:
+        assert result.exit_code == 2
+        assert said in result.stderr
+        assert "Add by hand: {" in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1
+        assert file.read_text() == text
+    assert [path.name for path in tmp_path.iterdir()] == ["mcp.json"]
+
+
+KEPT = {
+    "a byte order mark": b'\xef\xbb\xbf{\n  "a": 1\n}\n',
+    "line ends of Windows": b'{\r\n\t"a": 1\r\n}\r\n',
+    "no line end": b'{"a": 1}',
+    "half a character": b'{"a": 1, "b": "\\ud800", "c": "\xc3\xa4"}',
+    "numbers": b'{"a": 1, "b": 1.50, "c": 123456789012345678901234567890, "d": 1e3, "e": -0.0}',
+    "empty": b"",
+    "spaces": b" \n",
+    "servers": b'{"mcpServers": {"a": {"x": [1, null, true]}}, "a": 1}',
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_what_a_file_has_is_kept(run, museum, tmp_path, case):
+    before = KEPT[case]
+    file = tmp_path / "mcp.json"
+    file.write_bytes(before)
+
+    assert run("install", "cursor", museum, "--file", file, "--yes").exit_code == 0
+
+    after = file.read_bytes()
+    old, new = (json.loads(data.decode("utf-8-sig").strip() or "{}") for data in (before, after))
+    assert new.pop("mcpServers").keys() - old.pop("mcpServers", {}).keys() == {"redocly-museum-api"}
+    assert new == old
+    assert after.startswith(b"\xef\xbb\xbf") == before.startswith(b"\xef\xbb\xbf")
+    assert after.count(b"\r\n") == (after.count(b"\n") if b"\r\n" in before else 0)
+
+
+def test_a_new_file_is_of_its_user_only_and_a_link_is_followed(run, museum, tmp_path):
+    kept = tmp_path / "kept" / "mcp.json"
+    link = tmp_path / "mcp.json"
+    link.symlink_to(kept)
+
+    for _ in range(2):
+        assert run("install", "cursor", museum, "--file", link, "--yes").exit_code == 0
+
+    assert link.is_symlink()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert [path.name for path in kept.parent.iterdir()] == ["mcp.json"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o640])
+def test_a_file_keeps_its_mode(run, museum, tmp_path, mode):
+    file = tmp_path / "mcp.json"
+    file.write_text("{}")
+    file.chmod(mode)
+
+    assert run("install", "cursor", museum, "--file", file, "--yes").exit_code == 0
+
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+
+
+def test_files_and_links_beside_it_are_not_written_through(run, museum, tmp_path, monkeypatch):
+    file, victim = tmp_path / "mcp.json", tmp_path / "victim"
+    victim.write_text("mine")
+    monkeypatch.setattr("secrets.token_hex", lambda _: "0")
+    (tmp_path / ".mcp.json.0").symlink_to(victim)
+
+    result = run("install", "cursor", museum, "--file", file, "--yes")
+
+    assert (result.exit_code, file.exists()) == (2, False)
+    assert "cannot be written (File exists)" in result.stderr
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("kind", ["read-only", "changed meanwhile", "cannot be renamed"])
+def test_a_file_that_is_not_ours_to_replace_stays(run, museum, tmp_path, monkeypatch, kind):
+    file = tmp_path / "mcp.json"
+    file.write_text("{}")
+    if kind == "read-only":
+        file.chmod(0o444)
+    elif kind == "changed meanwhile":
+        shown = module.say
+        monkeypatch.setattr(module, "say", lambda text: (shown(text), file.write_text('{"x": 1}')))
+    else:
+        monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(5, "broken")))
+
+    result = run("install", "cursor", museum, "--file", file, "--yes")
+
+    words = {"read-only": "is read-only", "cannot be renamed": "cannot be written (broken)"}
+    assert words.get(kind, "has changed meanwhile; nothing was written") in result.stderr
+    assert result.exit_code == 2
+    assert file.read_text() == ('{"x": 1}' if kind == "changed meanwhile" else "{}")
+    assert [path.name for path in tmp_path.iterdir()] == ["mcp.json"]
 
 
 def test_a_file_that_cannot_be_read_or_written_is_an_error(refused, run, museum, tmp_path):
@@ -163,6 +285,10 @@ def test_a_file_that_cannot_be_read_or_written_is_an_error(refused, run, museum,
 
     refused("install", "cursor", museum, "--file", tmp_path / "latin", said=["not UTF-8 text"])
     refused("install", "cursor", museum, "--file", tmp_path / "folder", said=["is a directory"])
+    os.mkfifo(tmp_path / "pipe")
+    refused("install", "cursor", museum, "--file", tmp_path / "pipe", said=["no regular file"])
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    refused("install", "cursor", museum, "--file", tmp_path / "loop", said=["cannot be read"])
     result = run("install", "cursor", museum, "--file", tmp_path / "plain" / "x", "--yes")
     assert result.exit_code == 2
     assert "cannot be" in result.stderr
