@@ -125,6 +125,8 @@ class CallError(OpenAPIToolsError):
         reason: For the model: what happened and what to try.
         facts: Further members of the result's `error`, for instance `{"status": 404}`.
         attempts: How often the request was sent, or tried to be; 0 when it never came to that.
+        path: The file of this machine that the reason names; empty for none. Remote clients read
+            its name without the folder.
     """
 
     def __init__(self, kind: ErrorType, reason: str, **facts: object) -> None:
@@ -132,6 +134,20 @@ class CallError(OpenAPIToolsError):
         self.kind = kind
         self.facts = facts
         self.attempts = 0
+        self.path = ""
+
+    def copy(self) -> CallError:
+        """Return an equal error, for another call that fails for the same reason."""
+        error = CallError(self.kind, self.reason, **self.facts)
+        error.path = self.path
+        return error
+
+    def leave_out_folder(self) -> None:
+        """Change the reason: of the file that it names, the name only."""
+        if self.path:
+            name = self.path.replace("\\", "/").rpartition("/")[2]
+            for spelling in (self.path, repr(self.path)[1:-1]):
+                self.reason = self.reason.replace(spelling, name)
 
 
 class DeniedError(CallError):

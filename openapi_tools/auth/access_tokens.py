@@ -182,7 +182,7 @@ class Tokens:
                 # Another call may have asked for more scopes than this one needs.
                 if getattr(error, "code", "") == "invalid_scope" and not begun:
                     continue
-                raise CallError(error.kind, error.reason, **error.facts) from None
+                raise error.copy() from None
             if token.access != wanted.refused and self._covers(token, wanted):
                 return token
             if begun:
@@ -248,7 +248,7 @@ class Tokens:
             reason = f"its refresh token is good no more: {said.rstrip('.')}"
         login = f"openapi-tools login SPEC {self._name} --token-file"
         file = self._config.token_file or "FILE"
-        raise fault(self._name, f"{reason}; log in (again): {login} {file}")
+        raise fault(self._name, f"{reason}; log in (again): {login} {file}", path=file)
 
     async def _newest(self, channel: Channel) -> Token | None:
         """Return the newer of the tokens in memory and in the file, if not refused for good."""
@@ -274,7 +274,8 @@ class Tokens:
             if self._shared is not None:
                 other = await self._shared.load(channel.api_origin)
         except CredentialsError as error:
-            raise fault(self._name, error.reason) from None
+            path = self._config.token_file or ""
+            raise fault(self._name, error.reason, path=path) from None
         if found is None or (other and other.token.issued_at > found.token.issued_at):
             found = other
         if found is not None:
@@ -303,7 +304,7 @@ class Tokens:
     async def _asked(self, channel: Channel, grant: str, **parts: Any) -> Token:
         """Ask the token endpoint, unless it has just failed several times."""
         if self._last is not None and time.monotonic() < self._quiet_until:
-            raise CallError(self._last.kind, self._last.reason, **self._last.facts)
+            raise self._last.copy()
         try:
             url = await self._endpoints.token(channel, self._flow, refresh=grant == "refresh_token")
             token = await self._grants.ask(channel, url, grant, **parts)

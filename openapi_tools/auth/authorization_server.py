@@ -23,6 +23,7 @@ from openapi_tools.transport.http_messages import CODINGS, Decoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import PathLike
 
     from openapi_tools.auth import OriginPolicy
     from openapi_tools.auth.oauth2 import OAuth2
@@ -190,9 +191,11 @@ def is_loopback(host: str) -> bool:
     return host == "localhost"
 
 
-def fault(scheme: str, reason: str) -> CallError:
-    """Return the error for the credential of a scheme."""
-    return CallError("credentials", f"security scheme {scheme!r}: {reason}")
+def fault(scheme: str, reason: str, *, path: str | PathLike[str] = "") -> CallError:
+    """Return the error for the credential of a scheme; the reason may name the file at a path."""
+    error = CallError("credentials", f"security scheme {scheme!r}: {reason}")
+    error.path = str(path)
+    return error
 
 
 class Endpoints:

@@ -167,6 +167,7 @@ class ToolsServer(Server[Any]):
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams, desk: _Desk
     ) -> Any:
         own = {"state": request, "offered": desk.called, "resume": params.request_state}
+        own["remote"] = mcp_messages.is_remote(request)
         if desk.is_open:
             own["approve"] = desk.approve
         if (owner := _owner(request, self)) is not None:
@@ -271,7 +272,7 @@ def _owner(request: ServerRequestContext[Any], only: object) -> object | None:
     """Return an object that all requests of a client share; None if nothing tells clients."""
     if request.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return request.session.client_params
-    return only if request.request is None else None  # stdio has one client
+    return None if mcp_messages.is_remote(request) else only  # stdio has one client
 
 
 class _Files:

@@ -88,6 +88,11 @@ def answer_of(result: ToolResult, links: list[dict[str, Any]]) -> types.CallTool
     return types.CallToolResult.model_validate(answer)
 
 
+def is_remote(request: ServerRequestContext[Any]) -> bool:
+    """Tell whether a request came over HTTP: its client may be on another machine."""
+    return request.request is not None
+
+
 def _sendable(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema that can be sent: a lone surrogate in it would end the whole connection."""
     text = json.dumps(schema, ensure_ascii=False)
@@ -314,7 +319,8 @@ class _Tasks:
         return task, context
 
     async def _context_of(self, request: ServerRequestContext[Any]) -> Any:
-        return with_members(await context_for(self._context, request), state=request)
+        context = await context_for(self._context, request)
+        return with_members(context, state=request, remote=is_remote(request))
 
     async def _keep(self, task: _Answer, **changed: Any) -> None:
         task |= {**changed, "lastUpdatedAt": _now()}

@@ -154,8 +154,14 @@ class Files(NamedTuple):
         may_be = 200 <= status < 300 and http_rules.is_bytes(kind)  # noqa: PLR2004
         return Download(self, redactor, kind) if may_be else None
 
-    def keep(self, content: bytes | Download, filename: str, media_type: str) -> dict[str, Any]:
-        """Keep an answer's content and return its `handle`; `file` is its path in a folder."""
+    def keep(
+        self, content: bytes | Download, filename: str, media_type: str, *, for_remote: bool = False
+    ) -> dict[str, Any]:
+        """Keep the content of a response and return its `handle`.
+
+        `file` is its path in a folder, which says nothing to a remote client but how this machine
+        is set up.
+        """
         store = self.store
         if isinstance(content, Download):
             handle, size = content.kept(filename, media_type), content.size
@@ -164,8 +170,10 @@ class Files(NamedTuple):
             if size > self.settings.max_file_bytes:
                 raise _too_large("max_file_bytes")
             handle = store.put(BytesIO(content), filename=filename, media_type=media_type)
-        path = {"file": str(store.folder / handle)} if isinstance(store, FolderStore) else {}
-        return {"handle": handle, **path, "media_type": media_type, "bytes": size}
+        facts: dict[str, Any] = {"handle": handle}
+        if isinstance(store, FolderStore) and not for_remote:
+            facts["file"] = str(store.folder / handle)
+        return {**facts, "media_type": media_type, "bytes": size}
 
 
 class Download:

@@ -63,6 +63,7 @@ class PreparedCall:
     own: PerCall = PLAIN
     wait: float | None = None
     whole: bool = False  # the answer has all items, for a program or of a page
+    for_remote: bool = False  # the result leaves this machine
     user: str = ""
     after: Any = None
     changes: Changes | None = None
@@ -115,6 +116,7 @@ class Execution:
             prepared.changes, prepared.shaper = own.changes, self._shaper
             if context is not None:
                 prepared.whole = member_of(context, "whole") is True
+                prepared.for_remote = member_of(context, "remote") is True
                 prepared.shaper = await self._shaper_for(context, prepared.wait)
             once: Once | None = None
             if context is not None and member_of(context, "idempotency_key") is not None:
@@ -134,7 +136,7 @@ class Execution:
             send = partial(self._sent, prepared)
             return await (send() if once is None else once.send(send))
         except OpenAPIToolsError as error:
-            hide(error, redactor)
+            _hide(error, redactor, for_remote=member_of(context, "remote") is True)
             raise
 
     async def _sent(self, prepared: PreparedCall) -> ToolResult:
@@ -165,6 +167,7 @@ class Execution:
             try:
                 return await self._delivered(prepared), prepared.after
             except CallError as error:
+                _hide(error, prepared.redactor, for_remote=prepared.for_remote)
                 return ToolResult.failed(error.kind, error.reason, facts=error.facts), None
 
         wait = self._session.settings.wait if prepared.wait is None else prepared.wait
@@ -339,7 +342,7 @@ class Execution:
         prepared.after = after
         if prepared.own.is_page or prepared.whole:
             shaper = responses.answer_shape.uncut(shaper)
-        keep = self._files and self._files.keep
+        keep = self._files and partial(self._files.keep, for_remote=prepared.for_remote)
 
         def read() -> ToolResult:
             about: Any = {"keep": keep, "after": after and after.read, "shaper": shaper}
@@ -380,6 +383,13 @@ class Execution:
         url = with_own_path(self._operation, self._session.settings)
         reason = "base_url lacks the path of the document's own server"
         return f"{reason}; if that is wrong, give Settings(base_url={url!r})" if url else ""
+
+
+def _hide(error: OpenAPIToolsError, redactor: Redactor, *, for_remote: bool) -> None:
+    """Take secrets out of an error, and folders of this machine for a remote client."""
+    if for_remote and isinstance(error, CallError):
+        error.leave_out_folder()
+    hide(error, redactor)
 
 
 def _explained(result: ToolResult, why: str) -> ToolResult:

@@ -229,7 +229,10 @@ class Caller:
             case errors.CredentialsError():
                 return ToolResult.failed("credentials", str(error))
             case errors.OpenAPIToolsError():
-                message = f"{self._name} cannot be called: {error}"
+                # Without the source of a document, which may be a path of this machine.
+                place = getattr(error, "pointer", "")
+                reason = f"{place}: {error.reason}" if place else error.reason
+                message = f"{self._name} cannot be called: {reason}"
                 return ToolResult.failed("invalid_input", message)
         message = f"{self._name} failed unexpectedly ({type(error).__name__}); see the log."
         return ToolResult.failed("protocol", message)

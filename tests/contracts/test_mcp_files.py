@@ -9,14 +9,15 @@ from documents import document, operation
 from tools.answering import answering
 
 from openapi_tools import FolderStore, load_tools
+from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.contracts.mcp import create_server
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp import Client, MCPError
-from mcp_api import MODES, texts
+from mcp_api import MODES, client_of, texts
 
-SCAN = bytes(range(256)) * 2000
+SCAN = bytes(range(256)) * 2400
 PATHS = {
     "/scan": {"get": operation(operationId="get_scan")},
     "/like": {"get": operation(operationId="look_alike")},
@@ -30,13 +31,13 @@ def mode(request):
     return request.param
 
 
-def tools(folder, **members):
+def tools(folder, *, size=None, **members):
     """Return tools whose API answers with a scan, or with JSON that looks like a file."""
 
     def answer(request):
         if request.url.path.endswith("/like"):
             return httpx.Response(200, json=LIKE)
-        return httpx.Response(200, content=SCAN, headers={"Content-Type": "image/tiff"})
+        return httpx.Response(200, content=SCAN[:size], headers={"Content-Type": "image/tiff"})
 
     return answering(document(PATHS), answer, settings={"download_dir": folder, **members})[0]
 
@@ -98,3 +99,79 @@ async def test_without_a_store_there_are_no_resources(mode, tmp_path):
         assert client.server_capabilities.resources is None
 
     assert [content.type for content in found.content] == ["text"]
+
+
+CALLS = {
+    "a tool": (lambda toolset: toolset, "get_scan", {}),
+    "call_tool": (lambda toolset: toolset.meta_tools(), "call_tool", {"name": "get_scan"}),
+    "a program": (
+        lambda toolset: toolset.code_tools(),
+        "run_code",
+        {"code": "found = await get_scan()\nprint(found)\n[found, json.dumps(found)]"},
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("size", [20_000, 600_000])
+async def test_a_remote_client_reads_no_path_of_the_server(call, size, mode, tmp_path):
+    pytest.importorskip("pydantic_monty")
+    make, name, arguments = CALLS[call]
+    toolset = tools(tmp_path / "private", size=size)
+    async with client_of(create_server(make(toolset)), mode) as client:
+        found = await client.call_tool(name, arguments)
+
+    words = found.model_dump_json()
+    (path,) = (tmp_path / "private").iterdir()
+    assert path.name in words
+    assert "private" not in words
+
+
+@pytest.mark.parametrize("call", CALLS)
+async def test_a_client_on_this_machine_reads_the_path(call, mode, tmp_path):
+    pytest.importorskip("pydantic_monty")
+    make, name, arguments = CALLS[call]
+    async with Client(create_server(make(tools(tmp_path))), mode=mode) as client:
+        found = await client.call_tool(name, arguments)
+
+    (path,) = tmp_path.iterdir()
+    assert str(path) in found.model_dump_json().replace("\\\\", "\\")
+
+
+@pytest.mark.parametrize("kind", ["a folder that cannot be made", "a token file", "no token"])
+@pytest.mark.parametrize("remote", [True, False])
+async def test_an_error_for_a_remote_client_names_no_folder(kind, remote, mode, tmp_path):
+    private = tmp_path / "private"
+    private.mkdir()
+    file = private / "tokens.json"
+    settings, members, credentials = {}, {}, None
+    if kind == "a folder that cannot be made":
+        file.write_text("")
+        settings["download_dir"] = file / "files"
+    else:
+        if kind == "a token file":
+            file.write_text("{}")
+            file.chmod(0o644)
+        flow = {"authorizationUrl": "https://a.example/a", "tokenUrl": "https://a.example/t"}
+        scheme = {
+            "type": "oauth2",
+            "flows": {"authorizationCode": {**flow, "scopes": {}}},
+        }
+        members = {"components": {"securitySchemes": {"o": scheme}}, "security": [{"o": []}]}
+        credentials = {"o": OAuth2(client_id="me", token_file=file)}
+    client = httpx.AsyncClient(
+        transport=httpx.MockTransport(
+            lambda _: httpx.Response(200, content=SCAN, headers={"Content-Type": "image/tiff"})
+        )
+    )
+    root = document(PATHS, servers=[{"url": "https://api.example"}], **members)
+    toolset = load_tools(root, settings=settings, credentials=credentials, client=client)
+    server = create_server(toolset)
+    async with client_of(server, mode) if remote else Client(server, mode=mode) as caller:
+        found = await caller.call_tool("get_scan", {})
+    await client.aclose()
+
+    words = " ".join(texts(found))
+    assert found.is_error
+    assert ("private" in words) == (not remote and kind != "a folder that cannot be made")
+    assert ("tokens.json" in words) == (kind != "a folder that cannot be made")
