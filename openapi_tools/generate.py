@@ -35,6 +35,7 @@ from openapi_tools.loading.parse import paused_gc
 from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.loading.versions import root_servers
 from openapi_tools.options import Select, credentials_of
+from openapi_tools.settings import Settings
 from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import KeptNames
 
@@ -45,13 +46,13 @@ if TYPE_CHECKING:
     from openapi_tools.codegen.output_state import Manifest
     from openapi_tools.codegen.package_data import PackageData
     from openapi_tools.model import Skipped
-    from openapi_tools.settings import Settings
+    from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.toolset import Toolset
 
-_READING = {
-    *("allow_private", "ca_file", "cache", "credential_origins", "max_document_bytes", "ref_root"),
-    *("ref_urls", "stale", "timeout", "trust_env"),
-}
+_READING = {"cache", "max_document_bytes", "ref_root", "ref_urls", "stale"}
+_HELD = {*Settings.SHAPING, *_READING, "base_url"}
+_READING_AND_CALLING = {"allow_private", "ca_file", "credential_origins", "timeout", "trust_env"}
+"""Settings of `generate` are about reading; in a configuration they are about calls, too."""
 _WITHOUT_FILES = {"download_dir": None, "file_roots": (), "files": None}
 """Tools of a package offer handles and paths once they are loaded with these settings."""
 _NAMED = 20
@@ -143,13 +144,14 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     form = _form(target, layout, templates)
     try:
         given = load.Given(source, settings, credentials, overlays)
-        toolset, data = _loaded(given, select, config, name, (output, form))
+        toolset, data, file = _loaded(given, select, config, name, (output, form))
     except OpenAPIToolsError as error:
         source, credentials, overlays, given = "", None, (), load.NOTHING_GIVEN  # for tracebacks
         raise bare(error)  # noqa: B904 -- the same one
     data, files = _files(data, templates, form)
     report = _placed(Path(output), files, data, form=form, check=check, force=force)
-    return replace(report, warnings=(*toolset.warnings, *_remarks(data, settings, form)))
+    warnings = (*toolset.warnings, *_remarks(settings, file, form), *secret_warnings(data.records))
+    return replace(report, warnings=warnings)
 
 
 def _form(target: str, layout: str, templates: object) -> str:
@@ -194,7 +196,7 @@ def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
 @paused_gc()
 def _loaded(
     given: load.Given, select: Select | None, config: Any, name: str, place: tuple[Any, str]
-) -> tuple[Toolset, PackageData]:
+) -> tuple[Toolset, PackageData, ConfigFile | None]:
     select, own = Select.of(select), credentials_of(given.credentials)
     settings = settings_of({} if given.settings is None else given.settings)
     given = given._replace(settings=settings, credentials=own)
@@ -215,7 +217,7 @@ def _loaded(
         # A slip in a tag must not empty an existing package.
         raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
     api, servers = _api(name, chosen.document), root_servers(document)
-    return chosen, package_data(chosen, api=api, settings=settings, servers=servers)
+    return chosen, package_data(chosen, api=api, settings=settings, servers=servers), file
 
 
 def _api(name: str, document: Any) -> str:
@@ -272,13 +274,20 @@ def _changes(before: Mapping[str, str], listed: Manifest, data: PackageData) -> 
     yield from scheme_changes(read_schemes(sources), data.schemes, kept)
 
 
-def _remarks(data: PackageData, given: Settings | None, form: str) -> Iterator[str]:
-    """Yield warnings about given settings that a package does not keep, and about secrets."""
-    settings = settings_of({} if given is None else given)
-    place = "configure it where the tools run" if form == EXATHENA else "give it to its load()"
-    for name in sorted(settings.model_fields_set - settings.SHAPING - _READING):
-        yield f"settings: {name} has no effect on a package; {place}."
-    yield from secret_warnings(data.records)
+def _remarks(settings: Settings | None, file: ConfigFile | None, form: str) -> Iterator[str]:
+    """Yield a warning for each option that a package cannot hold."""
+    advice = "configure it where the tools run" if form == EXATHENA else "give it to its load()"
+    names = settings_of({} if settings is None else settings).model_fields_set
+    for name in sorted(names - _HELD - _READING_AND_CALLING):
+        yield f"settings: {name} has no effect on a package; {advice}."
+    if file is None:
+        return
+    for name in sorted(file.data.settings.keys() - _HELD):
+        yield f"{file.name}: settings.{name} has no effect on a package; {advice}."
+    if file.data.credentials:
+        yield f"{file.name}: credentials are never written to a package; {advice}."
+    if file.data.lock:
+        yield f"{file.name}: lock has no effect on a package; its manifest is a lock."
 
 
 def _check_output(output: Path, api: str, form: str, *, force: bool) -> None:

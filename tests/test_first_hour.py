@@ -13,14 +13,22 @@ pytestmark = pytest.mark.long
 NOT_THERE = ("No matching distribution found", "Could not find a version", "Connection")
 SAVED = re.compile(r"save\s+this\s+as `(\S+)`:\s*$", re.IGNORECASE)
 END = "end-of-a-block"
+SHELLS = {"bash": ["bash"], "zsh": ["zsh", "-f"]}
 
 
-def session(folder, scripts):
+COMPLETION = {
+    "bash": 'eval "$(openapi-tools completion bash)"',
+    "zsh": 'autoload -U compinit; compinit -u -D; eval "$(openapi-tools completion zsh)"',
+}
+"""The line that completes commands, as the tutorial has it for bash and docs/cli.md for zsh."""
+
+
+def session(folder, scripts, shell="bash"):
     """Run scripts in one shell; return what each prints, and the exit code of its last command."""
     own = ("PYTHON", "COV", "PYTEST", "VIRTUAL_ENV", "OPENAPI_TOOLS")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     done = subprocess.run(
-        ["bash", "-c", "".join(f"{script}\necho {END} $?\n" for script in scripts)],
+        [*SHELLS[shell], "-c", "".join(f"{script}\necho {END} $?\n" for script in scripts)],
         cwd=folder,
         env=clean | {"PIP_DISABLE_PIP_VERSION_CHECK": "1"},
         stdin=subprocess.DEVNULL,
@@ -72,12 +80,17 @@ def steps(text):
         yield match[1], match[2], saved and saved[1]
 
 
-def test_every_block_of_the_tutorial_works_in_an_empty_folder(clone, tmp_path):
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_block_of_the_tutorial_works_in_an_empty_folder(clone, tmp_path, shell):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed (Debian: apt install {shell})")
     home = tmp_path / "home"
     home.mkdir()
     found = list(steps(TUTORIAL.read_text(encoding="utf-8")))
     ways = {
-        "sh": lambda code, _: re.sub(r"^CLONE=.*$", f"CLONE={clone}", code, flags=re.MULTILINE),
+        "sh": lambda code, _: re.sub(
+            r"^CLONE=.*$", f"CLONE={clone}", code, flags=re.MULTILINE
+        ).replace(COMPLETION["bash"], COMPLETION[shell]),
         "console": lambda code, _: commands_of(code),
         "python": lambda code, file: (
             f"cat > {home}/first-hour/{file} <<'END-OF-FILE'\n{code}END-OF-FILE"
@@ -85,7 +98,7 @@ def test_every_block_of_the_tutorial_works_in_an_empty_folder(clone, tmp_path):
         "json": lambda *_: ":",
     }
 
-    told = session(home, [ways[kind](code, file) for kind, code, file in found])
+    told = session(home, [ways[kind](code, file) for kind, code, file in found], shell)
 
     for (kind, code, _), (said, status) in zip(found, told, strict=True):
         if kind == "console":

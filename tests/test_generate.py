@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from documents import document, operation
 from output_folders import files_in, nothing_changes, tree
+from packages import imported
 from servers.site import Said, Site
 
 from openapi_tools import (
@@ -24,7 +30,13 @@ PATHS = {
               "post": operation(operationId="add_pet", tags=["pets"], summary="Add a pet.")},
     "/shops": {"get": operation(operationId="list_shops", tags=["shops"], summary="List shops.")},
 }  # fmt: skip
+ROOT = Path(__file__).parents[1]
 SHOPS = "pets_tools/tools_shops.py"
+SECURED = {
+    "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+    "security": [{"key": []}],
+}
+ADVICE = {"python": "give it to its load()", "exathena": "configure it where the tools run"}
 
 
 @pytest.fixture
@@ -99,14 +111,86 @@ def test_relative_servers_are_resolved_by_the_address(tmp_path):
 
 @pytest.mark.parametrize("target", ["python", "exathena"])
 def test_settings_shape_the_tools_or_are_told_to_have_no_effect(tmp_path, target):
-    place = {"python": "give it to its load()", "exathena": "configure it where the tools run"}
-    settings = Settings(prefix="my_", description_chars=16, base_url="http://unused.example")
+    settings = Settings(prefix="my_", description_chars=16, max_output_chars=500)
 
     report = generate_package(pets(), tmp_path, name="pets", settings=settings, target=target)
 
     assert report.tools == ("my_list_pets", "my_add_pet", "my_list_shops")
-    assert report.warnings == (f"settings: base_url has no effect on a package; {place[target]}.",)
-    assert not any("unused.example" in text for text in files_in(tmp_path).values())
+    reason = "max_output_chars has no effect on a package"
+    assert report.warnings == (f"settings: {reason}; {ADVICE[target]}.",)
+
+
+@pytest.mark.parametrize("target", ["python", "exathena"])
+@pytest.mark.parametrize("way", ["settings", "configuration"])
+def test_a_base_url_becomes_the_server_of_the_package(tmp_path, target, way):
+    """A document without a server of its own would give a package whose calls have no address."""
+    address = "http://shop.example/v2"
+    given = {
+        "settings": {"settings": Settings(base_url=address)},
+        "configuration": {"config": {"base_url": address}},
+    }
+
+    report = generate_package(pets(), tmp_path, name="pets", target=target, **given[way])
+
+    assert report.warnings == ()
+    assert any(address in text for text in files_in(tmp_path).values())
+    assert not any("pets.example" in text for text in files_in(tmp_path).values())
+
+
+async def test_a_package_of_a_configuration_calls_its_base_url(tmp_path, monkeypatch):
+    with Site(lambda _: Said([])) as site:
+        monkeypatch.setenv("SHOP_URL", f"{site.url}/{{v2}}")
+        config = {"base_url": "${SHOP_URL}"}
+        generate_package(pets(), tmp_path, name="pets", config=config)
+
+        with imported(tmp_path, "pets_tools") as package:
+            async with package.load() as toolset:
+                result = await toolset.call("list_shops", {})
+
+    assert result.success, result
+    assert [request.path for request in site.asked] == ["/%7Bv2%7D/shops"]
+
+
+@pytest.mark.parametrize("target", ["python", "exathena"])
+def test_each_option_of_a_configuration_that_a_package_cannot_hold_is_named(tmp_path, target):
+    file = tmp_path / "openapi-tools.toml"
+    file.write_text(
+        """
+        prefix = "my_"
+        lock = "tools.lock"
+        settings = { timeout = 5, retries = 2, cache = false, description_chars = 16 }
+        credentials = { key = "${KEY}" }
+        """.replace("        ", "")
+    )
+    (tmp_path / "tools.lock").write_text("")
+
+    report = generate_package(
+        {**pets(), **SECURED}, tmp_path / "package", name="pets", config=file, target=target
+    )
+
+    assert [line for line in report.warnings if "is not set" not in line] == [
+        f"{file}: settings.retries has no effect on a package; {ADVICE[target]}.",
+        f"{file}: settings.timeout has no effect on a package; {ADVICE[target]}.",
+        f"{file}: credentials are never written to a package; {ADVICE[target]}.",
+        f"{file}: lock has no effect on a package; its manifest is a lock.",
+    ]
+
+
+@pytest.mark.parametrize("is_installed", [False, True], ids=["not installed", "installed"])
+def test_the_tests_of_packages_pass_from_the_root_of_a_repository(tmp_path, is_installed):
+    """A user's own `pytest` collects them, too."""
+    folders = [tmp_path / "generated" / name for name in ("pets", "shops")]
+    for folder in folders:
+        generate_package(pets(), folder, name=folder.name)
+    paths = [str(folder) for folder in folders if is_installed]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *paths])}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio"]
+
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+
+    assert "4 passed" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(

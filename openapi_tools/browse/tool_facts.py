@@ -24,7 +24,7 @@ def facts_of(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
         **members(tool, ("deprecated", "read_only", "idempotent", "destructive", "input_schema")),
         "not_checked": [note.removesuffix("; not checked") for note in notes],
         "arguments": _places(operation),
-        "servers": [server.url for server in operation.servers],
+        "servers": _server_urls(tool),
         "security": [
             {name: list(scopes) for name, scopes in alternative.items()}
             for alternative in operation.security
@@ -36,6 +36,12 @@ def facts_of(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
             for name in alternative
         },
     }
+
+
+def _server_urls(tool: OperationTool) -> list[str]:
+    if tool.settings.base_url is not None:
+        return [tool.settings.base_url]
+    return [server.url for server in tool.operation.servers]
 
 
 def _shape(operation: Operation) -> dict[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from posixpath import dirname, join
 from types import NoneType, UnionType
@@ -23,14 +23,15 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 from openapi_tools.codegen import MODELS
 from openapi_tools.errors import InvalidDocument, OpenAPIToolsError
 from openapi_tools.json_values import as_text
-from openapi_tools.model import Operation, SecurityScheme
+from openapi_tools.model import Operation, SecurityScheme, Server
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from openapi_tools.model import Server, Skipped
+    from openapi_tools.model import Skipped
     from openapi_tools.settings import Settings
+    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
     Files = Mapping[str, str | ast.Module]
@@ -88,9 +89,10 @@ def package_data(
             reason = "a text holds two halves of a character apart, which JSON text cannot say."
             raise InvalidDocument(reason, pointer=f"/{key}")
     title, version = document_info(root)
+    servers = _base_url_server(settings) or servers
     return PackageData(
         api,
-        tuple(Record(t.name, t.description, t.input_schema, t.operation) for t in toolset),
+        tuple(_record(tool, _base_url_server(settings)) for tool in toolset),
         title=title,
         version=version,
         document_hash=document_hash(toolset.document),
@@ -104,6 +106,19 @@ def package_data(
             if getattr(settings, name) != type(settings).model_fields[name].get_default()
         },
     )
+
+
+def _record(tool: OperationTool, servers: tuple[Server, ...]) -> Record:
+    operation = replace(tool.operation, servers=servers) if servers else tool.operation
+    return Record(tool.name, tool.description, tool.input_schema, operation)
+
+
+def _base_url_server(settings: Settings) -> tuple[Server, ...]:
+    """Return the server that overrides those of the document; none without a `base_url`."""
+    if settings.base_url is None:
+        return ()
+    # In a server's URL braces would name a variable (OpenAPI 3.2.0, section 4.6).
+    return (Server(settings.base_url.replace("{", "%7B").replace("}", "%7D")),)
 
 
 def document_info(document: Any) -> tuple[str, str]:

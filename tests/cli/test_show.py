@@ -128,3 +128,14 @@ def test_an_example_that_begins_with_an_at_sign_names_no_file(run, write):
     assert line.endswith(" find q=@@/etc/hostname")
     sent = run("call", spec, "find", line.rpartition(" ")[2], "--dry-run").stdout
     assert "?q=%40%2Fetc%2Fhostname" in sent
+
+
+def test_the_servers_are_those_that_calls_use(run, museum, tmp_path):
+    file = tmp_path / "openapi-tools.toml"
+    file.write_text(f'source = "{museum}"\nbase_url = "https://museum.example/v2"\n')
+
+    shown = run("show", file, "get_museum_hours").stdout
+    data = json.loads(run("show", file, "get_museum_hours", "--json").stdout)
+
+    assert "\nServers: https://museum.example/v2\n" in shown
+    assert data["servers"] == ["https://museum.example/v2"]
