@@ -7,7 +7,14 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from openapi_tools.auth.schemes import Credential, Scheme, TokenContext, hold, lasting, needed
+from openapi_tools.auth.schemes import (
+    Credential,
+    Scheme,
+    TokenContext,
+    describe_credential,
+    hold,
+    lasting,
+)
 from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
 from openapi_tools.model import Operation, SecurityScheme
 from openapi_tools.redaction import MASK, Redactor
@@ -23,6 +30,7 @@ logger = logging.getLogger("openapi_tools")
 
 _OWN = frozenset({"type", "in", "name", "scheme", "value"})
 _OWN_EXAMPLE = "{'in': 'header', 'name': 'X-Key', 'value': …}"
+_OWN_INSTRUCTION = f"Pass credentials={{{{{{name!r}}: {{{_OWN_EXAMPLE}}}}}}} to load_tools()."
 _REMEMBERED = 256
 _NAMED = 5
 
@@ -58,6 +66,22 @@ class OriginPolicy:
         )
 
 
+@dataclass(slots=True)
+class CredentialAdvice:
+    """What a message about a missing credential says to do.
+
+    Attributes:
+        instruction: How a user gives one; `{name}` is the scheme's name.
+        variables: Environment variables that are not set, by the names of the schemes that a
+            configuration reads from them.
+        location: Where they are not set, as `" on the server"`.
+    """
+
+    instruction: str = "Pass credentials={{{name!r}: …}} to load_tools()."
+    variables: Mapping[str, str] = field(default_factory=dict)
+    location: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """The credentials of a call, and a note why some are held back."""
@@ -89,6 +113,7 @@ class Credentials:
         self._own: tuple[str, ...] = ()
         self._overlays: dict[tuple[Any, ...], Credential] = {}
         self._schemes = schemes
+        self.advice = CredentialAdvice()
         self._base = Scheme("", SecurityScheme(""), self.redactor, ca_file, state, user)
         for name, value in given.items():
             self._held[name] = self._hold(name, value, expand=True)
@@ -129,6 +154,7 @@ class Credentials:
             reason = f"credentials are a mapping by scheme name, not {type(given).__name__}."
             raise CredentialsError(reason)
         both = Credentials({}, self._schemes, redactor=redactor)
+        both.advice = self.advice
         both._base = replace(self._base, redactor=redactor, user=user)
         both._own, both._overlays, both._first = self._own, self._overlays, frozenset(given)
         added = {name: both._hold(name, value, expand=False) for name, value in given.items()}
@@ -158,7 +184,8 @@ class Credentials:
             raise CallError("credentials", f"{policy.refusal()} It was not sent.")
         if not held:
             if requirement is None and not policy.lenient and not policy.client_brings:
-                raise CallError("credentials", f"{self.lacking(operation)} It was not sent.")
+                reason = self.describe_missing(operation, "; the request was not sent")
+                raise CallError("credentials", reason)
             return NOTHING
         parts = []
         for name, credential in held.items():
@@ -185,7 +212,7 @@ class Credentials:
         if (held or policy.client_brings) and not policy.inside:
             return Grant(note=policy.refusal())
         if requirement is None and not held:
-            return Grant(note=self.lacking(operation))
+            return Grant(note=self.describe_missing(operation))
         return Grant(joined(credential.masked for credential in held.values()))
 
     def _needed(self, requirement: Iterable[str] | None) -> dict[str, Credential]:
@@ -203,22 +230,29 @@ class Credentials:
                 return requirement
         return {} if any(not requirement for requirement in operation.security) else None
 
-    def lacking(self, operation: Operation) -> str:
-        """Return which credentials are missing, and how they are given; empty when none is."""
-        lacking = ([name for name in r if name not in self._held] for r in operation.security)
-        ways = sorted(filter(None, lacking), key=len)[:_NAMED]
-        if not ways:
+    def describe_missing(self, operation: Operation, outcome: str = "") -> str:
+        """Return which credentials are missing, and how to give them; empty if none is.
+
+        Args:
+            operation: The operation of a call.
+            outcome: What became of the request, as `"; the request was not sent"`.
+        """
+        alternatives = ([name for name in r if name not in self._held] for r in operation.security)
+        missing = sorted(filter(None, alternatives), key=len)[:_NAMED]
+        if not missing:
             return ""
-        wanted = " or ".join(
-            " and ".join(needed(name, self._schemes.get(name)) for name in way[:_NAMED])
-            for way in ways
+        listed = " or ".join(
+            " and ".join(
+                describe_credential(name, self._schemes.get(name)) for name in names[:_NAMED]
+            )
+            for names in missing
         )
-        first = ways[0][0]
-        form = "…" if first in self._schemes else _OWN_EXAMPLE
-        return (
-            f"no credential is there for {wanted}. Pass it when loading the tools: "
-            f"credentials={{{first[:100]!r}: {form}}}."
-        )
+        advice, name = self.advice, missing[0][0]
+        if name in advice.variables:
+            reason = f"the environment variable {advice.variables[name]} is not set"
+            return f"Missing credential for {listed}: {reason}{advice.location}{outcome}."
+        instruction = advice.instruction if name in self._schemes else _OWN_INSTRUCTION
+        return f"Missing credential for {listed}{outcome}. {instruction.format(name=name[:100])}"
 
 
 async def _asked(name: str, ask: Ask, context: TokenContext) -> RequestAuth:

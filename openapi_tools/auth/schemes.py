@@ -105,7 +105,7 @@ def lasting(scheme: Scheme, value: Any) -> Any:
     return value
 
 
-def needed(name: str, declared: SecurityScheme | None) -> str:
+def describe_credential(name: str, declared: SecurityScheme | None) -> str:
     """Describe the credential of a scheme."""
     match declared:
         case None:

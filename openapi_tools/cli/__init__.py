@@ -69,7 +69,6 @@ _WORDS = (
         r"a credential with a scheme of its own, credentials=\{.*?\}\}, or a client [^.]*",
         CREDENTIALS,
     ),
-    (r"credentials=\{'([^']*)': …\}", r"--credential '\1=$NAME'"),
     (r"Another one is given as \{.*?\}\.", f"Another one is given with {CREDENTIALS}."),
     (r"(among [\d,]+ tools?)\.$", r"\1; `openapi-tools list SPEC` names them."),
     (r"Settings\(base_url='([^']*)'\)", r"--base-url \1"),

@@ -53,6 +53,7 @@ _NAMED = 20
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 _UNCONNECTED = re.compile(r"no connection to (\S+)")
 _LOOPBACK = re.compile(r"127\.|localhost|\[::1")
+_CREDENTIAL_INSTRUCTION = "Give --credential '{name}=$NAME'."
 _QUOTES = "in single quotes, so that the shell leaves it alone"
 _FORMS = {
     "--credential": "'SCHEME=$NAME', or SCHEME=@FILE",
@@ -204,11 +205,13 @@ def load(source: str | Path | bytes | None, **members: Any) -> Toolset:
     credentials, settings = given_credentials(), settings_of(given or None)
     try:
         with busy("Reading the document"):
-            return load_tools(source, credentials=credentials, settings=settings, **others)
+            toolset = load_tools(source, credentials=credentials, settings=settings, **others)
     except SourceError as error:
         if not (hint := connection_hint(error.reason, is_used=settings.trust_env)):
             raise
         raise SourceError(f"{error.reason} {hint}", source=error.source) from None
+    toolset.session.credentials.advice.instruction = _CREDENTIAL_INSTRUCTION
+    return toolset
 
 
 def connection_hint(reason: str, *, is_used: bool, way: str = "") -> str:

@@ -20,6 +20,7 @@ from openapi_tools.cli.client_files import read_client_file
 from openapi_tools.cli.generate_command import write_page
 from openapi_tools.errors import counted, requiring
 from openapi_tools.serving.serving_tables import has_apis, read_serving
+from openapi_tools.shaping.configuration import named_variables
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ def _started(
         if context.params["transport"] == "http":
             raise click.UsageError("a client starts a server over stdio; for http give --url.")
         spec, title = context.params["spec"], PROGRAM
+        configuration = spec if spec and spec.endswith(".toml") else shared.given_config()
         if spec == "-":
             raise click.UsageError("SPEC cannot come from standard input: the client speaks there.")
         if spec and spec.endswith(".toml") and has_apis(spec):
@@ -192,6 +194,8 @@ def _started(
             title = str(document["info"].get("title", ""))
     words = re.findall(r"[a-z0-9]+", title.lower())
     variables = dict.fromkeys(_VARIABLE.findall(" ".join(arguments)))
+    if configuration:
+        variables |= dict.fromkeys(named_variables(configuration))
     form = facts.get("env")
     if variables and form is None:
         listed = " and ".join(variables)

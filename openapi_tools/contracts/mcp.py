@@ -112,7 +112,10 @@ class ToolsServer(Server[Any]):
         offered = _Offer(toolset)
         advise(toolset)
         self._offered, self._narrowed = offered, dict[frozenset[str], _Offer]()
-        settings = [session.settings for session in getattr(toolset, "sessions", ())]
+        sessions = getattr(toolset, "sessions", ())
+        for session in sessions:
+            session.credentials.advice.location = " on the server"
+        settings = [session.settings for session in sessions]
         self._files.settings = [each for each in settings if store_of(each) is not None]
         if self._files.settings:
             kinds = types.PaginatedRequestParams, types.ReadResourceRequestParams

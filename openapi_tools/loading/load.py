@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from openapi_tools.shaping.configuration import ConfigFile
 
 
+_IN_CONFIGURATION = "Set {name!r} in [credentials] of the configuration."
 Overlay = str | os.PathLike[str] | bytes | Mapping[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]  # ASGI, called with scope, receive, send
 
@@ -145,7 +146,14 @@ def with_config(
     """Return a document's tools as a configuration selects and shapes them, with its warnings."""
     file.check_schemes(toolset.security_schemes)
     tools = loaded_tool.shaped_tools(toolset, file, selects=selects)
-    return toolset.with_tools(tools, file.remarks(credentials_of(credentials)))
+    advice = toolset.session.credentials.advice
+    advice.variables = file.unset_variables(credentials_of(credentials))
+    advice.instruction = _IN_CONFIGURATION
+    warnings = [
+        f"{file.name}: credentials.{name}: {variable} is not set; calls go without it."
+        for name, variable in advice.variables.items()
+    ]
+    return toolset.with_tools(tools, warnings)
 
 
 class Given(NamedTuple):

@@ -84,13 +84,17 @@ class ConfigFile:
                 reason = f"the document has no security scheme {name!r:.80}"
                 self.fail(("credentials", name), f"{reason}{close_names(name, known)}")
 
-    def remarks(self, credentials: Mapping[str, Any]) -> list[str]:
-        """Return a warning for each credential of the file that is neither set nor given."""
-        return [
-            f"{self.name}: credentials.{name}: {missing[0]} is not set; calls go without it."
+    def unset_variables(self, credentials: Mapping[str, Any]) -> dict[str, str]:
+        """Return environment variables that are not set, by the scheme that reads them.
+
+        Args:
+            credentials: Those of the caller, which override the file's.
+        """
+        return {
+            name: missing[0]
             for name, value in self.data.credentials.items()
             if name not in credentials and (missing := _unset(value))
-        ]
+        }
 
     def _settings(self) -> dict[str, Any]:
         data, members = self.data, dict(self.data.settings)
@@ -188,10 +192,23 @@ class ConfigFile:
             self.fail((*place, *fault.place), fault.reason)
 
 
+def _variables_in(value: Any) -> list[str]:
+    return [name for text in config_tables.texts_in(value) for name in VARIABLE.findall(text)]
+
+
 def _unset(value: Any) -> list[str]:
     """Return the environment variables that a credential names and that are not set."""
-    names = [name for text in config_tables.texts_in(value) for name in VARIABLE.findall(text)]
-    return [name for name in names if not os.environ.get(name)]
+    return [name for name in _variables_in(value) if not os.environ.get(name)]
+
+
+def named_variables(path: str | os.PathLike[str]) -> list[str]:
+    """Return the environment variables that a configuration, or a server's file, names.
+
+    Raises:
+        SettingsError: The file cannot be read, or is not TOML.
+    """
+    tables, _ = read_tables(Path(path))
+    return list(dict.fromkeys(_variables_in(tables)))
 
 
 def _is_pattern(key: str) -> bool:

@@ -355,8 +355,9 @@ class Execution:
         if note := prepared.grant.note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
         if result.error is not None and result.error["type"] == "auth":
-            lacks = "" if prepared.grant.auth else prepared.credentials.lacking(self._operation)
-            result = _explained(result, note or lacks)
+            credentials = prepared.credentials
+            missing = "" if prepared.grant.auth else credentials.describe_missing(self._operation)
+            result = _explained(result, note or missing)
         if answer.status == HTTPStatus.PRECONDITION_FAILED and prepared.changes is not None:
             again = " or by an earlier attempt of this call" if answer.attempts > 1 else ""
             result = _explained(result, f"it was changed by another{again} {_SINCE}")

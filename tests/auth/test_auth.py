@@ -115,13 +115,13 @@ UNSENDABLE = [
     {"in": "cookie", "name": "k;", "value": SECRET},
 ]
 NOT_SENT = [
-    ([{"header": []}], {}, "no credential is there for 'header' (API key, header 'X-Key')."),
+    ([{"header": []}], {}, "credential for 'header' (API key, header 'X-Key'); the request"),
     ([{"header": []}, {"basic": []}], {},
-     "for 'header' (API key, header 'X-Key') or 'basic' (HTTP basic, user and password)."),
-    ([{"header": [], "query": []}], {"header": SECRET}, "'query' (API key, query 'api key')."),
+     "for 'header' (API key, header 'X-Key') or 'basic' (HTTP basic, user and password);"),
+    ([{"header": [], "query": []}], {"header": SECRET}, "'query' (API key, query 'api key');"),
     ([{"basic": [], "query": []}, {"oauth": []}], {}, "for 'oauth' (OAuth2, a token) or 'basic' ("),
-    ([{"lost": []}], {}, "for 'lost' (which the document does not define)."),
-    ({"header": []}, {}, "no credential is there for 'header'"),  # which is no list
+    ([{"lost": []}], {}, "for 'lost' (which the document does not define);"),
+    ({"header": []}, {}, "Missing credential for 'header'"),  # which is no list
     ([{"basic": [], "bearer": []}], {"basic": ("me", SECRET), "bearer": SECRET},
      "'basic', 'bearer' are required together"),
     ([{"cert": []}], {"cert": ssl.create_default_context()}, "https only"),
@@ -137,7 +137,7 @@ async def test_a_credential_that_is_missing_or_cannot_be_sent_is_an_error_that_s
 
     assert result.error["type"] == "credentials"
     assert told in str(result)
-    assert ("credentials={'" in str(result)) is ("no credential is there" in str(result))
+    assert ("credentials={'" in str(result)) is ("Missing credential" in str(result))
     assert SECRET not in str(result)
     assert recorder.requests == []
 
@@ -150,9 +150,9 @@ async def test_a_call_may_go_without_a_credential_that_is_optional(security, rec
 
 
 REFUSED = [
-    ([{"header": []}], {}, "no credential is there for 'header'"),
-    ([{"header": [], "query": []}], {"header": SECRET}, "no credential is there for 'query'"),
-    ([{}, {"header": []}], {}, "no credential is there for 'header'"),
+    ([{"header": []}], {}, "Missing credential for 'header'"),
+    ([{"header": [], "query": []}], {"header": SECRET}, "Missing credential for 'query'"),
+    ([{}, {"header": []}], {}, "Missing credential for 'header'"),
     ([{"header": []}, {"basic": []}], {"basic": f"me:{SECRET}"}, ""),
     ([{}], {}, ""),
     ([], {}, ""),

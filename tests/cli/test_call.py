@@ -79,7 +79,7 @@ FAILING = [
     (1, "http 404", ["keyed", "--base-url", "{server}/nowhere", *KEY]),
     (1, "--base-url {server}/nowhere/v1", ["keyed", "--base-url", "{server}/nowhere", *KEY]),
     (1, "connection: ", ["keyed", "--base-url", "http://127.0.0.1:9", *KEY]),
-    (1, "credentials: no credential is there for 'key' (API key, ", ["keyed"]),
+    (1, "credentials: Missing credential for 'key' (API key, ", ["keyed"]),
     (1, "--credential 'key=$NAME'", ["keyed"]),
     (1, "invalid_input: ", ["add", "--json", '{{"id": "x", "title": "a"}}']),
     (1, "invalid_input: ", ["add", "--json", '{{"id": "x"}}', "--dry-run"]),

@@ -113,6 +113,43 @@ def test_a_credential_is_named_and_never_written(run, museum, tmp_path, client, 
     assert note in result.stderr
 
 
+ONE_API = """
+source = "{museum}"
+base_url = "${{URL}}"
+[credentials]
+MuseumPlaceholderAuth = ["${{USER_NAME}}", "${{PASSWORD}}"]
+"""
+SEVERAL_APIS = """
+[apis.museum]
+source = "{museum}"
+base_url = "${{URL}}"
+[apis.museum.credentials]
+MuseumPlaceholderAuth = ["${{USER_NAME}}", "${{PASSWORD}}"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        (ONE_API, "{config}"),
+        (ONE_API, "{museum} --config {config}"),
+        (SEVERAL_APIS, "{config}"),
+    ],
+    ids=["SPEC", "--config", "several APIs"],
+)
+def test_variables_of_a_configuration_are_named(run, museum, tmp_path, text, arguments):
+    config, file = tmp_path / "api.toml", tmp_path / "mcp.json"
+    config.write_text(text.format(museum=museum))
+    given = arguments.format(config=config, museum=museum).split()
+
+    result = run("install", "cursor", *given, "--file", file, "--yes", env={"URL": "http://a.org"})
+
+    assert result.exit_code == 0, result.output
+    (entry,) = servers(file, "cursor").values()
+    names = ("URL", "USER_NAME", "PASSWORD")
+    assert entry["env"] == {name: f"${{env:{name}}}" for name in names}
+
+
 @pytest.mark.parametrize(
     ("client", "entry"),
     [

@@ -129,7 +129,7 @@ async def test_a_dry_run_sends_nothing_and_returns_the_request(recorder):
     assert result.output["body"] == '{"n":"Rex"}'
     assert wrong.error["type"] == "invalid_input"
     assert missing.output["url"] == f"{recorder.url}/x"
-    assert "no credential is there for 'key'" in missing.output["note"]
+    assert "Missing credential for 'key'" in missing.output["note"]
     assert recorder.requests == []
     assert asked == []
 
