@@ -80,7 +80,7 @@ class DefaultSettings:
     retries = 0
     idempotency_header = None
     approve = None
-    approve_for = "destructive"
+    approve_for = "writes"
     show_changes = True
     dry_run = False
     trace_context = False

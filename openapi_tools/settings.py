@@ -36,7 +36,7 @@ _TAKEN = frozenset(
     {"authorization", "connection", "content-length", "content-type", "cookie", "host"}
 )
 _ORIGIN = re.compile(r"https?://[^\s/?#@]+/?", re.IGNORECASE)
-_APPROVED = re.compile(r"destructive|all|x-.+")
+_APPROVED = re.compile(r"writes|destructive|all|x-.+")
 
 
 @runtime_checkable
@@ -143,7 +143,7 @@ class Settings(BaseModel):
         retries: How often an idempotent call is tried again.
         idempotency_header: The header in which the API takes a key for POST and PATCH.
         approve: Asked with a `Preview` before the calls that `approve_for` names; may be async.
-        approve_for: `"destructive"` (every write), `"all"`, the name of an extension that is true
+        approve_for: `"writes"`, `"destructive"`, `"all"`, the name of an extension that is true
             in the operation (`"x-needs-approval"`), or a test of the tool.
         show_changes: Read the present state before a person approves a write.
         dry_run: Send nothing; the output is what would have been sent, without secrets.
@@ -329,8 +329,9 @@ class Settings(BaseModel):
     @classmethod
     def _check_approve_for(cls, rule: str | Callable[..., Any]) -> str | Callable[..., Any]:
         if isinstance(rule, str) and not _APPROVED.fullmatch(rule):
-            known = "'destructive', 'all', the name of an x- extension, or a function of the tool"
-            raise ValueError(f"calls to be approved are {known}, not {rule[:_SHOWN]!r}.")
+            words = "'writes', 'destructive', 'all', the name of an x- extension"
+            reason = f"{rule[:_SHOWN]!r} names no calls to approve"
+            raise ValueError(f"{reason}; give {words}, or a function of the tool.")
         return rule
 
 

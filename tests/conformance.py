@@ -24,7 +24,7 @@ RULES = {
     "no": (False, set()),
     "all": (True, set(NAMES)),
     "selected": (Select(methods=["delete"]), {"sell_pet"}),
-    "function": (lambda tool: tool.destructive, {"add_pet", "sell_pet"}),
+    "function": (lambda tool: not tool.read_only, {"add_pet", "sell_pet"}),
 }
 
 

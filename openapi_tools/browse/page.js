@@ -3,7 +3,7 @@
 
 const START = "#/";
 const MOST_LINKS = 4;
-const SAFETIES = ["read only", "changes", "destructive"];
+const SAFETIES = ["read-only", "additive", "destructive"];
 
 async function start() {
   const store = openStore();

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
-READ, CHANGE, DESTROY = "read only", "changes", "destructive"
 _SKIPPED = ("method", "path", "pointer", "reason")
 _OWN = frozenset({"host", "content-length", "connection", "accept-encoding", "user-agent"})
 """Headers that each client writes by itself."""
@@ -147,10 +146,9 @@ def example_of(tool: OperationTool) -> dict[str, Any]:
 
 
 def _row(tool: OperationTool) -> dict[str, Any]:
-    destroys = tool.annotations["destructiveHint"]
     return {
         **members(tool, ("name", "method", "path", "deprecated")),
         "tags": list(tool.tags),
         "summary": tool.description.partition("\n")[0],
-        "safety": READ if tool.read_only else DESTROY if destroys else CHANGE,
+        "safety": tool.safety,
     }

@@ -7,7 +7,7 @@ function toolView(tool, profile, store, facts) {
   return [
     el("h2", {}, el("code", {}, breakable(tool.name))),
     el("p", { class: "chips" }, methodChip(tool.method), el("code", { class: "path" }, tool.path),
-      chip(tool.safety, { "read only": "good", destructive: "bad" }[tool.safety] || "warn"),
+      chip(tool.safety, { "read-only": "good", destructive: "bad" }[tool.safety] || "warn"),
       tool.idempotent ? chip("idempotent") : null,
       tool.deprecated ? chip("deprecated", "warn") : null,
       tool.tags.map((tag) => chip(tag, "tag"))),

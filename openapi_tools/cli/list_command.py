@@ -45,7 +45,8 @@ _ADVICE = (
 )
 _HEADS = ("Name", "Method", "Path", "Description", "Bytes", "Tokens")
 _FACTS = ("name", "method", "path", "description")
-_FLAGS = ("deprecated", "read_only", "idempotent", "destructive")
+_FLAGS = ("deprecated", "read_only", "idempotent", "destructive", "safety")
+_HUES = {"read-only": "green", "additive": "yellow", "destructive": "red"}
 _LEAST = 6  # columns of a description beside the longest name
 _ENOUGH = 40  # columns of a description before there is room for paths
 _MEMBERS = ("description", "example", "examples", "deprecated")
@@ -109,7 +110,7 @@ def _tell(
         count += f", {total['bytes']:,} bytes, {counted(total['tokens'], 'token')}"
         count += f" ({counter()[0]})"
     if width := columns():
-        hues = ["green" if t.read_only else "red" if t.destructive else "yellow" for t in tools]
+        hues = [_HUES[tool.safety] for tool in tools]
         page("\n".join([*listing(rows, width, hues), "", f"{count}."]))
         return
     say("\n".join("\t".join(row) for row in rows))  # each `say` flushes

@@ -93,9 +93,8 @@ def _facts(tool: OperationTool, facts: dict[str, Any]) -> Iterator[tuple[str, st
         yield "Operation", facts["operation_id"]
     if tool.tags:
         yield "Tags", ", ".join(tool.tags)
-    hints = ("deprecated", "read_only", "idempotent", "destructive")
-    if told := [hint.replace("_", "-") for hint in hints if facts[hint]]:
-        yield "Calls are", ", ".join(told)
+    hints = [tool.safety, *(hint for hint in ("idempotent", "deprecated") if facts[hint])]
+    yield "Calls are", ", ".join(hints)
     if tool.operation.body is not None:
         yield "Body", tool.operation.body.media_type
     for title, shape in facts["shape"].items():

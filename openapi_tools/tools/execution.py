@@ -261,6 +261,8 @@ class Execution:
         rule = self._session.settings.approve_for
         if callable(rule):
             return bool(rule(self._tool))
+        if rule == "writes":
+            return not self._tool.read_only
         if rule == "destructive":
             return self._tool.destructive
         return rule == "all" or rule in self._operation.extensions

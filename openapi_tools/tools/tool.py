@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.errors import bare
 from openapi_tools.forks import importing
@@ -114,8 +114,16 @@ class OperationTool:
 
     @property
     def destructive(self) -> bool:
-        """Whether a call may change or delete things: true for all but reads."""
-        return self.operation.hints.get("destructive", not self.read_only)
+        """Whether a call may change or delete data; a POST only adds, as MCP's hints have it."""
+        usual = is_destructive(self.method) or can_override(self.operation)
+        return not self.read_only and self.operation.hints.get("destructive", usual)
+
+    @property
+    def safety(self) -> Literal["read-only", "additive", "destructive"]:
+        """What a call may do to the API's data."""
+        if self.read_only:
+            return "read-only"
+        return "destructive" if self.destructive else "additive"
 
     @property
     def parallel_safe(self) -> bool:
@@ -129,11 +137,10 @@ class OperationTool:
 
     @property
     def annotations(self) -> dict[str, bool]:
-        """All four of MCP's hints; `destructiveHint` counts a POST as additive."""
-        usual = is_destructive(self.method) or can_override(self.operation)
+        """All four of MCP's hints."""
         return {
             "readOnlyHint": self.read_only,
-            "destructiveHint": self.operation.hints.get("destructive", usual),
+            "destructiveHint": self.destructive,
             "idempotentHint": self.idempotent,
             "openWorldHint": True,
         }

@@ -166,7 +166,7 @@ def test_typed_keys_find_filter_and_count(browser, github):
     browser.one("#search").send_keys("star repo")
     browser.until(lambda: "of 1,223 tools" in browser.text("#count"))
     names = [found.text for found in browser.all("#list .name")]
-    Select(browser.one("#safety")).select_by_visible_text("read only")
+    Select(browser.one("#safety")).select_by_visible_text("read-only")
     browser.until(lambda: len(browser.all("#list a")) < len(names))
 
     assert "activity_star_repo_for_authenticated_user" in names

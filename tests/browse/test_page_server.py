@@ -162,7 +162,7 @@ def test_the_index_has_each_tool_and_its_costs_are_in_the_same_order(museum_page
         "summary": "Delete special event",
         "safety": "destructive",
     }
-    assert [tool["safety"] for tool in index["tools"]][:2] == ["read only", "changes"]
+    assert [tool["safety"] for tool in index["tools"]][:2] == ["read-only", "additive"]
     assert len(costs) == len(index["tools"]) == 8
     assert all(size > tokens > 0 for size, tokens in costs)
 

@@ -70,6 +70,7 @@ def test_json_holds_everything(run, museum):
     assert tool.pop("description").startswith("Delete")
     call = {"name": "delete_special_event", "method": "DELETE", "path": "/special-events/{eventId}"}
     facts = {"deprecated": False, "read_only": False, "idempotent": True, "destructive": True}
+    facts["safety"] = "destructive"
     assert tool == {**call, "tags": ["Events"], **facts}
     assert listed["skipped"] == []
     assert listed["counts"]["operations"] == 8

@@ -209,7 +209,7 @@ WORLD = {
     "head": (True, True, False, True),
     "put": (False, True, True, False),
     "delete": (False, True, True, False),
-    "post": (False, False, True, False),
+    "post": (False, False, False, False),
     "patch": (False, False, True, False),
 }
 

@@ -64,8 +64,9 @@ async def test_a_read_that_can_ask_for_another_method_is_a_write_and_asked_about
 def test_a_form_that_can_ask_for_another_method_may_delete(kind):
     (tool,) = tools({"/x": {"post": operation(**with_form(kind))}})
 
-    assert tool.destructive
-    assert tool.annotations["destructiveHint"] is (kind in FORMS)
+    assert tool.destructive is (kind in FORMS)
+    assert tool.safety == ("destructive" if kind in FORMS else "additive")
+    assert tool.annotations["destructiveHint"] is tool.destructive
 
 
 @pytest.mark.parametrize("kind", FORMS)

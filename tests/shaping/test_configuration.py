@@ -145,7 +145,7 @@ def test_hints_become_facts_of_the_tool():
         "idempotentHint": True,
         "openWorldHint": True,
     }
-    assert (order.read_only, order.idempotent, order.destructive) == (False, True, True)
+    assert (order.read_only, order.idempotent, order.destructive) == (False, True, False)
 
 
 def test_shapes_of_answers_are_merged_by_member():

@@ -27,13 +27,17 @@ def api(url, *, key="s3cr3t", kind="application/json", **settings):
 
 RULES = [
     ({}, {"post", "put", "patch", "delete"}),
+    ({"approve_for": "writes"}, {"post", "put", "patch", "delete"}),
+    ({"approve_for": "destructive"}, {"put", "patch", "delete"}),
     ({"approve_for": "all"}, set(METHODS)),
     ({"approve_for": "x-openai-isConsequential"}, {"get"}),
     ({"approve_for": lambda tool: tool.name == "patch"}, {"patch"}),
 ]
 
 
-@pytest.mark.parametrize(("rule", "expected"), RULES, ids=["methods", "all", "extension", "own"])
+@pytest.mark.parametrize(
+    ("rule", "expected"), RULES, ids=["default", "writes", "destructive", "all", "extension", "own"]
+)
 async def test_the_calls_of_a_rule_are_approved_before_they_are_sent(rule, expected, recorder):
     asked: list[Preview] = []
 
@@ -152,5 +156,5 @@ async def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text(kind, given
 
 @pytest.mark.parametrize("rule", ["sometimes", "", "x-"])
 def test_an_unknown_rule_is_refused(rule):
-    with pytest.raises(SettingsError, match="calls to be approved are 'destructive'"):
+    with pytest.raises(SettingsError, match="names no calls to approve; give 'writes', 'destr"):
         Settings(approve_for=rule)
