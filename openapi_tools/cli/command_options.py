@@ -45,7 +45,6 @@ _TYPES = {
     "seconds": click.FloatRange(min=0),
 }
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-_HOST = re.compile(r"(localhost|\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+(?=:))(:[0-9]{1,5})?/\S*")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _NAME = re.compile(r"\$?\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -175,10 +174,10 @@ def given_overlays() -> list[str | Path]:
 def _place_of(spec: str) -> str | Path:
     if _SCHEME.match(spec):
         return spec  # the loader says which schemes it reads
-    path = Path(spec)
-    if _HOST.fullmatch(spec) and not path.exists():
-        raise SourceError(f"no such file; did you mean http://{spec}?", source=spec)
-    return path
+    from openapi_tools.loading.source import check_host  # which commands without SPEC do not need
+
+    check_host(spec)
+    return Path(spec)
 
 
 def read_stdin() -> bytes:
@@ -272,12 +271,22 @@ def given_credentials() -> dict[str, Any]:
     if (text := given.get("bearer")) is not None:
         found["--bearer"] = {"scheme": "bearer", "value": Secret(_value(text, "--bearer"))}
     if (text := given.get("basic")) is not None:
-        user, colon, password = text.partition(":")  # a user may be written out
-        if not colon or not _VARIABLE.fullmatch(password):
-            raise _refusal("--basic")
-        pair = _filled(user, "--basic"), Secret(_filled(password, "--basic"))
-        found["--basic"] = {"scheme": "basic", "value": pair}
+        found["--basic"] = {"scheme": "basic", "value": _basic_pair(text)}
     return found
+
+
+def _basic_pair(text: str) -> tuple[str, Secret]:
+    """Return user and password of `--basic`; both may be in one variable, as `user:password`."""
+    user, colon, password = text.partition(":")  # a user may be written out
+    if colon and _VARIABLE.fullmatch(password):
+        return _filled(user, "--basic"), Secret(_filled(password, "--basic"))
+    if colon or not _VARIABLE.fullmatch(text):
+        raise _refusal("--basic")
+    user, colon, password = _filled(text, "--basic").partition(":")
+    if not colon:
+        reason = "--basic: the environment variable holds no 'user:password'"
+        raise click.UsageError(f"{reason}; give {_FORMS['--basic']}, {_QUOTES}.")
+    return user, Secret(password)
 
 
 def read_credentials(pairs: tuple[str, ...]) -> dict[str, Any]:

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from openapi_tools.shaping.overlays import Overlay
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
+_HOST = re.compile(
+    r"(?P<local>localhost|\[[0-9A-Fa-f:.]+\]|[0-9.]+|[A-Za-z0-9.-]+(?=:))(?::[0-9]{1,5})?/\S*"
+    r"|(?:[A-Za-z0-9-]+\.)+(?!(?:json|ya?ml)/)[A-Za-z]{2,}/\S*"
+)
+"""A host and a path. One on this machine, or with a port, most often speaks plain http."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +105,21 @@ def address_of(source: object) -> str | Path | None:
         return source
     if "\n" in source or not source.strip() or source.lstrip()[0] in "{[<":
         return None  # a document
+    check_host(source)
     if scheme := _SCHEME.match(source):
         raise SourceError(
             f"{scheme[1].lower()!r} addresses are not read; give the path instead, or http(s)."
         )
     return Path(source)
+
+
+def check_host(source: str) -> None:
+    """Raise SourceError for an address without `http://` or `https://` that is no file either."""
+    host = _HOST.fullmatch(source)
+    if host is None or Path(source).exists():
+        return
+    scheme = "http" if host["local"] else "https"
+    raise SourceError(f"no such file; did you mean {scheme}://{source}?", source=source)
 
 
 def read_file(path: Path, settings: Settings) -> Source:

@@ -15,6 +15,7 @@ OPTIONS = {
     "bearer in braces": (["--bearer", "${TOKEN}"], "Authorization", f"Bearer {SECRET}"),
     "basic": (["--basic", "$ME:$PASSWORD"], "Authorization", f"Basic {PAIR}"),
     "basic of a user": (["--basic", "ann:$PASSWORD"], "Authorization", f"Basic {PAIR}"),
+    "basic of one variable": (["--basic", "$PAIR"], "Authorization", f"Basic {PAIR}"),
     "header": (["--header", "X-Key: $TOKEN"], "X-Key", SECRET),
     "header with a word": (["--header", "X-Key: Token ${TOKEN}"], "X-Key", f"Token {SECRET}"),
 }
@@ -116,6 +117,8 @@ REFUSED = [
     (["--basic", SECRET], "'$USER:$PASSWORD'"),
     (["--basic", "$ME"], "'$USER:$PASSWORD'"),
     (["--basic", "a:$NOWHERE"], NOT_SET),
+    (["--basic", "$NOWHERE"], NOT_SET),
+    (["--basic", "$TOKEN"], "the environment variable holds no 'user:password'"),
     (["--header", f"X-Key: {SECRET}"], "'NAME: $VAR'"),
     (["--header", f"X-Key={SECRET}"], "'NAME: $VAR'"),
     (["--header", f"{SECRET} : $TOKEN"], "'NAME: $VAR'"),

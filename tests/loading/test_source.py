@@ -90,6 +90,8 @@ def test_a_link_stays_where_it_is_so_that_references_are_relative_to_it(tmp_path
         ("large.json", "larger than 1,000 bytes"),
         ("sparse.json", "larger than 1,000 bytes"),
         ("pets.json/below", "cannot be read"),
+        ("localhost:8000/openapi.json", "did you mean http://localhost:8000/openapi.json?"),
+        ("api.example.com/openapi.json", "did you mean https://api.example.com/openapi.json?"),
         ("a" * 5000, "cannot be read"),
         ("a\0b", "is not a valid path"),
     ],
