@@ -104,11 +104,12 @@ def mocked(spec: str | None, *, judge: bool | None, **settings: Any) -> tuple[To
     """Load the tools of SPEC and the API that answers them, at --base-url if that is given."""
     from openapi_tools.testing.mock import ADDRESS, mock_api
 
+    # The document is fetched before calls go to the mock: its credentials belong to its origin.
+    toolset = shared.load(shared.source_of(spec), **settings)
     base_url = shared.given_settings().get("base_url") or ADDRESS
     base_path = f"/{base_url.partition('://')[2].partition('/')[2]}"
-    api = mock_api(lambda: toolset, judge=judge, refuse=False, state=False, base_path=base_path)
-    more: dict[str, Any] = {"base_url": base_url, "anonymous": True, "client": api.client()}
-    toolset: Toolset = shared.load(shared.source_of(spec), **settings, **more)
+    api = mock_api(toolset, judge=judge, refuse=False, state=False, base_path=base_path)
+    toolset.session.replace_api(api.client(), base_url)
     return toolset, api
 
 

@@ -218,7 +218,8 @@ def _table(costs: _Costs, totals: dict[str, dict[str, int]], how: str) -> Iterat
         shares = [f"{total[key] / base[key]:.0%}" if base[key] else "-" for key in base]
         size, tokens = f"{total['bytes']:>12,} bytes", f"{total['tokens']:>10,} tokens"
         yield f"{way:6}{size} {shares[0]:>4} {tokens} {shares[1]:>4}  {_MEANINGS[way]}"
-    yield f"Tokens are {how}, in JSON without blanks; bytes are those of json.dumps."
+    count = counted(len(costs), "tool")
+    yield f"{count}. Tokens are {how}, in JSON without spaces; bytes are those of json.dumps."
 
 
 def naive(document: Any, tool: OperationTool) -> Any:

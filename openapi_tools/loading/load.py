@@ -306,8 +306,9 @@ def tools_of(
     if settings.check_answers:
         from openapi_tools.openapi_core import make_checker
 
-        base_url = session.settings.base_url
-        session.check_answer = make_checker(lambda: references.bundled, base_url=base_url)
+        session.check_answer = make_checker(
+            lambda: references.bundled, base_url=lambda: session.settings.base_url
+        )
     others = list(_others(document, found, session, has_credentials=bool(credentials)))
     number = len(found.tools) + len(found.skipped)
     counts = {"operations": number, "skipped": len(found.skipped)}

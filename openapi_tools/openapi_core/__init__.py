@@ -35,13 +35,15 @@ _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 
 def make_checker(
-    document: Node | Callable[[], Mapping[str, Any]], *, base_url: str | None = None
+    document: Node | Callable[[], Mapping[str, Any]],
+    *,
+    base_url: str | Callable[[], str | None] | None = None,
 ) -> Callable[[httpx.Request, Answer], list[str]]:
     """Return a function that checks answers against a document, one line for each difference.
 
     It never raises and opens no file or connection. Its first call imports openapi-core; each call
-    costs 1 to 20 ms. A function may return the document at the first answer; `base_url` replaces
-    its servers. A Swagger 2.0 document is reported as not judged.
+    costs 1 to 20 ms. `base_url` overrides the document's servers. Functions return both at the
+    first answer. A Swagger 2.0 document is reported as not judged.
 
     Raises:
         MissingExtraError: The extra `testing` is not installed.
@@ -52,7 +54,8 @@ def make_checker(
 
     def check(request: httpx.Request, answer: Answer) -> list[str]:
         if not judges:
-            base_path = None if base_url is None else urlsplit(base_url).path
+            address = base_url() if callable(base_url) else base_url
+            base_path = None if address is None else urlsplit(address).path
             judges.append(make_judge(document() if callable(document) else document, base_path))
         return judges[0].answer(request, answer.status, answer.headers, answer.content)
 

@@ -121,6 +121,11 @@ class Session:
                 self._sender = Sender(self.settings, self.client, public=public, shares=True)
             return self._sender
 
+    def replace_api(self, client: Client, base_url: str) -> None:
+        """Have a client answer all calls, which need no credentials, at another address."""
+        self.settings = settings_of(self.settings, {"base_url": base_url, "anonymous": True})
+        self.client, self._origins, self._sender = client, None, None
+
     def home(self) -> OriginPolicy:
         """Return `bounds` for the document's own server."""
         return self.bounds(Operation("GET", "/", servers=self.provenance.servers))

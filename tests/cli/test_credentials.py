@@ -192,3 +192,18 @@ def test_what_was_read_without_credentials_is_told(run):
 
     assert result.exit_code == 0
     assert "was read without credentials" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["call", "prove", "run"])
+def test_a_mock_of_a_document_behind_a_login_is_fetched_with_the_credential(
+    run, site, tmp_path, command
+):
+    """Calls go to the mock afterwards, which needs no credential."""
+    program = tmp_path / "program.py"
+    program.write_text("await get_it()")
+    rest = {"call": ("get_it", "--mock"), "prove": (), "run": (program, "--mock")}
+
+    done = run(command, f"{site.url}/openapi.json", *rest[command], "--bearer", "$TOKEN", env=ENV)
+
+    assert done.exit_code == 0, done.output
+    assert {asked.path for asked in site.asked} == {"/openapi.json"}
