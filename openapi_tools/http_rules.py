@@ -64,7 +64,15 @@ SAME = frozenset({"cursor", "continue", "bookmark", "scrollid", "pagingtoken", "
 """Arguments whose next value may be in an answer under their own name."""
 FLAGS = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "moreavailable", "istruncated"})
 TOTALS = re.compile(r"(?:page)?total(?:count|elements|entries|hits|items|records|results|size)?")
-LISTS = ("items", "data", "results", "records", "entries", "values", "value", "elements", "content")
+LISTS = (
+    *("items", "data", "results", "result", "records", "entries", "values", "value", "elements"),
+    "content",
+)
+SIZES = frozenset(
+    {"limit", "perpage", "pagesize", "pagelimit", "maxresults", "maxitems", "maxkeys", "top"}
+    | {"maxrecords", "itemsperpage", "resultsperpage", "maxpagesize"}
+)
+"""Arguments that take the number of items of a response."""
 
 _LONGEST_LINKS = 8192
 _LONGEST_PARAMETERS = 512

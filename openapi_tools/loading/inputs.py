@@ -132,7 +132,8 @@ class Inputs:
         from openapi_tools.loading.page_hints import Recognition, documented
 
         known = documented(node.node, node.resource, self._followed)
-        return Recognition(operation, schemas, known).result()
+        resolve = self._document.schemas.content
+        return Recognition(operation, schemas, known, resolve).result()
 
     def _followed(self, node: Any, resource: Resource) -> Target | None:
         try:

@@ -34,10 +34,6 @@ _WEAK_CURSORS = frozenset(
     {"after", "afterid", "next", "continue", "start", "from", "page", "pageid"}
 )
 _IDS = frozenset({"startingafter", "after", "afterid"})  # they may take the id of the last item
-_SIZES = frozenset(
-    {"limit", "perpage", "pagesize", "pagelimit", "maxresults", "maxitems", "maxkeys", "top"}
-    | {"maxrecords", "itemsperpage", "resultsperpage", "maxpagesize"}
-)
 _WEAK_SIZES = frozenset({"size", "count", "take", "first", "rows", "n", "num", "results"})
 
 # Members of answers.
@@ -159,7 +155,13 @@ class _Candidate(NamedTuple):
 class Recognition:
     """Recognises how to ask for an operation's pages; `schemas` are those of its arguments."""
 
-    def __init__(self, operation: Operation, schemas: Mapping[str, Any], known: Documented) -> None:
+    def __init__(
+        self,
+        operation: Operation,
+        schemas: Mapping[str, Any],
+        known: Documented,
+        resolve: Callable[[Any], Any],
+    ) -> None:
         self._known, self._outline = known, known.outline
         self._writes = operation.method == "POST"
         named = [(p.name, p.argument) for p in operation.parameters if p.location == "query"]
@@ -168,10 +170,12 @@ class Recognition:
         self._arguments = [
             _Candidate(http_rules.folded(w), a, kinds_of(schemas.get(a))) for w, a in named
         ]
+        for _, argument in named:
+            self._arguments += _inner_candidates(argument, resolve(schemas.get(argument)))
         segments = [http_rules.folded(part) for part in operation.path.split("/") if part]
         self._segment = segments[-1] if segments else ""
         self._items = _list_in(self._outline, self._segment)
-        self._size = self._number(_SIZES) or self._number(_WEAK_SIZES)
+        self._size = self._number(http_rules.SIZES) or self._number(_WEAK_SIZES, is_weak=True)
         self._members: dict[str, tuple[str, ...]] = {}
         for path in _paths(self._outline):
             self._members.setdefault(http_rules.folded(path[-1]), path)
@@ -242,10 +246,10 @@ class Recognition:
         if self._items is None and self._size is None:
             return None
         for style, names in (("page", _PAGES), ("offset", _OFFSETS)):
-            if argument := self._number(names, loose=self._size is not None):
+            if argument := self._number(names):
                 return self._made(style, argument, self._next(argument))
         is_counted = self._size is not None or any(map(http_rules.TOTALS.fullmatch, self._members))
-        argument = self._number(_WEAK_OFFSETS) if is_counted else None
+        argument = self._number(_WEAK_OFFSETS, is_weak=True) if is_counted else None
         return self._made("offset", argument, self._next(argument)) if argument else None
 
     def _plain_cursor(self) -> Paging | None:
@@ -265,7 +269,7 @@ class Recognition:
         return self._made("link") if has_link else None
 
     def _limited(self) -> Paging | None:
-        size = self._number(_SIZES)
+        size = self._number(http_rules.SIZES)
         return self._made("limit", size) if size and self._items is not None else None
 
     def _next(self, argument: _Candidate) -> tuple[str, ...]:
@@ -289,12 +293,22 @@ class Recognition:
     def _of(self, names: Iterable[str]) -> list[_Candidate]:
         return [argument for argument in self._arguments if argument.wire in names]
 
-    def _number(self, names: Iterable[str], *, loose: bool = False) -> _Candidate | None:
+    def _number(self, names: Iterable[str], *, is_weak: bool = False) -> _Candidate | None:
+        """Return the argument that takes a number; a plain name may be declared as a string."""
         for argument in self._of(names):
             others = argument.kinds - {"integer", "number"}
-            if (argument.kinds or loose) and (not others or (loose and others == {"string"})):
+            is_number = bool(argument.kinds) and not others
+            if is_number or (not is_weak and others <= {"string"}):
                 return argument
         return None
+
+
+def _inner_candidates(argument: str, schema: Any) -> Iterator[_Candidate]:
+    """Yield the properties of an object argument, as `q.page` (Flask-AppBuilder's lists)."""
+    properties = as_dict(schema).get("properties")
+    for name, node in as_dict(properties).items():
+        if "." not in name:
+            yield _Candidate(http_rules.folded(name), f"{argument}.{name}", kinds_of(node))
 
 
 def _list_in(outline: Outline, segment: str) -> str | None:
@@ -302,6 +316,8 @@ def _list_in(outline: Outline, segment: str) -> str | None:
     if outline.kind == "array":
         return ""
     lists = [name for name, member in outline.members.items() if member.kind == "array"]
+    of_objects = [name for name in lists if _has_objects(outline.members[name])]
+    lists = of_objects or lists
     for name in (segment, *http_rules.LISTS):
         if found := [each for each in lists if http_rules.folded(each) == name]:
             return step_of(found[0])
@@ -313,6 +329,10 @@ def _list_in(outline: Outline, segment: str) -> str | None:
             if inner:
                 return f"{step_of(name)}.{inner}"
     return None
+
+
+def _has_objects(outline: Outline) -> bool:
+    return outline.item is not None and outline.item.kind == "object"
 
 
 def _paths(outline: Outline, depth: int = 0) -> Iterator[tuple[str, ...]]:

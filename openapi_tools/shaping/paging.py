@@ -5,7 +5,6 @@ Spec: RFC 8288, section 3, for `Link`.
 
 from __future__ import annotations
 
-import json
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,9 +14,11 @@ import jmespath
 
 from openapi_tools import http_rules
 from openapi_tools.http_rules import InvalidUrlError, folded, header_label, linked
-from openapi_tools.json_values import fitted, holds, whole
+from openapi_tools.json_values import compact, fitted, holds, whole
 from openapi_tools.model import Operation, Paging
 from openapi_tools.options import close_names
+from openapi_tools.shaping.argument_paths import arguments_with, property_schema, value_at
+from openapi_tools.shaping.list_reader import list_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -47,6 +48,7 @@ class Step(NamedTuple):
     outside: str = ""
     first: bool = False
     linked: bool = False
+    shortfall: str = ""  # how many items came, where no argument asks for more
 
 
 @lru_cache(maxsize=256)
@@ -71,7 +73,7 @@ def paging_faults(paging: Paging, known: Collection[str]) -> Iterator[tuple[str,
     if paging.style != "link" and not paging.argument:
         yield "argument", f"pages of style {paging.style!r} need the argument that asks for them."
     for key in ("argument", "size"):
-        name = getattr(paging, key)
+        name = getattr(paging, key).partition(".")[0]
         if name and name not in known:
             yield key, f"the tool has no argument {name!r:.80}{close_names(name, known)}"
     for key in ("items", "next"):
@@ -83,19 +85,7 @@ def paging_faults(paging: Paging, known: Collection[str]) -> Iterator[tuple[str,
 def items_of(value: Any, paging: Paging | None) -> list[Any] | None:
     """Return the items in an answer; None where it holds no plain list of them."""
     found = search(paging.items, value) if paging is not None and paging.items else None
-    return found if isinstance(found, list) else _list_in(value)
-
-
-def _list_in(value: Any, depth: int = 0) -> list[Any] | None:
-    if not isinstance(value, dict):
-        return value if isinstance(value, list) else None
-    lists = {folded(name): member for name, member in value.items() if isinstance(member, list)}
-    known = [lists[name] for name in http_rules.LISTS if name in lists]
-    if known or lists or depth:
-        return known[0] if known else next(iter(lists.values())) if len(lists) == 1 else None
-    inner = (value.get(name) for name in ("data", "result", "response", "_embedded"))
-    found = (_list_in(member, depth + 1) for member in inner if isinstance(member, dict))
-    return next((each for each in found if each is not None), None)
+    return found if isinstance(found, list) else list_in(value)
 
 
 @dataclass(eq=False, slots=True)
@@ -107,7 +97,7 @@ class PageReader:
     """
 
     operation: Operation
-    properties: Mapping[str, Any]
+    schema: Mapping[str, Any]
     _: KW_ONLY
     arguments: Mapping[str, Any]
     url: httpx.URL
@@ -116,6 +106,7 @@ class PageReader:
     linked: bool = False
     followed: bool = False
     step: Step | None = None
+    total: int | None = None  # items in all, where the response says it
     _value: Any = None
     _members: dict[str, Any] = field(default_factory=dict)
 
@@ -128,7 +119,8 @@ class PageReader:
         self._value = value
         found = list(http_rules.members_in(value, http_rules.CONTAINERS, 2))
         self._members = dict(reversed(found))  # the first ones count
-        self.step = step = self._found(headers)
+        self.total = self._total(headers)[0]
+        self.step = step = self._found(headers) or self._shortfall(headers)
         # The note has the address in a header.
         is_told = step and step.url and not step.arguments and "link" in headers
         return "" if is_told else words_of(step)
@@ -173,10 +165,57 @@ class PageReader:
 
     def _with(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
         """Return the step to a value of an argument; None where the tool does not take it."""
-        if argument not in self.properties:
+        schema = property_schema(self.schema, argument) if argument else None
+        if schema is None:
             return None if self._paging.argument else Step(sure=sure)  # it is hidden
-        taken = fitted(value, self.properties[argument])
-        return None if taken is None else Step({argument: taken}, sure=sure)
+        taken = fitted(value, schema)
+        if taken is None:
+            return None
+        return Step(arguments_with(self.arguments, argument, taken), sure=sure)
+
+    def _shortfall(self, headers: Mapping[str, str]) -> Step | None:
+        """Return a step that leads nowhere, where the response has more items than came.
+
+        Of a page behind the first one only the caller can say how many came in all.
+        """
+        items = items_of(self._value, self._paging)
+        if items is None or not self._is_first():
+            return None
+        count = len(items)
+        if self.total is not None:
+            words = f"{count} of {self.total} came; no argument asks for more"
+            return Step(shortfall=words) if count < self.total else None
+        if not count or count != self._asked_size() or self._is_said_to_end(headers):
+            return None
+        words = f"{count} came, as many as were asked for; no argument asks for more"
+        return Step(sure=LIKELY, shortfall=words)
+
+    def _is_first(self) -> bool:
+        """Tell whether no argument asks for a page behind the first one."""
+        paging = self._paging
+        if self.followed or self.linked:
+            return False
+        given = value_at(self.arguments, paging.argument) if paging.argument else None
+        if given is None or paging.style in ("limit", "link"):
+            return True
+        start, base = self._start()
+        return paging.style in ("page", "offset") and start == base
+
+    def _asked_size(self) -> int | None:
+        """Return the number of items that the caller asked for; None without one."""
+        if self._paging.size:
+            return self._number(self._paging.size)
+        named = (v for name, v in self.arguments.items() if folded(name) in http_rules.SIZES)
+        return next((n for value in named if (n := whole(value)) is not None), None)
+
+    def _is_said_to_end(self, headers: Mapping[str, str]) -> bool:
+        """Tell whether the response names no next page where it would name one."""
+        if headers.get("link") and any(linked(headers["link"], name) for name in _PLACES):
+            return True
+        names = self._members
+        return any(name in names for name in http_rules.FLAGS) or any(
+            http_rules.NEXT.fullmatch(name) for name in names
+        )
 
     def _address(self, target: str) -> Step:
         """Return the step to an address, by arguments where these say the same."""
@@ -192,11 +231,12 @@ class PageReader:
 
     def _changes(self, url: httpx.URL) -> dict[str, Any] | None:
         """Return the arguments in which an address differs; None where they cannot say it."""
+        properties = self.schema.get("properties", {})
         sent, asked = (parse_qs(u.query.decode(), keep_blank_values=True) for u in (self.url, url))
         taken = {
             p.name: p.argument
             for p in self.operation.parameters
-            if p.location == "query" and not p.media_type and p.argument in self.properties
+            if p.location == "query" and not p.media_type and p.argument in properties
         }
         changes = {}
         for name in {**sent, **asked}:
@@ -205,7 +245,7 @@ class PageReader:
             values = asked.get(name, [])
             if name not in taken or len(values) != 1 or "\ufffd" in values[0]:
                 return None
-            schema = self.properties[taken[name]]
+            schema = properties[taken[name]]
             value = fitted(values[0], schema)
             if value is None:
                 return None
@@ -229,13 +269,14 @@ class PageReader:
         done = count if start is None else (start - base) * (size or count)
         done = done + count if paging.style == "page" and start is not None else after - base
         if total is not None and (size or paging.style == "offset"):
-            return self._with(paging.argument, after) if done < total else None
-        sure = self._likely(count, size, paging.size)
+            sure = CERTAIN if done < total else 0
+        else:
+            sure = self._likely(count, size, paging.size)
         step = self._with(paging.argument, after, sure) if sure else None
         if step is None or start is not None or paging.style != "page":
             return step
         # The first page is 0 or 1: the answer to `1` decides.
-        return self._with(paging.argument, 1, POSSIBLE)._replace(first=True)  # type: ignore[union-attr]
+        return self._with(paging.argument, 1, sure)._replace(first=True)  # type: ignore[union-attr]
 
     def _likely(self, count: int, size: int | None, argument: str) -> int:
         """Return how likely a page follows one of `count` items; 0 for not at all."""
@@ -244,14 +285,14 @@ class PageReader:
         if count >= size:
             return LIKELY
         # Servers lower a large limit to a round number.
-        schema = self.properties.get(argument, {})
-        is_bounded = "maximum" in schema or schema.get("default") == size
+        schema = self._schema_of(argument)
+        is_bounded = "maximum" in schema or whole(schema.get("default")) == size
         return 0 if is_bounded or all(count % each for each in _ROUND) else POSSIBLE
 
     def _greater(self, count: int) -> Step | None:
         """Return the step to a greater size, which gives the first items again."""
         argument = self._paging.argument
-        size, schema = self._number(argument), self.properties.get(argument, {})
+        size, schema = self._number(argument), self._schema_of(argument)
         sure = self._likely(count, size, argument)
         if not sure or (size is not None and count < size):
             return Step(sure=sure) if sure else None
@@ -262,26 +303,36 @@ class PageReader:
     def _start(self) -> tuple[int | None, int]:
         """Return the number of this page or of its first item, and that of the first one."""
         name, style = self._paging.argument, self._paging.style
-        schema = self.properties.get(name, {})
-        echoed = whole(self._members.get(folded(name)))
-        declared = (whole(schema.get(word)) for word in ("default", "minimum"))
+        schema = self._schema_of(name)
+        word = folded(name.rpartition(".")[2])
+        echoed = whole(self._members.get(word))
+        declared = (whole(schema.get(keyword)) for keyword in ("default", "minimum"))
         first = next((n for n in declared if n is not None), None)
-        usual = 1 if style == "page" or folded(name) == "startindex" else 0
+        usual = 1 if style == "page" or word == "startindex" else 0
         base = first if first in (0, 1) else usual
-        given = whole(self.arguments.get(name))
+        given = whole(value_at(self.arguments, name))
         if given is None and echoed is not None:
             return echoed, min(echoed, base)
         return (given if given is not None else first if style == "page" else base), base
 
+    def _schema_of(self, argument: str) -> Mapping[str, Any]:
+        return (property_schema(self.schema, argument) if argument else None) or {}
+
     def _number(self, name: str) -> int | None:
-        default = self.properties.get(name, {}).get("default")
-        return whole(self.arguments.get(name, default)) if name else None
+        if not name:
+            return None
+        given = value_at(self.arguments, name)
+        return whole(self._schema_of(name).get("default") if given is None else given)
 
     def _total(self, headers: Mapping[str, str]) -> tuple[int | None, int | None]:
         told = {folded(n): v for n, v in headers.items() if header_label(n) == "Total"}
         told = {name.removeprefix("x"): value for name, value in told.items()} | self._members
         numbers = {name: n for name, v in told.items() if (n := whole(v)) is not None}
         total = next((n for name, n in numbers.items() if http_rules.TOTALS.fullmatch(name)), None)
+        # A plain `count` is of this page, unless it is above what came (Django REST framework).
+        count, items = numbers.get("count"), items_of(self._value, self._paging)
+        if total is None and count is not None and items is not None and count > len(items):
+            total = count
         return total, next((n for name, n in numbers.items() if name in _COUNTS), None)
 
 
@@ -293,11 +344,15 @@ def words_of(step: Step | None) -> str:
         return f"Next page: not followed, as {step.outside}"
     label = "More" if step.sure == CERTAIN else "Perhaps more"
     if step.arguments:
-        said = [f"{n}={json.dumps(v, ensure_ascii=False)}" for n, v in step.arguments.items()]
-        plain = all(_is_word(str(value)) for value in step.arguments.values())
-        return f"{label}: call again with {', '.join(said)}" if plain else ""
+        values = {name: compact(value).decode() for name, value in step.arguments.items()}
+        if not all(_is_word(text) and "\\" not in text for text in values.values()):
+            return ""
+        pairs = ", ".join(f"{name}={text}" for name, text in values.items())
+        return f"{label}: call again with {pairs}"
     if not step.url:
-        return "More: there are more; no argument asks for them" if step.sure == CERTAIN else ""
+        usual = "there are more; no argument asks for them" if step.sure == CERTAIN else ""
+        words = step.shortfall or usual
+        return f"{label}: {words}" if words else ""
     place = step.url.partition("://")[2].partition("/")[2]
     return f"Next page: /{place}" if _is_word(place) else ""
 

@@ -175,11 +175,16 @@ def _body(body: RequestBody, shape: Shape, gone: Collection[str]) -> RequestBody
 
 def _paging(paging: Paging, shape: Shape) -> Paging | None:
     """Return paging with the arguments' new names, none for hidden ones; None for a fixed page."""
-    if paging.argument in shape.fixed:
+    if paging.argument.partition(".")[0] in shape.fixed:
         return None
-    names = {key: getattr(paging, key) for key in ("argument", "size")}
-    shown = {k: "" if n in shape.hidden else shape.renamed(n) for k, n in names.items()}
-    return replace(paging, **shown)
+    argument, size = (_renamed_path(path, shape) for path in (paging.argument, paging.size))
+    return replace(paging, argument=argument, size=size)
+
+
+def _renamed_path(path: str, shape: Shape) -> str:
+    """Return an argument, or a property in one as `q.page`, under its new name; empty if hidden."""
+    name, dot, rest = path.partition(".")
+    return "" if name in shape.hidden else f"{shape.renamed(name)}{dot}{rest}"
 
 
 def faults(shape: Shape, schema: Schema, most_words: int = MAX_WORDS) -> Iterator[Fault]:

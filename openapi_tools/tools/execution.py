@@ -23,6 +23,7 @@ from openapi_tools.requests import Preview, preview_of, with_own_path
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import Changes, Context, ToolResult, context_for, user_of
+from openapi_tools.shaping.list_reader import ListReader
 from openapi_tools.tools.guardrails import asked
 from openapi_tools.tools.session import PLAIN, PerCall
 from openapi_tools.transport.exchange import SendOptions
@@ -181,14 +182,19 @@ class Execution:
         begins = not reads and any(name.lower() in _WORK for name, _ in headers.raw)
         is_work = own.is_poll or is_waited or begins or answer.status == HTTPStatus.ACCEPTED
         is_list = own.is_page or self._operation.paging is not None or (reads and "link" in headers)
-        if not (is_work or is_list):
+        if is_work:
+            return self._follow().work_reader(prepared, answer, loosely=is_waited)
+        if is_list:
+            return self._follow().page_reader(prepared, answer)
+        if not reads:
             return None
+        return ListReader(prepared.arguments, lambda: self._follow().page_reader(prepared, answer))
+
+    def _follow(self) -> Following:
         if self._following is None:
             made = tools.following.Following
             self._following = made(self._tool, self._session, self._bounds.server)
-        if is_work:
-            return self._following.work_reader(prepared, answer, loosely=is_waited)
-        return self._following.page_reader(prepared, answer)
+        return self._following
 
     def _waits(self, own: PerCall, context: Any) -> float | None:
         given = own.wait

@@ -56,7 +56,7 @@ class Following:
         own, added = prepared.own, _added(prepared)
         found: PageReader = shaping.paging.PageReader(
             self.tool.operation,
-            self.tool.input_schema.get("properties", {}),
+            self.tool.input_schema,
             arguments=prepared.arguments,
             url=without_pairs(answer.request.url, added),
             server=self.server,
@@ -205,6 +205,7 @@ class Pages:
         self._seen: set[str] = set()
         self._changes: dict[str, Any] = {}
         self._digests: list[bytes] = []
+        self._total: int | None = None  # items in all, as the last page says
         self._empty = self._skipped = 0
         self.reason = self.stopped = ""
         self.error: ToolResult | None = None
@@ -253,6 +254,7 @@ class Pages:
         own = PerCall(address="" if changes else address, is_page=True, linked=linked)
         given = (self._name, {**self._arguments, **changes})
         result = await answer_call(self._toolset, given, **self._told, own=own)
+        self._total = getattr(own.after, "total", None)
         return result, getattr(own.after, "step", None)
 
     async def _page(self, end: float | None) -> list[Any]:
@@ -305,14 +307,15 @@ class Pages:
         if not self.reason:
             key = json.dumps([step.arguments or step.url]) if step is not None else ""
             if step is None:
-                self._stop("complete", "")
+                self._end()
             elif self.items == self._most:
                 self._stop("max_items", shaping.paging.words_of(step))
             elif step.outside:
                 self._stop("outside", f"the next page is not requested: {step.outside}")
             elif not step.arguments and not step.url:
                 verb = "are" if step.sure > shaping.paging.LIKELY else "may be"
-                self._stop("no_way", f"there {verb} more items, and no argument asks for them")
+                words = f"there {verb} more items, and no argument asks for them"
+                self._stop("no_way", step.shortfall or words)
             elif key in self._seen:
                 self._stop("loop", "the next page is one that was asked for before")
             elif self._empty >= _EMPTY:
@@ -321,6 +324,23 @@ class Pages:
                 self._stop("max_pages", shaping.paging.words_of(step))
             self._seen.add(key)
         await self._tell()
+
+    def _end(self) -> None:
+        """Stop behind the last page; the items that came may be fewer than the API says it has."""
+        if self._is_whole and self._total is not None and self.items < self._total:
+            words = f"{self.items} of {self._total} came; no argument asks for more"
+            self._stop("no_way", words)
+        else:
+            self._stop("complete", "")
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the first page was that of the API, and not one that the caller asked for."""
+        paging = self._paging
+        if paging is None or not paging.argument:
+            return True
+        argument = paging.argument.partition(".")[0]
+        return argument not in self._arguments or paging.style == "limit"
 
     async def _tell(self) -> None:
         if self._on_page is None:

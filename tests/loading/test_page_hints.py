@@ -74,6 +74,17 @@ RECOGNISED = {
     "hal": ({}, HAL, ("link", "", "", "_embedded.things", "_links.next.href")),
     "odata-link": ({}, ODATA, ("link", "", "", "value", '"@odata.nextLink"')),
     "limit": ({"limit": NUMBER}, ITEMS, ("limit", "limit")),
+    "numbers as strings": ({"page": TEXT, "pageSize": TEXT}, ITEMS, ("page", "page", "pageSize")),
+    "offset as a string": ({"offset": TEXT}, ITEMS, ("offset", "offset")),
+    "limit as a string": ({"limit": TEXT}, ITEMS, ("limit", "limit")),
+    "inside one argument": (
+        {"q": thing(page=NUMBER, page_size=NUMBER, columns={"type": "array", "items": TEXT})},
+        thing(count=NUMBER, ids={"type": "array", "items": TEXT}, result=ITEMS,
+              label_columns={"type": "array", "items": TEXT}),
+        ("page", "q.page", "q.page_size", "result")),
+    "the only list of objects": (
+        {"page": NUMBER}, thing(warnings={"type": "array", "items": TEXT}, rows=ITEMS),
+        ("page", "page", "", "rows")),
 }  # fmt: skip
 
 

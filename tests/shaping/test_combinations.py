@@ -86,11 +86,11 @@ async def test_pages_whose_argument_is_hidden_are_not_complete():
     assert pages.reason == "no_way"
 
 
-async def test_a_page_that_is_fixed_tells_of_no_other_one():
+async def test_no_argument_asks_for_more_than_a_page_that_is_fixed():
     config = {"tools": {"list_things": {"fixed": {"page": 2}}}}
     result = await loaded(first_page, config).call("list_things", {"tenant": "blue"})
 
-    assert result.header_note == ""
+    assert result.header_note == "More: 2 of 9 came; no argument asks for more"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,8 @@ async def test_pieces_of_a_secret_are_masked_when_fields_join_them(fields):
 
 
 async def test_fields_that_choose_nothing_say_so():
-    result = await loaded(first_page, paths=UNKNOWN).call("x", {}, fields="item")
+    answer = httpx.Response(200, json={"items": [{"id": 1}]})
+    result = await loaded(lambda _: answer, paths=UNKNOWN).call("x", {}, fields="item")
 
     assert result.header_note == "fields chooses nothing here"
 

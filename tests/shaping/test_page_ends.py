@@ -1,0 +1,152 @@
+"""Lists that say how many items there are: none is called complete when it is not."""
+
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from click.testing import CliRunner
+from documents import document, operation
+from mcp import Client
+from servers.site import Said, Site
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.cli import commands
+from openapi_tools.contracts.mcp import create_server
+
+ITEMS = [{"id": number} for number in range(1, 8)]
+INTEGER, STRING = {"type": "integer"}, {"type": "string"}
+LIST = {"type": "array", "items": {"type": "object", "properties": {"id": INTEGER}}}
+
+
+def query(name, schema, **members):
+    return {"name": name, "in": "query", "schema": schema, **members}
+
+
+def in_json(name, schema):
+    return {"name": name, "in": "query", "content": {"application/json": {"schema": schema}}}
+
+
+def listed(*parameters, schema=None):
+    ok = {"description": "ok"}
+    if schema is not None:
+        ok["content"] = {"application/json": {"schema": schema}}
+    return {"get": operation(parameters=list(parameters), responses={"200": ok})}
+
+
+PAGED = {"type": "object", "properties": {"page": INTEGER, "page_size": INTEGER}}
+PATHS = {
+    "/strings": listed(query("page", STRING), query("page_size", STRING), schema=LIST),
+    "/string-offsets": listed(query("offset", STRING), query("limit", STRING), schema=LIST),
+    "/rison": listed(
+        in_json("q", {"$ref": "#/components/schemas/Paged"}),
+        schema={
+            "type": "object",
+            "properties": {
+                "count": INTEGER,
+                "ids": {"type": "array", "items": INTEGER},
+                "result": LIST,
+            },
+        },
+    ),
+    "/total": listed(),
+    "/total-beside-limit": listed(query("limit", INTEGER)),
+    "/full": listed(query("limit", INTEGER)),
+    "/whole": listed(query("limit", INTEGER)),
+    "/said-to-end": listed(query("limit", INTEGER)),
+}
+
+
+def part(start, size):
+    return ITEMS[start : start + size]
+
+
+def answer(asked):
+    given = {name: values[-1] for name, values in parse_qs(urlsplit(asked.path).query).items()}
+    given |= asked.query
+    size = int(given.get("page_size", given.get("limit", 3)))
+    q = json.loads(given.get("q", "{}"))
+    inner = part(q.get("page", 0) * q.get("page_size", 3), q.get("page_size", 3))
+    bodies = {
+        "/strings": part((int(given.get("page", 1)) - 1) * size, size),
+        "/string-offsets": part(int(given.get("offset", 0)), size),
+        "/rison": {"count": 7, "ids": [item["id"] for item in inner], "result": inner},
+        "/total": {"items": part(0, 3), "total": 7},
+        "/total-beside-limit": {"items": part(0, 3), "total": 7},
+        "/said-to-end": {"items": part(0, size), "has_more": False},
+        "/whole": {"items": part(0, 3), "total": 3},
+        "/full": {"items": part(0, min(size, 5))},
+    }
+    return Said(bodies[asked.path])
+
+
+@pytest.fixture(scope="module")
+def site():
+    with Site(answer) as running:
+        yield running
+
+
+@pytest.fixture
+async def tools(site):
+    source = document(PATHS, components={"schemas": {"Paged": PAGED}})
+    settings = Settings(base_url=site.url, cache=False)
+    async with load_tools(source, settings=settings) as toolset:
+        yield toolset
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("get_strings", {"page_size": "3"}),
+        ("get_strings", {"page_size": "3", "page": "1"}),
+        ("get_string_offsets", {"limit": "3"}),
+        ("get_rison", {}),
+        ("get_rison", {"q": {"page_size": 2}}),
+    ],
+)
+async def test_all_items_come(tools, name, arguments):
+    pages = tools.pages(name, arguments)
+
+    assert [item async for item in pages] == ITEMS
+    assert pages.reason == "complete"
+
+
+ENDS = {
+    "a total above what came": ("get_total", {}, "no_way", "3 of 7 came"),
+    "a total, and a limit that helps not": ("get_total_beside_limit", {}, "no_way", "3 of 7 came"),
+    "as many as were asked for": ("get_full", {"limit": 3}, "no_way", "3 came, as many as"),
+    "fewer than were asked for": ("get_full", {"limit": 9}, "complete", ""),
+    "a total that came": ("get_whole", {"limit": 3}, "complete", ""),
+    "no more, says the response": ("get_said_to_end", {"limit": 3}, "complete", ""),
+}
+
+
+@pytest.mark.parametrize(("name", "arguments", "reason", "words"), ENDS.values(), ids=ENDS)
+async def test_what_is_not_whole_is_not_called_complete(tools, name, arguments, reason, words):
+    pages = tools.pages(name, arguments)
+    _ = [item async for item in pages]
+    result = await tools.call(name, arguments)
+
+    assert pages.reason == reason
+    assert words in pages.stopped
+    assert words in result.header_note
+    assert bool(result.header_note) is bool(words)
+    assert result.success
+
+
+async def test_a_model_reads_it_over_mcp(tools):
+    async with Client(create_server(tools)) as client:
+        result = await client.call_tool("get_total", {})
+
+    texts = [block.text for block in result.content]
+    assert "More: 3 of 7 came; no argument asks for more" in texts
+
+
+def test_the_command_line_ends_with_another_code(site, tmp_path):
+    file = tmp_path / "things.json"
+    file.write_text(json.dumps(document(PATHS, components={"schemas": {"Paged": PAGED}})))
+    command = ["call", str(file), "get_total", "--all-pages", "--base-url", site.url]
+
+    done = CliRunner().invoke(commands, command)
+
+    assert done.exit_code == 3
+    assert "no_way: 3 items came in 1 page; 3 of 7 came; no argument asks for more" in done.stderr
