@@ -23,10 +23,10 @@ from openapi_tools.codegen.package_data import (
     package_data,
     read_records,
     read_schemes,
-    secret_warnings,
 )
 from openapi_tools.codegen.package_plan import api_name, is_api_name
 from openapi_tools.codegen.render import Templates, render_files
+from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
 from openapi_tools.loading import load

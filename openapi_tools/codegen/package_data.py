@@ -27,7 +27,7 @@ from openapi_tools.model import Operation, SecurityScheme, Server
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from openapi_tools.model import Skipped
     from openapi_tools.settings import Settings
@@ -37,14 +37,6 @@ if TYPE_CHECKING:
     Files = Mapping[str, str | ast.Module]
 
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_SECRET_NAME = re.compile(r"(?i)passw|secret|token|api[_-]?key|credential|private[_-]?key")
-_SECRET_VALUE = re.compile(
-    r"(sk|pk|rk)[-_](live|test|proj)[-_]?[A-Za-z0-9]{8}|gh[pousr]_[A-Za-z0-9]{20}|AKIA[A-Z0-9]{16}"
-    r"|xox[abposr]-[A-Za-z0-9-]{10}|-----BEGIN [A-Z ]*PRIVATE KEY|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\."
-)
-_MACHINE_MADE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])\S{8,}")
-_HIDDEN = "//***@"
-_EXAMPLES = ("default", "const", "example", "examples", "enum")
 _MODEL_MODULES = frozenset({"openapi_tools", "openapi_tools.model", "openapi_tools.runtime"})
 _BASE = "OperationTool"
 _SCHEMES = "SECURITY_SCHEMES"
@@ -134,37 +126,6 @@ def document_hash(document: Any) -> str:
     """Return the SHA-256 of a parsed document: the same for JSON and YAML of the same data."""
     text = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def secret_warnings(records: Iterable[Record]) -> Iterator[str]:
-    """Yield a warning for each default, example or server that looks like a secret, without it."""
-    records = tuple(records)
-    servers = (server.url for record in records for server in record.operation.servers)
-    for url in dict.fromkeys(url for url in servers if _HIDDEN in url):
-        yield f"the server {url!r:.100} has a user and a password, which are not written."
-    for record in records:
-        for name in dict.fromkeys(_secret_properties(record.input_schema)):
-            yield f"{record.name}: the default or example of {name!r} looks like a secret."
-
-
-def _secret_properties(schema: Any) -> Iterator[str]:
-    waiting: list[tuple[str, Any]] = [("", schema)]
-    while waiting:
-        name, node = waiting.pop()
-        if isinstance(node, dict):
-            examples = [node.get(keyword) for keyword in _EXAMPLES]
-            values = [value for e in examples for value in (e if isinstance(e, list) else [e])]
-            texts = [value for value in values if isinstance(value, str)]
-            is_telling = _SECRET_NAME.search(name) and any(map(_MACHINE_MADE.fullmatch, texts))
-            if is_telling or any(map(_SECRET_VALUE.search, texts)):
-                yield name
-            for key, value in node.items():
-                if key in ("properties", "$defs") and isinstance(value, dict):
-                    waiting += value.items()
-                elif key not in _EXAMPLES:
-                    waiting.append((name, value))
-        elif isinstance(node, list):
-            waiting += [(name, value) for value in node]
 
 
 class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the package's others

@@ -19,11 +19,12 @@ from openapi_tools.http_rules import is_safe
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import member_of, with_members
 from openapi_tools.redaction import Redactor, excerpt, hide
-from openapi_tools.requests import Preview, preview_of, with_own_path
+from openapi_tools.requests import Preview, preview_of
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import Changes, Context, ToolResult, context_for, user_of
 from openapi_tools.shaping.list_reader import ListReader
+from openapi_tools.tools.explanations import explain_failure
 from openapi_tools.tools.guardrails import asked
 from openapi_tools.tools.session import PLAIN, PerCall
 from openapi_tools.transport.exchange import SendOptions
@@ -46,7 +47,6 @@ _Found = TypeVar("_Found")
 
 _LARGE = 32 * 1024  # bytes that are read in a thread: a few milliseconds' work
 _GRACE = 0.25  # seconds beyond the time of a call to read an answer that it cut
-_SINCE = "after it was read for approval, so nothing was written now; read it again"
 _WORK = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
 
 
@@ -362,17 +362,8 @@ class Execution:
         result = await self._apart(attempts, read) if in_thread else read()
         if note := prepared.grant.note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
-        if result.error is not None and result.error["type"] == "auth":
-            credentials = prepared.credentials
-            missing = "" if prepared.grant.auth else credentials.describe_missing(self._operation)
-            result = _explained(result, note or missing)
-        if answer.status == HTTPStatus.PRECONDITION_FAILED and prepared.changes is not None:
-            again = " or by an earlier attempt of this call" if answer.attempts > 1 else ""
-            result = _explained(result, f"it was changed by another{again} {_SINCE}")
-        if answer.status != HTTPStatus.NOT_FOUND:
-            session.is_placed = True
-        elif not session.is_placed:
-            result = _explained(result, redactor.text(self._misplaced()))
+        session.is_placed = session.is_placed or answer.status != HTTPStatus.NOT_FOUND
+        result = explain_failure(result, prepared, answer, operation, session)
         check = session.check_answer
         if check is not None and prepared.request is not None and not prepared.own.address:
             problems = await self._apart(attempts, check, described(prepared.request), answer)
@@ -387,23 +378,9 @@ class Execution:
         except TimeoutError:
             raise timed_out(attempts.answer.request, attempts.seconds) from None
 
-    def _misplaced(self) -> str:
-        """Say that the settings leave out the path of the document's own server, if they do."""
-        url = with_own_path(self._operation, self._session.settings)
-        reason = "base_url lacks the path of the document's own server"
-        return f"{reason}; if that is wrong, give Settings(base_url={url!r})" if url else ""
-
 
 def _hide(error: OpenAPIToolsError, redactor: Redactor, *, for_remote: bool) -> None:
     """Take secrets out of an error, and folders of this machine for a remote client."""
     if for_remote and isinstance(error, CallError):
         error.leave_out_folder()
     hide(error, redactor)
-
-
-def _explained(result: ToolResult, why: str) -> ToolResult:
-    if not why or result.error is None:
-        return result
-    facts = dict(result.error)
-    kind, message = facts.pop("type"), facts.pop("message")
-    return ToolResult.failed(kind, f"{message} ({why})", metadata=result.metadata, facts=facts)

@@ -14,8 +14,8 @@ from openapi_tools.codegen.package_data import (
     document_hash,
     document_info,
     package_data,
-    secret_warnings,
 )
+from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.model import Operation
 
 TOKEN = "ghp_" + "a1" * 18

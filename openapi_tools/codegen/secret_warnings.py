@@ -1,0 +1,51 @@
+"""Values of a document that look like secrets, before they are written to a package."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openapi_tools.codegen.package_data import Record
+
+_SECRET_NAME = re.compile(r"(?i)passw|secret|token|api[_-]?key|credential|private[_-]?key")
+_SECRET_VALUE = re.compile(
+    r"(sk|pk|rk)[-_](live|test|proj)[-_]?[A-Za-z0-9]{8}|gh[pousr]_[A-Za-z0-9]{20}|AKIA[A-Z0-9]{16}"
+    r"|xox[abposr]-[A-Za-z0-9-]{10}|-----BEGIN [A-Z ]*PRIVATE KEY|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\."
+)
+_MACHINE_MADE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])\S{8,}")
+_HIDDEN = "//***@"
+_EXAMPLES = ("default", "const", "example", "examples", "enum")
+
+
+def secret_warnings(records: Iterable[Record]) -> Iterator[str]:
+    """Yield a warning for each default, example or server that looks like a secret, without it."""
+    records = tuple(records)
+    servers = (server.url for record in records for server in record.operation.servers)
+    for url in dict.fromkeys(url for url in servers if _HIDDEN in url):
+        yield f"the server {url!r:.100} has a user and a password, which are not written."
+    for record in records:
+        for name in dict.fromkeys(_secret_properties(record.input_schema)):
+            yield f"{record.name}: the default or example of {name!r} looks like a secret."
+
+
+def _secret_properties(schema: Any) -> Iterator[str]:
+    waiting: list[tuple[str, Any]] = [("", schema)]
+    while waiting:
+        name, node = waiting.pop()
+        if isinstance(node, dict):
+            examples = [node.get(keyword) for keyword in _EXAMPLES]
+            values = [value for e in examples for value in (e if isinstance(e, list) else [e])]
+            texts = [value for value in values if isinstance(value, str)]
+            is_telling = _SECRET_NAME.search(name) and any(map(_MACHINE_MADE.fullmatch, texts))
+            if is_telling or any(map(_SECRET_VALUE.search, texts)):
+                yield name
+            for key, value in node.items():
+                if key in ("properties", "$defs") and isinstance(value, dict):
+                    waiting += value.items()
+                elif key not in _EXAMPLES:
+                    waiting.append((name, value))
+        elif isinstance(node, list):
+            waiting += [(name, value) for value in node]
