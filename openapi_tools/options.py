@@ -75,7 +75,7 @@ class DefaultSettings:
     allow_private = None
     trust_env = False
     ca_file = None
-    credential_origins = ()
+    credential_origins = None
     anonymous = False
     retries = 0
     idempotency_header = None
@@ -220,9 +220,15 @@ def _variable(variable: str, name: str, *, secret: bool) -> str:
     raise SettingsError(reason)
 
 
+_LISTS = ("tags", "methods", "names", "paths")
+_TEXTS = "a text or a list of texts"
+
+
 @dataclass(frozen=True, slots=True)
 class Select:
     """Which operations become tools: those that satisfy every given member.
+
+    An absent member sets no limit; an empty list takes no operation.
 
     Attributes:
         tags: It has one of these tags.
@@ -232,28 +238,31 @@ class Select:
         deprecated: False leaves deprecated operations out, True takes only those.
         where: Any test of the tool.
         read_only: True takes only operations that change nothing, False only the others.
-        exclude: Another selection, whose operations are left out.
+        exclude: Another selection, whose operations are left out; without members it leaves none
+            out.
 
     Raises:
         SettingsError: A member of another type.
     """
 
-    tags: Iterable[str] = ()
-    methods: Iterable[str] = ()
-    names: Iterable[str] = ()
-    paths: Iterable[str] = ()
+    tags: Iterable[str] | None = None
+    methods: Iterable[str] | None = None
+    names: Iterable[str] | None = None
+    paths: Iterable[str] | None = None
     deprecated: bool | None = None
     where: Callable[[Any], bool] | None = None
     read_only: bool | None = None
     exclude: Select | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("tags", "methods", "names", "paths"):
+        for name in _LISTS:
             given = getattr(self, name)
+            if given is None:
+                continue
             is_list = isinstance(given, Iterable) and not isinstance(given, str)
             texts = tuple(given) if is_list else (given,)
             if not all(isinstance(text, str) for text in texts):
-                raise _unfit(name, "a text or a list of texts", given)
+                raise _unfit(name, _TEXTS, given)
             object.__setattr__(self, name, texts)
         for name in ("deprecated", "read_only"):
             if not isinstance(given := getattr(self, name), bool | None):
@@ -268,7 +277,11 @@ class Select:
         if given is None or isinstance(given, Select):
             return given
         if isinstance(given, Mapping):
-            return cls(**members_of(given, tuple(cls.__dataclass_fields__), "select"))
+            members = members_of(given, tuple(cls.__dataclass_fields__), "select")
+            # In a file, null is a slip rather than "no limit".
+            if nulls := [name for name in _LISTS if members.get(name, ()) is None]:
+                raise _unfit(nulls[0], _TEXTS, None)
+            return cls(**members)
         if callable(given) and not isinstance(given, type):
             return cls(where=given)
         form = 'Select(tags=["…"]), a dict of its members, or a function of the tool'
@@ -276,20 +289,29 @@ class Select:
 
     def takes(self, tool: Any) -> bool:
         """Tell whether a tool is selected."""
+        methods = None if self.methods is None else {method.upper() for method in self.methods}
         return bool(
-            (not self.tags or set(self.tags) & set(tool.tags))
-            and (not self.methods or tool.method in {method.upper() for method in self.methods})
+            (self.tags is None or set(self.tags) & set(tool.tags))
+            and (methods is None or tool.method in methods)
             and self.takes_name(tool.name)
-            and (not self.paths or _matches(tool.path, self.paths))
+            and (self.paths is None or _matches(tool.path, self.paths))
             and (self.deprecated is None or tool.deprecated == self.deprecated)
             and (self.read_only is None or tool.read_only == self.read_only)
-            and not (isinstance(self.exclude, Select) and self.exclude.takes(tool))
+            and not self._is_excluded(tool)
             and (self.where is None or self.where(tool))
         )
 
+    def _is_excluded(self, tool: Any) -> bool:
+        other = self.exclude
+        if not isinstance(other, Select):
+            return False
+        # Without members it would take, and so leave out, every tool.
+        is_limited = any(getattr(other, each.name) is not None for each in fields(other))
+        return is_limited and other.takes(tool)
+
     def takes_name(self, name: str) -> bool:
         """Tell whether a tool of this name may be selected."""
-        return not self.names or _matches(name, self.names)
+        return self.names is None or _matches(name, self.names)
 
 
 def unknown_in(
@@ -303,7 +325,7 @@ def unknown_in(
         "paths": [tool.path for tool in tools],
     }
     for key, there in known.items():
-        for wanted in getattr(selection, key):
+        for wanted in getattr(selection, key) or ():
             text = wanted.upper() if key == "methods" else wanted
             is_glob = key in ("names", "paths")
             patterns = (text, prefix + text)

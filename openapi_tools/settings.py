@@ -85,7 +85,7 @@ SettingsMembers = TypedDict(  # noqa: UP013 -- a class has a line for each membe
         "definitions": Literal["full", "short", "tight"], "definition_bytes": int,
         "max_document_bytes": int, "ref_root": _Path, "ref_urls": Sequence[str],
         "allow_private": bool | None, "trust_env": bool, "ca_file": _Path,
-        "credential_origins": Sequence[str], "anonymous": bool, "retries": int,
+        "credential_origins": Sequence[str] | None, "anonymous": bool, "retries": int,
         "idempotency_header": str | None, "approve": _Function | None,
         "approve_for": str | _Function, "show_changes": bool, "dry_run": bool,
         "trace_context": bool, "cache": bool,
@@ -138,7 +138,8 @@ class Settings(BaseModel):
         trust_env: Take proxies and certificate authorities from the environment.
         ca_file: PEM file with certificate authorities to trust besides the usual ones.
         credential_origins: Where credentials may go, for instance `"https://api.example.com"`; by
-            default to the origin of `base_url`, else of the document's own first server.
+            default to the origin of `base_url`, else of the document's own first server. An empty
+            list sends them nowhere.
         anonymous: Call operations without the credentials that they require and that are missing.
         retries: How often an idempotent call is tried again.
         idempotency_header: The header in which the API takes a key for POST and PATCH.
@@ -203,7 +204,7 @@ class Settings(BaseModel):
     allow_private: bool | None = DefaultSettings.allow_private
     trust_env: bool = DefaultSettings.trust_env
     ca_file: Path | None = DefaultSettings.ca_file
-    credential_origins: tuple[str, ...] = DefaultSettings.credential_origins
+    credential_origins: tuple[str, ...] | None = DefaultSettings.credential_origins
     anonymous: bool = DefaultSettings.anonymous
     retries: int = Field(default=DefaultSettings.retries, ge=0, le=10)
     idempotency_header: str | None = Field(
@@ -285,8 +286,10 @@ class Settings(BaseModel):
 
     @field_validator("credential_origins")
     @classmethod
-    def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_origins(cls, origins: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Refuse other values than origins: a path would promise a narrower place."""
+        if origins is None:
+            return None
         for origin in origins:
             if not _ORIGIN.fullmatch(origin):
                 shown = "" if "@" in origin else f" {origin[:_SHOWN]!r}"

@@ -44,6 +44,7 @@ class OriginPolicy:
     source: str = ""  # the origin of the document's URL
     lenient: bool = False  # the call may go without credentials
     client_brings: bool = False
+    is_named: bool = False  # the setting `credential_origins` is given
 
     @property
     def inside(self) -> bool:
@@ -55,7 +56,9 @@ class OriginPolicy:
         """Return why credentials do not go to the server, and the setting that sends them."""
         origin = origin_of(self.server)
         given = f"credentials are for {' or '.join(sorted(self.origins))}"
-        if not self.origins:
+        if not self.origins and self.is_named:
+            given = "setting credential_origins is empty, so credentials go nowhere"
+        elif not self.origins:
             given = "document names no server of its own that credentials are for"
             if self.source:
                 given = f"document came from {self.source}, and credentials stay there"

@@ -158,7 +158,8 @@ class Tokens:
         refused = None if stale is None else Secret(stale)
         del stale
         channel.learn(*self._config.secrets())
-        wanted = _Wanted(channel, frozenset(self._config.scopes or scopes), refused)
+        own = self._config.scopes
+        wanted = _Wanted(channel, frozenset(scopes if own is None else own), refused)
         token = await self._found(wanted)
         channel.learn(*token.secrets())
         return token.access.reveal()

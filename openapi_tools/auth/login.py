@@ -147,7 +147,7 @@ class Login:
     async def by_device(self, plan: Plan, *, show: Callable[[DeviceCode], None]) -> Stored:
         """Return the token of a user who consents on another device; `show` gets the code."""
         config, url = plan.config, plan.config.device_authorization_url
-        form = form_of(config, {"scope": " ".join(config.scopes)})
+        form = form_of(config, {"scope": " ".join(config.scopes or ())})
         reply = await exchange(self._channel, url, form)
         grants = Grants(config, self._redactor)
         grants.check(reply, url)
@@ -205,7 +205,7 @@ def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Sec
         "response_type": "code",
         "client_id": config.client_id,
         "redirect_uri": back,
-        "scope": " ".join(config.scopes),
+        "scope": " ".join(config.scopes or ()),
         "state": state.reveal(),
         "code_challenge": code_challenge(verifier.reveal()),
         "code_challenge_method": "S256",

@@ -56,7 +56,7 @@ class OAuth2:
         client_secret: A text, a `pydantic.SecretStr`, or `"${NAME}"` for an environment variable;
             so may every other secret be.
         scopes: Asked for with every token, `"read write"` or a list; by default those that the
-            called operations require.
+            called operations require. An empty list asks for none.
         token_url: Replaces the document's; a URL given here may receive the secrets, wherever it
             leads.
         authorization_url: Where a person agrees; replaces the document's.
@@ -79,7 +79,7 @@ class OAuth2:
 
     client_id: str = ""
     client_secret: Secret | SecretStr | str | None = None
-    scopes: Iterable[str] | str = ()
+    scopes: Iterable[str] | str | None = None
     token_url: str = ""
     authorization_url: str = ""
     device_authorization_url: str = ""
@@ -224,7 +224,9 @@ def _check_url(name: str, url: object) -> None:
         _refuse(f"{name} is not an http(s) URL of host and path, without user and fragment.")
 
 
-def _scopes(given: object) -> tuple[str, ...]:
+def _scopes(given: object) -> tuple[str, ...] | None:
+    if given is None:
+        return None
     names = given.split() if isinstance(given, str) else given
     if not isinstance(names, Iterable) or isinstance(names, Mapping | bytes):
         _refuse("scopes are texts: 'read write' or a list of them.")

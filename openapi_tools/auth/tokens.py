@@ -301,7 +301,7 @@ class SharedTokens:
     def __init__(self, state: SharedState, config: OAuth2, scheme: str, user: str) -> None:
         self._state = state
         self._parts = [scheme, user, config.client_id, config.token_url, config.username]
-        self._parts += [*sorted(config.scopes), *config.secrets()]
+        self._parts += [*sorted(config.scopes or ()), *config.secrets()]
 
     def __repr__(self) -> str:
         return f"SharedTokens({self._state!r})"

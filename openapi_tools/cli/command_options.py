@@ -66,6 +66,11 @@ def _remember(context: click.Context, parameter: click.Parameter, value: Any) ->
     context.meta.setdefault(_META, {})[parameter.name] = value
 
 
+def _none_if_absent(_: click.Context, __: click.Parameter, value: Any) -> Any:
+    # click gives an empty tuple, which would be a list that selects nothing.
+    return value or None
+
+
 def _given() -> dict[str, Any]:
     found: dict[str, Any] = click.get_current_context().meta.get(_META, {})
     return found
@@ -87,6 +92,8 @@ def _parameter(facts: dict[str, Any]) -> click.Parameter:
         given["default"] = None  # neither of both
     if "heading" in given:
         return HeadedOption(names, callback=_remember, expose_value=False, **given)
+    if given.get("multiple"):
+        given["callback"] = _none_if_absent
     return click.Option(names, **given)
 
 
@@ -121,15 +128,17 @@ def _pair(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[str]) -> Select:
-    """Return the selection that the options make."""
-    wanted = [pattern.casefold() for pattern in patterns]
+def selection(
+    tags: Sequence[str] | None, methods: Sequence[str] | None, patterns: Sequence[str] | None
+) -> Select:
+    """Return the selection of lists, None for one that is not given; an empty one takes no tool."""
+    wanted = [pattern.casefold() for pattern in patterns or ()]
 
     def matches(tool: OperationTool) -> bool:
         texts = [text.casefold() for text in (tool.name, tool.path, summary_of(tool))]
         return any(match in text or fnmatchcase(text, match) for match in wanted for text in texts)
 
-    return Select(tags=tags, methods=methods, where=matches if patterns else None)
+    return Select(tags=tags, methods=methods, where=None if patterns is None else matches)
 
 
 def selected(toolset: Toolset, tags: Any, methods: Any, patterns: Any) -> Toolset:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from openapi_tools.generate import Report
+    from openapi_tools.options import Select
     from openapi_tools.tools.toolset import Toolset
 
     _Job = tuple[str, dict[str, Any]]  # its place in pyproject.toml, arguments of generate_package
@@ -103,7 +104,7 @@ def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[_Job]
     given = {
         "settings": settings_of(settings) if settings else None,
         "credentials": credentials,
-        "select": shared.selection(*filters) if any(filters) else None,
+        "select": _selection(filters),
     }
     source = shared.source_of(spec)
     more = {"source": source, "output": Path(output), "overlays": overlays, "config": config}
@@ -223,16 +224,20 @@ def _job(name: str, entry: Any, folder: Path) -> _Job:
         )
     except SettingsError as error:
         raise click.UsageError(f"{place}: settings: {error}") from None
-    filters = [tuple(entry.get(key, ())) for key in ("tags", "methods", "match")]
+    filters = [entry.get(key) for key in ("tags", "methods", "match")]
     return f"{place}: ", {
         **{key: entry[key] for key in _CHOICES if key in entry},
         **{key: folder / entry[key] for key in ("output", "config", "templates") if key in entry},
         "source": None if spec is None else shared.source_of(_located(spec, folder)),
         "name": name,
         "settings": settings,
-        "select": shared.selection(*filters) if any(filters) else None,
+        "select": _selection(filters),
         "overlays": [_located(overlay, folder) for overlay in entry.get("overlays", ())],
     }
+
+
+def _selection(filters: Sequence[Any]) -> Select | None:
+    return None if all(each is None for each in filters) else shared.selection(*filters)
 
 
 def _located(place: str, folder: Path) -> str:

@@ -7,7 +7,7 @@ import mimetypes
 import time
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.session import unknown_tool
 from openapi_tools.tools.toolset import Toolset
+from openapi_tools.tools.visibility import Visibility
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -42,7 +43,6 @@ _UNNAMED = "openapi-tools"
 _FIRST_BEAT, _EVERY = 1.0, 5.0
 _SESSIONS = 300  # with a handshake; each takes some 40 kB for half an hour
 _FILES = "openapi-tools://files/"
-_NARROWED = 64  # sets of tools that different clients see
 _LISTED = 1000  # files of a server whose sessions are known, the newest
 
 
@@ -65,6 +65,8 @@ class ToolsServer(Server[Any]):
             members: credentials, say. It may be async; its exceptions refuse the call.
         visible: A function of a tool and a request: whether the client sees the tool. Others are
             unknown to the client, also to its searches and programs.
+        group: A function of a request, for `visible`: clients whose requests have equal values see
+            the same tools, so that these are found once. Without it each request asks for each.
     """
 
     def __init__(
@@ -75,9 +77,10 @@ class ToolsServer(Server[Any]):
         version: str | None = None,
         context: Callable[[ServerRequestContext[Any]], Any] | None = None,
         visible: Callable[[OperationTool, ServerRequestContext[Any]], bool] | None = None,
+        group: Callable[[ServerRequestContext[Any]], Hashable] | None = None,
     ) -> None:
         document = getattr(toolset, "document", None)
-        self._context, self._visible = context, visible
+        self._context, self._visibility = context, Visibility(visible, group)
         self._bus, self._files = InMemorySubscriptionBus(), _Files()
         self._told: set[int] = set()  # clients that hear of changes, by the id of their parameters
         self.subscriptions = ListenHandler(self._bus)
@@ -111,7 +114,8 @@ class ToolsServer(Server[Any]):
     def _offer(self, toolset: Iterable[OperationTool]) -> None:
         offered = _Offer(toolset)
         advise(toolset)
-        self._offered, self._narrowed = offered, dict[frozenset[str], _Offer]()
+        self._offered = offered
+        self._visibility.forget()
         sessions = getattr(toolset, "sessions", ())
         for session in sessions:
             session.credentials.advice.location = " on the server"
@@ -127,17 +131,7 @@ class ToolsServer(Server[Any]):
         return self._offered.tools[name].input_schema if name in self._offered.tools else None
 
     def _offer_for(self, request: ServerRequestContext[Any]) -> _Offer:
-        whole = self._offered
-        if self._visible is None:
-            return whole
-        seen = frozenset(name for name, t in whole.called.items() if self._visible(t, request))
-        if len(seen) == len(whole.called):
-            return whole
-        if (found := self._narrowed.get(seen)) is None:
-            if len(self._narrowed) == _NARROWED:
-                del self._narrowed[next(iter(self._narrowed))]
-            found = self._narrowed[seen] = whole.only(seen)
-        return found
+        return self._visibility.narrow(self._offered, request)
 
     async def _list_tools(
         self, request: ServerRequestContext[Any], _: Any

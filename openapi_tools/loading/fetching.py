@@ -128,7 +128,7 @@ class Fetcher:
         # RFC 9110, section 13.1: with both, servers look at the first alone.
         conditions = {"If-None-Match": etag} if etag else {"If-Modified-Since": modified}
         found = self._attempt(self._url, deadline, conditions if etag or modified else {})
-        if _wants_login(found) and self._can_identify and not self._origins:
+        if _wants_login(found) and self._can_identify and self._origins is None:
             self._origins = frozenset({origin_of(self._address)})
             found = self._attempt(self._url, deadline)
         source = self._checked(found, self._url)
@@ -145,7 +145,7 @@ class Fetcher:
         was_inside = self._bounds(self._address).inside
         if not given and (was_inside or not self._can_identify):
             return None
-        if not self._origins:
+        if self._origins is None:
             with contextlib.suppress(CallError):
                 own_origin = origin_of(url_of(root_servers(document), self._settings))
                 self._origins = frozenset({own_origin} & {origin_of(self._address)})
@@ -174,7 +174,9 @@ class Fetcher:
         return self._checked(self._attempt(url, found_in_public=found_in_public), url)
 
     def _bounds(self, address: str) -> OriginPolicy:
-        return OriginPolicy(address, self._origins, lenient=True, client_brings=self._brings)
+        return OriginPolicy(
+            address, self._origins or frozenset(), lenient=True, client_brings=self._brings
+        )
 
     def _attempt(
         self,

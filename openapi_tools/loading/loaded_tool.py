@@ -240,6 +240,11 @@ def shaped_tools(
             config.fail((*place, "name"), f"two tools would be called {shaped.name!r}.")
         made[shaped.name], places[shaped.name] = shaped, place
     if listed and not made:
+        table = config.data.select
+        empty = [] if table is None else [name for name, value in table if value == ()]
+        if empty:
+            reason = "an empty list selects nothing; leave the key out to set no limit."
+            config.fail(("select", empty[0]), reason)
         config.fail(("select",), "no tool of the document has all of these; nothing is selected.")
     return list(made.values())
 

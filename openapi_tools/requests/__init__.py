@@ -132,10 +132,11 @@ def _checked(url: str) -> str:
     return authority + path.rstrip("/")
 
 
-def named_origins(settings: Settings) -> frozenset[str]:
-    """Return the origins that the settings name for credentials."""
-    named = settings.credential_origins or ([settings.base_url] if settings.base_url else [])
-    return frozenset(map(origin_of, named))
+def named_origins(settings: Settings) -> frozenset[str] | None:
+    """Return the origins that the settings name for credentials; None if they name none."""
+    if settings.credential_origins is not None:
+        return frozenset(map(origin_of, settings.credential_origins))
+    return frozenset({origin_of(settings.base_url)}) if settings.base_url else None
 
 
 @lru_cache(maxsize=1024)

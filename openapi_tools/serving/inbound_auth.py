@@ -175,6 +175,11 @@ class Inbound:
         user = self.user_of(request)
         return user is not None and any(self._roles[r].shows(tool, api) for r in user.roles)
 
+    def group(self, request: ServerRequestContext[Any, Any]) -> frozenset[str] | None:
+        """Return what decides which tools the user of a request sees: the roles."""
+        user = self.user_of(request)
+        return None if user is None else user.roles
+
     async def aclose(self) -> None:
         """Close the connections to the issuer."""
         await self.sender.aclose()

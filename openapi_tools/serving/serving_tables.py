@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import translate
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
@@ -63,6 +64,13 @@ class AuthTable(Table):
     client_id: str = ""
     client_secret: _Variable = ""
 
+    @field_validator("scopes")
+    @classmethod
+    def _check_scopes(cls, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        if not scopes:
+            raise ValueError("an empty list lets nobody in; leave the key out to need no scope.")
+        return scopes
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not self.issuer and not self.tokens:
@@ -84,30 +92,52 @@ class AuthTable(Table):
 
 
 class RoleTable(Table):
-    """The users that every given condition fits, and the tools that they may use."""
+    """The users that every given condition fits, and the tools that they may use.
 
-    claims: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
-    users: tuple[str, ...] = ()
-    scopes: tuple[str, ...] = ()
-    apis: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
+    An absent key sets no limit. An empty list, or an empty table of claims, fits nobody and shows
+    nothing.
+    """
+
+    claims: dict[str, str | tuple[str, ...]] | None = None
+    users: tuple[str, ...] | None = None
+    scopes: tuple[str, ...] | None = None
+    apis: tuple[str, ...] | None = None
+    tools: tuple[str, ...] | None = None
     read_only: bool = False
 
     def fits(self, name: str, scopes: Iterable[str], claims: Mapping[str, Any]) -> bool:
         """Tell whether a user has the role."""
+        fits_claims = (_has(claims, path, wanted) for path, wanted in (self.claims or {}).items())
         return (
-            (not self.users or name in self.users)
-            and set(self.scopes) <= set(scopes)
-            and all(_has(claims, path, wanted) for path, wanted in self.claims.items())
+            (self.users is None or name in self.users)
+            and (self.scopes is None or (self.scopes != () and set(self.scopes) <= set(scopes)))
+            and (self.claims is None or (self.claims != {} and all(fits_claims)))
         )
+
+    @property
+    def has_condition(self) -> bool:
+        """Whether some users may not have the role."""
+        return not (self.users is None and self.scopes is None and self.claims is None)
 
     def shows(self, tool: Any, api: str) -> bool:
         """Tell whether the role may use a tool of an API."""
+        matches_api, matches_tool = self._matchers
         return (
-            (not self.apis or any(fnmatchcase(api, pattern) for pattern in self.apis))
-            and (not self.tools or any(fnmatchcase(tool.name, pattern) for pattern in self.tools))
-            and (not self.read_only or tool.read_only)
+            (not self.read_only or tool.read_only) and matches_api(api) and matches_tool(tool.name)
         )
+
+    @cached_property
+    def _matchers(self) -> tuple[Callable[[str], bool], Callable[[str], bool]]:
+        return _matcher(self.apis), _matcher(self.tools)
+
+
+def _matcher(patterns: tuple[str, ...] | None) -> Callable[[str], bool]:
+    """Return a test of names; None sets no limit, and an empty list matches nothing."""
+    if not patterns:
+        return lambda _: patterns is None
+    # fnmatch's own cache of compiled patterns holds 256 of them.
+    matches = re.compile("|".join(map(translate, patterns))).match
+    return lambda name: matches(name) is not None
 
 
 class IdentityTable(Table):
@@ -203,6 +233,14 @@ class ServeTable(Table):
         if path.removeprefix("/") in _TAKEN:
             raise ValueError(f"{path} is a page of the server's own.")
         return path
+
+
+def role_warnings(roles: Mapping[str, RoleTable]) -> Iterator[str]:
+    """Yield a warning for each role that every user has."""
+    for name, role in roles.items():
+        if not role.has_condition:
+            reason = "has none of users, scopes and claims, so every user has this role"
+            yield f"serve.roles.{name} {reason}; add a condition if only some should."
 
 
 class ApiTable(Configuration):

@@ -30,7 +30,12 @@ from openapi_tools.serving.server_records import (
     logger,
     write_logs,
 )
-from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving
+from openapi_tools.serving.serving_tables import (
+    ApiTable,
+    ServeTable,
+    read_serving,
+    role_warnings,
+)
 from openapi_tools.shaping.configuration import checked_table
 
 if TYPE_CHECKING:
@@ -122,8 +127,8 @@ class WebServer:
         if self._metrics is not None:
             apis.watchers.append(self._metrics.tell)
             apis.told = partial(self._metrics.show, apis.apis)
-        sees = None if self._access is None else self._access.sees
-        apis.serve(paths=serve.paths, context=self._context_of, visible=sees)
+        sees, group = (None, None) if self._access is None else self._access.views
+        apis.serve(paths=serve.paths, context=self._context_of, visible=sees, group=group)
         for server in apis.servers.values():
             server.middleware.append(self._note)
 
@@ -285,6 +290,8 @@ def started(
         redis = import_module("openapi_tools.serving.redis_state")
         settings["state"] = redis.RedisState(from_environment(serve.redis, "redis"))
     state = settings.get("state")
+    for warning in () if again else role_warnings(serve.roles):
+        logger.warning("%s", warning)
     access = access_of(serve, state, serving.apis)
     admit = None if access is None else access.admit
     apis = ServedApis.of(serving._replace(serve=serve), settings, admit)

@@ -64,6 +64,7 @@ class UserAccess:
         self.settings, self.routes = self._inbound.settings, self._logins.routes()
         self.guard = partial(Guard, inbound=self._inbound, open_paths=_OPEN)
         self.aclose = self._inbound.aclose
+        self.views = self.sees, self._inbound.group
 
     def admit(self, name: str, toolset: Toolset) -> Toolset:
         """Take the tools of an API that was loaded; SettingsError where its users do not fit."""

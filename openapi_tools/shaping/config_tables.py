@@ -89,6 +89,8 @@ class ToolTable(Table):
     @field_validator("media_type")
     @classmethod
     def _check_media_type(cls, given: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if given == ():
+            raise ValueError("an empty list names no media type; leave the key out.")
         for kind in (given,) if isinstance(given, str) else given:
             if not is_media_type(kind) or is_wildcard(kind):
                 raise ValueError(f"{kind!r:.60} is not a media type such as 'application/json'.")
@@ -116,12 +118,15 @@ class ToolTable(Table):
 
 
 class SelectTable(Table):
-    """The operations that become tools, by the document's names, with members of `Select`."""
+    """The operations that become tools, by the document's names, with members of `Select`.
 
-    tags: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
+    An absent key sets no limit; an empty list takes no operation.
+    """
+
+    tags: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None
+    paths: tuple[str, ...] | None = None
     deprecated: bool | None = None
     read_only: bool | None = None
     exclude: SelectTable | None = None

@@ -129,10 +129,12 @@ class ConfigFile:
 
     def _members(self, table: SelectTable) -> dict[str, Any]:
         """Return the members of a selection; names are given without the prefix, or with it."""
-        members = table.model_dump(exclude_defaults=True, exclude={"exclude"})
+        members = table.model_dump(exclude_none=True, exclude={"exclude"})
         if table.names and self.data.prefix:
             members["names"] = (*table.names, *(self.data.prefix + name for name in table.names))
-        return members | ({"exclude": self._members(table.exclude)} if table.exclude else {})
+        if table.exclude is not None:
+            members["exclude"] = self._members(table.exclude)
+        return members
 
     def shapes(self, tools: Iterable[Any], skipped: Sequence[Any] = ()) -> Shapes:
         """Return the shape and the keys for each tool that the file names."""

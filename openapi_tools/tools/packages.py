@@ -248,7 +248,7 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     select = members_of(parts.get("select"), _SELECT_KEYS, "select")
     credentials = members_of(parts.get("credentials"), None, "credentials")
     return {
-        "select": Select(**select) if select else None,
+        "select": Select.of(select) if select else None,
         "credentials": credentials,
         "settings": _settings(members, str(written)),
     }

@@ -138,6 +138,7 @@ class Session:
             self.provenance.origin,
             lenient=self.settings.anonymous or self.settings.dry_run,
             client_brings=self.client_brings,
+            is_named=self.settings.credential_origins is not None,
         )
 
     @property
@@ -145,13 +146,13 @@ class Session:
         """The origins that may get credentials."""
         if self._origins is None:
             self._origins = named_origins(self.settings)
-        if not self._origins:
+        if self._origins is None:
             with suppress(CallError):
                 own = origin_of(url_of(self.provenance.servers, self.settings))
                 # The user chose the URL of a document, not the servers that it names today.
                 if self.provenance.origin in ("", own):
                     self._origins = frozenset({own})
-        return self._origins
+        return self._origins or frozenset()
 
     def offered(self, tool: OperationTool) -> Iterable[OperationTool] | None:
         """Return the tools of this session that are offered beside one of them."""

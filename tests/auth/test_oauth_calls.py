@@ -65,6 +65,7 @@ WAYS = {
     "odd basic": (None, ODD, "read"),
     "odd post": (None, {**ODD, **POST}, "read"),
     "scopes of the user": (None, {**APP, "scopes": "write"}, "write"),
+    "no scopes": (None, {**APP, "scopes": []}, ""),
     "password": (None, ADA, "read"),
     "password, relative": (FAST_API, ADA, "read"),
     "an endpoint of the user": (BEARER, {**APP, "token_url": "{url}/token"}, "read"),

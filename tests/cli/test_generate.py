@@ -555,6 +555,8 @@ def test_a_file_that_is_no_toml_is_named(run, project, content):
          "[tool.openapi-tools.generate.spec] must be a table with 'spec' and 'output'"),
         (GOOD.replace("museum]", '""]'), "must be a table with 'spec' and 'output', and a name."),
         (GOOD.replace("museum]", "Museum-1]"), "name: 'Museum-1' cannot be part of a package's"),
+        (GOOD + "tags = []\n", "none of the document's 8 tools is selected."),
+        (GOOD + "match = []\n", "none of the document's 8 tools is selected."),
         (GOOD + 'tags = ["nope"]\n', "none of the document's 8 tools is selected."),
         (TABLE + OUTPUT + 'spec = "nowhere.yaml"\n', "/nowhere.yaml: no such file."),
         (TABLE + OUTPUT + 'spec = "-"\n', "/-: no such file."),

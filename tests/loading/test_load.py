@@ -174,6 +174,13 @@ SELECTED = [
     (Select(tags="pets", read_only=False), ["add_pet", "delete_pet"]),
     (Select(exclude=Select(names=["*_pet", "list_stores"])), ["list_pets"]),
     (Select(tags="pets", exclude={"methods": ["post"]}), ["list_pets", "delete_pet"]),
+    *((Select(**{name: []}), []) for name in ("tags", "methods", "names", "paths")),
+    (Select(tags=None, names=["add_pet"]), ["add_pet"]),
+    (Select(tags=["pets"], names=[]), []),
+    *(
+        (Select(names="*_pet", exclude=nobody), ["add_pet", "delete_pet"])
+        for nobody in (Select(), {}, {"tags": []}, {"names": [], "tags": ["pets"]})
+    ),
 ]
 
 

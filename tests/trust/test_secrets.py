@@ -240,6 +240,15 @@ async def test_a_document_that_changed_its_server_gets_no_credentials(sink):
     assert sink.requests == []
 
 
+async def test_an_empty_list_of_origins_sends_credentials_nowhere(recorder):
+    async with tools_at(recorder.url, credential_origins=()) as toolset:
+        result = await toolset["ok"].execute({})
+
+    assert result.error["type"] == "credentials"
+    assert "credential_origins is empty" in str(result)
+    assert recorder.requests == []
+
+
 @pytest.mark.parametrize(
     ("secret", "said", "shown"),
     [

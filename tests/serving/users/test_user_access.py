@@ -225,7 +225,7 @@ def test_the_tables_in_the_docs_are_right(tmp_path):
         file.write_text(text)
 
         assert read_serving(file).faults == {}
-    assert len(tables) == 3
+    assert len(tables) == 4
 
 
 async def test_a_task_is_of_the_user_who_began_it(site, issuer, api):
