@@ -69,6 +69,20 @@ class SingleFlight(Generic[T]):
             finally:
                 waiting.cancel()
 
+    def begin(self, work: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        """Begin the work unless it is under way, and do not wait for it."""
+        self._joined(work)
+
+    async def aclose(self) -> None:
+        """Cancel the work under way in this loop, and wait for its end."""
+        with self._lock:
+            flight = self._flight
+        if flight is None or flight.loop is not asyncio.get_running_loop():
+            return
+        if (task := flight.task) is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
     def _joined(self, work: Callable[[], Coroutine[Any, Any, T]]) -> _Flight[T]:
         with self._lock:
             if self._process != os.getpid():  # the work is in another process

@@ -12,15 +12,23 @@ import logging
 import math
 import re
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
+from openapi_tools.auth.access_tokens import SingleFlight
 from openapi_tools.auth.authorization_server import SUCCESS
 from openapi_tools.auth.tokens import form_of
 from openapi_tools.errors import CallError, SettingsError, requiring
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import Redactor, Secret
-from openapi_tools.serving.signing_keys import BadTokenError, SigningKeys, fetched, signed_claims
+from openapi_tools.serving.signing_keys import (
+    PATIENCE,
+    BadTokenError,
+    SigningKeys,
+    fetched,
+    signed_claims,
+)
 from openapi_tools.settings import Settings
 from openapi_tools.shared_state import MemoryState
 from openapi_tools.transport import Sender
@@ -89,6 +97,7 @@ class Inbound:
         self._redactor = Redactor()
         self._static = _digests(table.tokens, self._redactor)
         self._answers = MemoryState(most_bytes=_LARGEST)
+        self._checks: dict[bytes, SingleFlight[dict[str, Any]]] = {}  # by digest of the token
 
     @property
     def settings(self) -> AuthSettings:
@@ -150,14 +159,28 @@ class Inbound:
         """Return what the issuer says about an opaque token (RFC 7662, section 2)."""
         if (known := await self._answers.get(digest.hex())) is not None:
             return dict(json.loads(known))
+        # Each token has a check of its own, so that one that hangs stops no other user.
+        check = self._checks.setdefault(digest, SingleFlight(PATIENCE * 2))
+        return await check.run(partial(self._introspect, digest, token))
+
+    async def _introspect(self, digest: bytes, token: str) -> dict[str, Any]:
+        try:
+            claims = await self._request_claims(token)
+            await self._answers.put(digest.hex(), json.dumps(claims).encode(), _SECONDS)
+        finally:
+            self._checks.pop(digest, None)
+        return claims
+
+    async def _request_claims(self, token: str) -> dict[str, Any]:
         form = form_of(self.table.client(), {"token": token, "token_type_hint": "access_token"})
         reply = await fetched(self.sender, self.table.introspection_url, form)
         claims = {"iss": self.table.issuer, **reply.members}
         if reply.status not in SUCCESS:
             raise CallError("protocol", f"the introspection endpoint answers {reply.status}.")
-        if claims.get("active") is not True:
+        if not isinstance(claims.get("active"), bool):  # required by RFC 7662, section 2.2
+            raise CallError("protocol", "the introspection endpoint answers without `active`.")
+        if not claims["active"]:
             raise BadTokenError("the token is not active")
-        await self._answers.put(digest.hex(), json.dumps(claims).encode(), _SECONDS)
         return claims
 
     @staticmethod
@@ -181,7 +204,10 @@ class Inbound:
         return None if user is None else user.roles
 
     async def aclose(self) -> None:
-        """Close the connections to the issuer."""
+        """End what the issuer is asked, and close the connections to it."""
+        await self._keys.aclose()
+        for check in [*self._checks.values()]:
+            await check.aclose()
         await self.sender.aclose()
 
 

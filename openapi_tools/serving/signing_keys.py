@@ -5,13 +5,14 @@ Spec: RFC 7515, 7517 and 7519; RFC 8725 (best practices); RFC 9068, section 4.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.auth.access_tokens import SingleFlight
 from openapi_tools.auth.authorization_server import (
-    PATIENCE,
     SUCCESS,
     Channel,
     exchange,
@@ -32,8 +33,11 @@ with requiring("serve"):
     from joserfc.errors import JoseError
     from joserfc.jwk import import_key
 
+logger = logging.getLogger("openapi_tools.serving")
+
 _FRESH, _STALE = 600.0, 86_400.0  # seconds
-_PAUSE, _AFTER_FAILURE = 30.0, 5.0  # seconds between two requests
+_PAUSE, _AFTER_FAILURE = 30.0, 5.0  # seconds from the end of one attempt to the next
+PATIENCE = 10.0  # seconds for what an issuer is asked while users wait
 _MOST = 100
 _LONGEST_HEADER = 4096  # some issuers send a chain of certificates
 _TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
@@ -49,32 +53,53 @@ class BadTokenError(Exception):
 async def fetched(sender: Sender, url: str, form: Form | None = None) -> Reply:
     """Return the JSON that an authorization server answers; CallError."""
     origin = origin_of(url)
-    async with sender.attempts(f"the authorization server {origin}") as attempts:
-        told = (attempts.transport, lambda _: True, lambda *_: None)
-        reply = await exchange(Channel(*told, api_origin=origin), url, form)
-    return reply  # noqa: RET504 -- mypy takes the end of the block above for reachable
+    about = f"the authorization server {origin}"
+    try:
+        async with asyncio.timeout(PATIENCE), sender.attempts(about) as attempts:
+            told = (attempts.transport, lambda _: True, lambda *_: None)
+            reply = await exchange(Channel(*told, api_origin=origin), url, form)
+    except TimeoutError:
+        reason = f"{about} did not answer within {PATIENCE:g} s."
+        raise CallError("timeout", reason, retryable=True) from None
+    return reply
 
 
 class SigningKeys:
-    """The public keys of an issuer: fresh for ten minutes, used for a day while it is away."""
+    """The public keys of an issuer: fresh for ten minutes, used for a day while it is away.
+
+    Requests whose key is known do not wait: other keys are fetched beside them. Requests without a
+    key join the fetch under way. A key counts as unknown only if the issuer has just been asked.
+    """
 
     def __init__(self, issuer: str, url: str, sender: Sender) -> None:
         self._issuer, self._url, self._sender = issuer, url, sender
         self._keys: list[Any] = []
-        self._flights: SingleFlight[None] = SingleFlight(PATIENCE * 5)
-        self._fetched_at = self._tried_at = -_STALE
+        self._fetch: SingleFlight[None] = SingleFlight(PATIENCE * 2)
+        self._fetched_at = self._ended_at = -_STALE
         self._failure: CallError | None = None
 
     async def of(self, kid: object, algorithm: str) -> list[Any]:
         """Return the keys that may have signed; CallError while the issuer cannot be asked."""
-        found, now = self._fitting(kid, algorithm), time.monotonic()
-        pause = _PAUSE if self._failure is None else _AFTER_FAILURE
-        if (not found or now - self._fetched_at > _FRESH) and now - self._tried_at > pause:
-            await self._flights.run(self._renew)
-            found, now = self._fitting(kid, algorithm), time.monotonic()
-        if self._failure is not None and not (found and now - self._fetched_at < _STALE):
+        found, age = self._fitting(kid, algorithm), time.monotonic() - self._fetched_at
+        if found and age < _STALE:
+            if age > _FRESH and not self._is_pausing:
+                self._fetch.begin(self._renew)
+            return found
+        if not self._is_pausing:
+            await self._fetch.run(self._renew)
+        if self._failure is not None:
             raise CallError(self._failure.kind, self._failure.reason, retryable=True)
-        return found
+        return self._fitting(kid, algorithm)
+
+    async def aclose(self) -> None:
+        """Cancel the fetch under way."""
+        await self._fetch.aclose()
+
+    @property
+    def _is_pausing(self) -> bool:
+        # Counted from the end of an attempt, so that nobody waits for a hanging issuer twice.
+        pause = _PAUSE if self._failure is None else _AFTER_FAILURE
+        return time.monotonic() - self._ended_at < pause
 
     def _fitting(self, kid: object, algorithm: str) -> list[Any]:
         """Return the keys of a name and of the kind that an algorithm takes (RFC 7518, 3.1)."""
@@ -83,19 +108,28 @@ class SigningKeys:
         return [key for key in fitting if key.get("alg") in (None, algorithm)]
 
     async def _renew(self) -> None:
-        self._tried_at = time.monotonic()
         try:
-            self._url = self._url or (await issuer_metadata(self._issuer, self._sender))["jwks_uri"]
-            reply = await fetched(self._sender, self._url)
+            async with asyncio.timeout(PATIENCE):
+                self._keys = await self._request_keys()
+            self._fetched_at, self._failure = time.monotonic(), None
         except CallError as error:
             self._failure = error
-            return
-        listed = reply.members.get("keys")
-        if reply.status not in SUCCESS or not isinstance(listed, list):
-            self._failure = CallError("protocol", f"{origin_of(self._url)} answers without keys.")
-            return
-        self._keys = list(_usable(listed[:_MOST]))
-        self._fetched_at, self._failure = time.monotonic(), None
+        except TimeoutError:
+            reason = f"{origin_of(self._issuer)} did not give its keys within {PATIENCE:g} s."
+            self._failure = CallError("timeout", reason)
+        finally:
+            self._ended_at = time.monotonic()
+        if self._failure is not None:
+            logger.warning("the keys of the issuer cannot be fetched: %s", self._failure.reason)
+
+    async def _request_keys(self) -> list[Any]:
+        self._url = self._url or (await issuer_metadata(self._issuer, self._sender))["jwks_uri"]
+        reply = await fetched(self._sender, self._url)
+        listed = reply.members.get("keys") if reply.status in SUCCESS else None
+        keys = list(_usable(listed[:_MOST])) if isinstance(listed, list) else []
+        if not keys:  # no issuer of tokens is without keys: an empty set must not end all sessions
+            raise CallError("protocol", f"{origin_of(self._url)} answers without keys.")
+        return keys
 
 
 async def issuer_metadata(issuer: str, sender: Sender) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """An issuer of JWTs for many users: an authorization server with keys, exchange, introspection."""
 
+import asyncio
+import contextlib
 import json
 import time
 from dataclasses import dataclass, field
@@ -23,6 +25,8 @@ _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 class Issuer(State):
     keys: list = field(default_factory=lambda: [KEY])
     key_status: int = 200
+    holds: set = field(default_factory=set)  # paths and opaque tokens that get no answer yet
+    introspection: dict | None = None  # instead of the right answer
     exchanges: list = field(default_factory=list)  # forms of token exchanges
     clients: dict = field(
         default_factory=lambda: {
@@ -110,6 +114,7 @@ class IssuerApp(App):
         super().__init__(state, IssuerServer)
 
     async def answer(self, path, request):
+        await self.hold(path, request.form.get("token"))
         match path:
             case "/jwks":
                 shown = [key.as_dict(private=False) for key in self.state.keys]
@@ -118,9 +123,15 @@ class IssuerApp(App):
                 return self.introspected(request)
         return await super().answer(path, request)
 
+    async def hold(self, *names):
+        while not self.state.holds.isdisjoint(names):  # noqa: ASYNC110 -- of another thread
+            await asyncio.sleep(0.01)
+
     def introspected(self, request):
         self.state.forms.append(request.form)
         self.state.proofs.append(request.headers.get("Authorization", ""))
+        if self.state.introspection is not None:
+            return 200, self.state.introspection, {}
         user = {"opaque-of-ada": "ada", "opaque-of-bob": "bob"}.get(request.form.get("token"))
         if user is None:
             return 200, {"active": False}, {}
@@ -139,6 +150,11 @@ def read(token):
     return json.loads(jws.deserialize_compact(token, KEY, algorithms=["RS256"]).payload)
 
 
+@contextlib.contextmanager
 def issuing():
     """Run an issuer on loopback, as a context manager."""
-    return authorization_server(Issuer, IssuerApp)
+    with authorization_server(Issuer, IssuerApp) as state:
+        try:
+            yield state
+        finally:
+            state.holds = set()

@@ -163,17 +163,24 @@ async def post(site, token, message=INITIALIZE, *, headers=(), query="", path="/
         return await web.post(url, content=body, headers=[*given, *headers])
 
 
-async def post_modern(site, token, method, capabilities, **params):
-    """Return the answer to a request of version 2026-07-28, with a client's capabilities."""
+def modern_message(method, capabilities, **params):
+    """Return a message of version 2026-07-28 with a client's capabilities, and its headers."""
     prefix, version = "io.modelcontextprotocol", "2026-07-28"
     meta = {
         f"{prefix}/protocolVersion": version,
         f"{prefix}/clientInfo": {"name": "test", "version": "1"},
         f"{prefix}/clientCapabilities": capabilities,
     }
-    name = params.get("name") or params["taskId"]
-    headers = [("Mcp-Protocol-Version", version), ("Mcp-Method", method), ("Mcp-Name", name)]
+    headers = [("Mcp-Protocol-Version", version), ("Mcp-Method", method)]
+    if name := params.get("name") or params.get("taskId"):
+        headers.append(("Mcp-Name", name))
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    return message, headers
+
+
+async def post_modern(site, token, method, capabilities, **params):
+    """Return the answer to a request of version 2026-07-28, with a client's capabilities."""
+    message, headers = modern_message(method, capabilities, **params)
     return await post(site, token, message, headers=headers)
 
 
