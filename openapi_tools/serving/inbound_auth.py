@@ -59,7 +59,7 @@ _LEEWAY = 30  # seconds that two clocks may differ
 _LARGEST, _SECONDS = 2**20, 30.0  # answers about opaque tokens: their bytes, how long they are good
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, section 2.1
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-_MOST_SCOPES, _LONGEST_SUBJECT = 500, 256
+_MOST_SCOPES, _LONGEST_SUBJECT, _MOST_FIELDS = 500, 256, 100
 
 
 class User(NamedTuple):
@@ -234,8 +234,7 @@ class Guard:
 
     async def _admitted(self, scope: Scope) -> _Access | JSONResponse:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
-        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        if len(given) > 1 or "access_token" in query:
+        if len(given) > 1 or _has_token(scope["query_string"]):
             reason = "give one token, in the header Authorization"
             return self._refusal(400, "invalid_request", reason)
         word, _, token = "".join(value.decode("latin-1") for value in given).partition(" ")
@@ -258,6 +257,17 @@ class Guard:
         listed = ", ".join(f'{name}="{text}"' for name, text in facts.items() if text)
         told = {"error": error or "unauthorized", "error_description": reason or "give a token"}
         return JSONResponse(told, status, {"WWW-Authenticate": f"Bearer {listed}".rstrip()})
+
+
+def _has_token(query: bytes) -> bool:
+    """Tell whether a query holds a token, or too many fields to look through."""
+    try:
+        fields = parse_qs(
+            query.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_FIELDS
+        )
+    except ValueError:
+        return True
+    return "access_token" in fields
 
 
 def _digests(tokens: Mapping[str, str], redactor: Redactor) -> dict[str, bytes]:

@@ -1,6 +1,7 @@
 """Pages on which a user logs in at an API in a browser: started by a link, ended by a callback.
 
-Spec: RFC 6749, section 4.1, with PKCE (RFC 7636); MCP 2026-07-28, client/elicitation, on phishing.
+Spec: RFC 6749, section 4.1, with PKCE (RFC 7636); MCP 2026-07-28, client/elicitation, on phishing;
+RFC 6265bis, section 4.1.3 (`__Host-`); Fetch Metadata Request Headers.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import logging
 import secrets
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlencode
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from openapi_tools.auth import OriginPolicy
 from openapi_tools.auth.authorization_server import Channel
@@ -48,23 +49,30 @@ logger = logging.getLogger("openapi_tools")
 START, BACK = "/login", "/login/callback"
 _SECONDS = 600.0  # for a whole login
 _LOOKS, _PAUSE = 110, 0.5  # for the end of a login: 55 seconds
-_COOKIE = "openapi-tools-login"
+_COOKIE, _FORM_COOKIE = "openapi-tools-login", "openapi-tools-form"
+_LONGEST_FORM, _MOST_FIELDS = 64 * 1024, 10
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
 }
+# Without a referrer, browsers send a form with `Origin: null` (Fetch, section 3.2).
+_FORM_HEADERS = {**_HEADERS, "Referrer-Policy": "same-origin"}
 _PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width"><title>Log in</title>{body}</html>'
 )
 _FORM = (
-    '<form method="post"><p>To log in at {api}, show that you are {user}:</p><p><label>Your token '
+    '<form method="post"><input type="hidden" name="form" value="{form}">'
+    "<p>To log in at {api}, show that you are {user}:</p><p><label>Your token "
     'for this server <input type="password" name="token" autocomplete="off" required></label>'
     "</p><button>Go on</button></form>"
 )
 _GONE = "This link has expired or was used. Make the call again to get another one."
+_FAILED = "<p>The login failed: {reason}</p>"
+_FOREIGN = "The form was not sent by this page. Open the link of the call again."
 
 
 class Logins:
@@ -78,6 +86,7 @@ class Logins:
 
     def __init__(self, inbound: Inbound, state: SharedState, url: str) -> None:
         self._inbound, self._state, self._url = inbound, state, url.rstrip("/")
+        self._is_secure = self._url.startswith("https:")
         self._known: dict[str, Identity] = {}
 
     def add(self, credentials: UserCredentials) -> bool:
@@ -126,16 +135,42 @@ class Logins:
 
     async def _start(self, request: Request) -> Response:
         """Begin to tell the browser's user: a link may have been sent to another person."""
-        record = await self._get("flow", request.query_params.get("flow", ""))
+        flow = request.query_params.get("flow", "")
+        record = await self._get("flow", flow)
         if record is None:
             return _page(_GONE, 404)
         if record["user"] not in self._inbound.table.tokens:
             return await self._sent(record, "user", secrets.token_urlsafe(32))
-        if request.method == "GET":
-            return _page(_FORM, api=self._known[record["identity"]].name, user=record["user"])
-        form = parse_qs((await request.body()).decode("latin-1"))
-        await self._check_user(record, "".join(form.get("token", [])).strip())
+        if request.method != "POST":
+            return self._show_form(request, flow, record)
+        form = await self._read_form(request, flow)
+        await self._check_user(record, form.get("token", "").strip())
         return await self._sent(record, "api", secrets.token_urlsafe(32))
+
+    def _show_form(self, request: Request, flow: str, record: Record) -> Response:
+        """Return the form, bound to a cookie that no other site's request carries."""
+        cookie = request.cookies.get(self._cookie(_FORM_COOKIE)) or secrets.token_urlsafe(32)
+        api, user = self._known[record["identity"]].name, record["user"]
+        page = _page(_FORM, form=_form_key(cookie, flow), api=api, user=user)
+        page.headers.update(_FORM_HEADERS)
+        self._set_cookie(page, _FORM_COOKIE, cookie, "strict")
+        return page
+
+    async def _read_form(self, request: Request, flow: str) -> Record:
+        """Return the fields of a form; BadTokenError for one that another page sends.
+
+        Otherwise that page could have this browser log in as its own user (login CSRF).
+        """
+        sites, origins = (request.headers.getlist(n) for n in ("sec-fetch-site", "origin"))
+        is_own = set(origins) <= {origin_of(self._url)} and set(sites) <= {"same-origin"}
+        if not is_own:
+            raise BadTokenError(_FOREIGN)
+        form = _fields(await request.body())
+        cookie = request.cookies.get(self._cookie(_FORM_COOKIE), "")
+        key, given = _form_key(cookie, flow).encode(), form.get("form", "").encode()
+        if not cookie or not hmac.compare_digest(key, given):
+            raise BadTokenError(_FOREIGN)
+        return form
 
     async def _check_user(self, record: Record, token: str) -> None:
         access = await self._inbound.verify(token)
@@ -153,19 +188,30 @@ class Logins:
             url += f"&{urlencode({'resource': self._inbound.table.audience})}"
         await self._put("state", state, kept)
         answer = RedirectResponse(url, 303, _HEADERS)
-        is_secure = self._url.startswith("https:")
-        answer.set_cookie(
-            *(self._cookie, cookie), int(_SECONDS), secure=is_secure, httponly=True, samesite="lax"
-        )
+        self._set_cookie(answer, _COOKIE, cookie, "lax")  # the callback comes from another site
         return answer
 
-    @property
-    def _cookie(self) -> str:
-        return f"__Host-{_COOKIE}" if self._url.startswith("https:") else _COOKIE
+    def _cookie(self, name: str) -> str:
+        return f"__Host-{name}" if self._is_secure else name
+
+    def _set_cookie(
+        self, answer: Response, name: str, value: str, samesite: Literal["lax", "strict"]
+    ) -> None:
+        # `__Host-` keeps other hosts from setting it, and needs the path `/`.
+        path = "/" if self._is_secure else urlsplit(self._url).path + START
+        answer.set_cookie(
+            self._cookie(name),
+            value,
+            int(_SECONDS),
+            path=path,
+            secure=self._is_secure,
+            httponly=True,
+            samesite=samesite,
+        )
 
     async def _back(self, request: Request) -> Response:
         state, answer = read_answer(request.url.query) or ("", None)
-        cookie = request.cookies.get(self._cookie, "")
+        cookie = request.cookies.get(self._cookie(_COOKIE), "")
         async with self._state.alone(_key("state", state), LEASE):
             record = await self._get("state", state)
             is_own = record is not None and hmac.compare_digest(record["cookie"], _digest(cookie))
@@ -222,12 +268,38 @@ def _safe(step: Callable[[Request], Awaitable[Response]]) -> Callable[..., Await
 
     async def page(request: Request) -> Response:
         try:
+            _check_window(request)
             return await step(request)
         except (BadTokenError, CallError) as error:
             logger.warning("a login failed: %s", error)
-            return _page("<p>The login failed: {reason}</p>", 403, reason=str(error))
+            is_away = isinstance(error, CallError) and bool(error.facts.get("retryable"))
+            answer = _page(_FAILED, 503 if is_away else 403, reason=str(error))
+            answer.headers.update({"Retry-After": "30"} if is_away else {})
+            return answer
 
     return page
+
+
+def _check_window(request: Request) -> None:
+    """Refuse frames, images and scripts of other pages: a person looks at a login."""
+    if request.headers.get("sec-fetch-dest", "document") != "document":
+        raise BadTokenError("open the link in a window of its own")
+
+
+def _fields(body: bytes) -> Record:
+    """Return the fields of a form; BadTokenError for a large one."""
+    # Anyone may send forms: to read one of megabytes would keep the event loop busy.
+    if len(body) > _LONGEST_FORM:
+        raise BadTokenError("the form is too large")
+    try:
+        fields = parse_qs(body.decode("latin-1"), max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise BadTokenError("the form has too many fields") from None
+    return {name: "".join(values) for name, values in fields.items()}
+
+
+def _form_key(cookie: str, flow: str) -> str:
+    return _digest(f"{cookie} {flow}")
 
 
 def _key(kind: str, name: str) -> str:

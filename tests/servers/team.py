@@ -222,5 +222,10 @@ class Browser(httpx.AsyncClient):
         return answer
 
 
+def hidden_fields(page):
+    """Return the hidden fields of a form, as a browser sends them."""
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="(\w+)">', page.text))
+
+
 def link(result):
     return re.search(r"http://\S+", texts(result)[0])[0]

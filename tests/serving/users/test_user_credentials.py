@@ -14,6 +14,7 @@ from servers.team import (
     Browser,
     called,
     client_of,
+    hidden_fields,
     link,
     login_table,
     sent,
@@ -216,10 +217,11 @@ async def test_a_user_with_a_static_token_shows_it_to_log_in(issuer, api):
         page = link(await called(site, ALICE))
         async with Browser("ada") as browser:
             form = await browser.get(page)
-            wrong = await browser.post(page, data={"token": BOB})
-            unknown = await browser.post(page, data={"token": "x" * 30})
-            large = await browser.post(page, data={"token": "x" * 50_000})
-            right = await browser.post(page, data={"token": ALICE})
+            hidden = hidden_fields(form)
+            wrong = await browser.post(page, data={**hidden, "token": BOB})
+            unknown = await browser.post(page, data={**hidden, "token": "x" * 30})
+            large = await browser.post(page, data={**hidden, "token": "x" * 50_000})
+            right = await browser.post(page, data={**hidden, "token": ALICE})
             done = await browser.go(right.headers["location"])
         result = await called(site, ALICE)
         other = await called(site, BOB)
