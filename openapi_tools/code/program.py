@@ -13,6 +13,7 @@ from openapi_tools.code import sandbox
 from openapi_tools.code.sandbox import Outcome, prepared
 from openapi_tools.errors import ErrorType, PendingApproval, counted
 from openapi_tools.json_values import compact
+from openapi_tools.observability import report_unknown
 from openapi_tools.options import close_names, member_of, nearest, with_members
 from openapi_tools.search.producers import parts
 from openapi_tools.search.stubs import python_name
@@ -177,6 +178,7 @@ class Run:
             text = await asyncio.to_thread(prepared, code) if len(code) > _LARGE else prepared(code)
             await sandbox.run((used, text), self._call, self._limits, outcome, state)
             if unknown := _UNKNOWN.search(outcome.reason):
+                report_unknown(self._context, unknown[1], is_call=False)
                 outcome.reason += close_names(unknown[1], self._functions.tools)
         except asyncio.CancelledError:
             if not outcome.kind:

@@ -17,6 +17,7 @@ from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsErr
 from openapi_tools.json_values import digest_of
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import ToolCall, ToolResult, context_for
+from openapi_tools.search.stubs import python_name
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.session import unknown_tool
@@ -129,6 +130,11 @@ class ToolsServer(Server[Any]):
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         """Return a tool's input schema; without this the package lists all tools at each call."""
         return self._offered.tools[name].input_schema if name in self._offered.tools else None
+
+    def hides(self, name: str, request: ServerRequestContext[Any]) -> bool:
+        """Tell whether a tool is offered, and the client of a request does not see it."""
+        hidden = self._offered.called.keys() - self._offer_for(request).called.keys()
+        return name in hidden or name in map(python_name, hidden)
 
     def _offer_for(self, request: ServerRequestContext[Any]) -> _Offer:
         return self._visibility.narrow(self._offered, request)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.options import member_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -291,3 +292,12 @@ def trace_headers() -> dict[str, str]:
 
         TraceContextTextMapPropagator().inject(headers)
     return headers
+
+
+def report_unknown(context: object, name: str, *, is_call: bool = True) -> None:
+    """Report a tool that a client named and does not see, where the context has a function for it.
+
+    A server counts and logs such names; `is_call` is false for one that was only looked up.
+    """
+    if callable(report := member_of(context, "unknown_tool")):
+        report(name, is_call=is_call)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.http_rules import is_safe
+from openapi_tools.observability import report_unknown
 from openapi_tools.options import close_names
 from openapi_tools.redaction import excerpt
 from openapi_tools.responses.answer_shape import check_fields, chosen
@@ -93,7 +94,10 @@ class _Meta:
         words = excerpt(repr(query), 100)
         return f"No tool among {len(self._tools)} has the words {words}{close}"
 
-    async def describe(self, call: Any, _: Any) -> ToolResult:
+    async def describe(self, call: Any, context: Any) -> ToolResult:
+        for name in call.arguments["names"][:_DESCRIBED]:
+            if name not in self._tools:
+                report_unknown(context, name, is_call=False)
         return await asyncio.to_thread(self._described, **call.arguments)
 
     def _described(self, names: list[str]) -> ToolResult:
@@ -114,7 +118,7 @@ class _Meta:
 
     async def call(self, call: Any, context: Any) -> ToolResult:
         given = call.arguments
-        tool = self._tool(given["name"])
+        tool = self._tool(given["name"], context)
         own = {**given.get("arguments", {}), CALL_ID: call.id}
         if given.get("pages", 1) > 1 and (tool.operation.paging or is_safe(tool.method)):
             return await self._paged(tool, own, given, context)
@@ -140,10 +144,11 @@ class _Meta:
         name = arguments["name"]
         return (self._tools[name], arguments.get("arguments", {})) if name in self._tools else None
 
-    def _tool(self, name: str) -> Any:
+    def _tool(self, name: str, context: Any = None) -> Any:
         try:
             return self._tools[name]
         except KeyError as error:
+            report_unknown(context, name)
             raise InputError(str(error.args[0])) from None
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import logging
 import math
 import re
 import time
@@ -22,6 +21,7 @@ from openapi_tools.auth.tokens import form_of
 from openapi_tools.errors import CallError, SettingsError, requiring
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import Redactor, Secret
+from openapi_tools.serving.refusals import Refusals
 from openapi_tools.serving.signing_keys import (
     PATIENCE,
     BadTokenError,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from openapi_tools.serving.refusals import Reason
     from openapi_tools.serving.serving_tables import AuthTable, RoleTable
     from openapi_tools.tools.tool import OperationTool
 
@@ -50,8 +51,6 @@ with requiring("serve"):
     from pydantic import Field
     from starlette.authentication import AuthCredentials
     from starlette.responses import JSONResponse
-
-logger = logging.getLogger("openapi_tools")
 
 METADATA = "/.well-known/oauth-protected-resource"
 _LONGEST, _SHORTEST = 16 * 1024, 16  # characters of a token, and of a static one at least
@@ -92,6 +91,7 @@ class Inbound:
         settings: Settings | None = None,
     ) -> None:
         self.table, self._roles = table, roles or {}
+        self.refusals = Refusals()
         self.sender = Sender(settings or Settings())
         self._keys = SigningKeys(table.issuer, table.jwks_url, self.sender)
         self._redactor = Redactor()
@@ -127,22 +127,23 @@ class Inbound:
             claims = await self._introspected(digest, token)
             _check_times(claims, needs_end=False)
         else:
-            raise BadTokenError("the token is unknown")
+            raise BadTokenError("the token is unknown", "token_unknown")
         name = self._name(claims)
         return self._access(name, token, claims, _scopes(claims))
 
     def _name(self, claims: Mapping[str, Any]) -> str:
         """Return the name of a user, for whom the token was issued to be used here."""
         if claims.get("iss") != self.table.issuer:
-            raise BadTokenError("the token is of another issuer")
+            raise BadTokenError("the token is of another issuer", "token_issuer")
         if self.table.audience.rstrip("/") not in _audiences(claims):
-            raise BadTokenError("the token is for another audience")
+            raise BadTokenError("the token is for another audience", "token_audience")
         if "cnf" in claims:
-            raise BadTokenError("the token is bound to a key, which a bearer does not prove")
+            reason = "the token is bound to a key, which a bearer does not prove"
+            raise BadTokenError(reason, "token_claims")
         subject = claims.get("sub")
         is_text = isinstance(subject, str) and subject.isprintable()
         if not is_text or not 0 < len(str(subject).strip()) <= _LONGEST_SUBJECT:
-            raise BadTokenError("the token names no subject")
+            raise BadTokenError("the token names no subject", "token_claims")
         return f"{self.table.issuer}|{subject}"
 
     def _access(
@@ -180,7 +181,7 @@ class Inbound:
         if not isinstance(claims.get("active"), bool):  # required by RFC 7662, section 2.2
             raise CallError("protocol", "the introspection endpoint answers without `active`.")
         if not claims["active"]:
-            raise BadTokenError("the token is not active")
+            raise BadTokenError("the token is not active", "token_unknown")
         return claims
 
     @staticmethod
@@ -205,6 +206,7 @@ class Inbound:
 
     async def aclose(self) -> None:
         """End what the issuer is asked, and close the connections to it."""
+        self.refusals.flush()
         await self._keys.aclose()
         for check in [*self._checks.values()]:
             await check.aclose()
@@ -236,21 +238,30 @@ class Guard:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         if len(given) > 1 or _has_token(scope["query_string"]):
             reason = "give one token, in the header Authorization"
+            self._note(scope, "two_tokens", reason)
             return self._refusal(400, "invalid_request", reason)
         word, _, token = "".join(value.decode("latin-1") for value in given).partition(" ")
         if word.lower() != "bearer":
+            self._note(scope, "no_token", "a request has no token")
             return self._refusal(401)  # RFC 6750, section 3.1: without an error
         try:
             access = await self._inbound.verify(token.strip(" "))  # RFC 9110, section 11.4
         except BadTokenError as error:
-            logger.info("a request is refused: %s", error)
+            self._note(scope, error.reason, str(error))
             return self._refusal(401, "invalid_token", str(error))
         except CallError as error:
-            logger.warning("a token cannot be checked: %s", error.reason)
+            self._note(scope, "token_unchecked", f"a token cannot be checked: {error.reason}")
             return JSONResponse({"error": "temporarily_unavailable"}, 503, {"Retry-After": "30"})
         if not set(self._inbound.table.scopes) <= set(access.scopes):
+            self._note(scope, "token_scope", f"the token of {access.subject} lacks a scope")
             return self._refusal(403, "insufficient_scope", "the token lacks a scope")
         return access
+
+    def _note(self, scope: Scope, reason: Reason, message: str) -> None:
+        client = scope.get("client")
+        self._inbound.refusals.note(
+            reason, f"{message} (from {client[0] if client else 'unknown'})"
+        )
 
     def _refusal(self, status: int, error: str = "", reason: str = "") -> JSONResponse:
         facts = {"error": error, "error_description": reason, **self._facts}
@@ -298,7 +309,7 @@ def _scopes(claims: Mapping[str, Any]) -> list[str]:
     listed = given.split() if isinstance(given, str) else given
     is_list = isinstance(listed, list) and len(listed) <= _MOST_SCOPES
     if not is_list or not all(isinstance(one, str) and _SCOPE.fullmatch(one) for one in listed):
-        raise BadTokenError("the token has scopes that cannot be read")
+        raise BadTokenError("the token has scopes that cannot be read", "token_claims")
     return list(listed)
 
 
@@ -306,10 +317,10 @@ def _check_times(claims: Mapping[str, Any], *, needs_end: bool) -> None:
     now = time.time()
     times = {name: claims[name] for name in ("exp", "nbf", "iat") if name in claims}
     if not all(type(value) in (int, float) and math.isfinite(value) for value in times.values()):
-        raise BadTokenError("the token has a time that is not a number")
+        raise BadTokenError("the token has a time that is not a number", "token_claims")
     if "exp" not in times and needs_end:
-        raise BadTokenError("the token has no end (exp)")
+        raise BadTokenError("the token has no end (exp)", "token_claims")
     if times.get("exp", now) <= now - _LEEWAY:
-        raise BadTokenError("the token has expired")
+        raise BadTokenError("the token has expired", "token_expired")
     if max(times.get("nbf", now), times.get("iat", now)) > now + _LEEWAY:
-        raise BadTokenError("the token is not valid yet")
+        raise BadTokenError("the token is not valid yet", "token_claims")

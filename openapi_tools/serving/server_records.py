@@ -16,12 +16,14 @@ from openapi_tools.errors import SettingsError
 from openapi_tools.json_values import escape_controls
 from openapi_tools.redaction import hidden, redacted
 from openapi_tools.search import costs
+from openapi_tools.serving.refusals import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from openapi_tools.observability import Event
     from openapi_tools.result import ToolCall
+    from openapi_tools.serving.refusals import Reason
     from openapi_tools.serving.served_apis import ServedApi
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -176,6 +178,9 @@ class CallMetrics:
             "call_seconds", about, ["api"], buckets=_BUCKETS, **more
         )
         self._bytes = counter("http_bytes", "Bytes of bodies.", ["direction"], **more)
+        self._refusals = counter("refusals", "What was refused.", ["reason"], **more)
+        for reason in REASONS:  # a counter that appears with the first refusal hides its rise
+            self._refusals.labels(reason)
         more["multiprocess_mode"] = "mostrecent"
         self._gauges = {
             name: self._package.Gauge(name, text, ["api"], **more) for name, text in _GAUGES.items()
@@ -190,6 +195,10 @@ class CallMetrics:
         self._seconds.labels(api).observe(event.elapsed)
         if event.kind == "error":
             self._errors.labels(api, event.error_type).inc()
+
+    def refuse(self, reason: Reason) -> None:
+        """Count a refusal."""
+        self._refusals.labels(reason).inc()
 
     def count(self, direction: str, number: int) -> None:
         """Count bytes of a request (`in`) or of an answer (`out`)."""

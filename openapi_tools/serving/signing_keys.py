@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from openapi_tools.auth.authorization_server import Form, Reply
+    from openapi_tools.serving.refusals import Reason
     from openapi_tools.transport import Sender
 
 with requiring("serve"):
@@ -47,7 +48,11 @@ _LEAST_RSA = 2048 // 8 * 4 // 3  # characters of a modulus in base64
 
 
 class BadTokenError(Exception):
-    """A token is not valid here; the reason holds no part of it."""
+    """A token is not valid here; the message holds no part of it."""
+
+    def __init__(self, message: str, reason: Reason = "token_malformed") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 async def fetched(sender: Sender, url: str, form: Form | None = None) -> Reply:
@@ -181,12 +186,13 @@ async def signed_claims(
         raise BadTokenError("the token is not an access token (typ)")
     found = await keys.of(header.get("kid"), header["alg"])
     if len(found) != 1:
-        raise BadTokenError("the token names no key of the issuer (kid)")
+        raise BadTokenError("the token names no key of the issuer (kid)", "token_key")
     try:
         is_good = jws.validate_compact(signed, found[0], registry=registry)
         claims = json.loads(signed.payload) if is_good else None
     except (JoseError, ValueError, RecursionError):
-        raise BadTokenError("the signature of the token cannot be checked") from None
+        reason = "the signature of the token cannot be checked"
+        raise BadTokenError(reason, "token_signature") from None
     if not isinstance(claims, dict):
-        raise BadTokenError("the signature of the token is wrong")
+        raise BadTokenError("the signature of the token is wrong", "token_signature")
     return claims

@@ -21,6 +21,7 @@ from openapi_tools.options import from_environment
 from openapi_tools.redaction import redacted
 from openapi_tools.serving import web_server
 from openapi_tools.serving.own_hosts import mcp_security, own_hosts
+from openapi_tools.serving.refusals import Refusals
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
 from openapi_tools.serving.server_records import (
     AuditLog,
@@ -121,6 +122,9 @@ class WebServer:
         if find_spec("prometheus_client") is not None:
             self._metrics = CallMetrics()
         self._audit = AuditLog(serve.audit)
+        self._refusals = Refusals() if self._access is None else self._access.refusals
+        if self._metrics is not None:
+            self._refusals.count = self._metrics.refuse
         if serve.audit_arguments:
             apis.guards = [self._audit.remember]
         apis.watchers = [self._audit.tell]
@@ -171,7 +175,7 @@ class WebServer:
         name = self._user(request)
         caller.set(name)
         own = {} if self._access is None else self._access.members_of(request)
-        return {"user": name, **own}
+        return {"user": name, "unknown_tool": partial(self._refuse_tool, request), **own}
 
     def _user(self, request: ServerRequestContext[Any]) -> str:
         """Return the name of the user of a request, for limits and the audit log."""
@@ -183,13 +187,28 @@ class WebServer:
             return await call_next(ctx)
         except MCPError:
             if ctx.method == "tools/call":
-                name = str((ctx.params or {}).get("name", ""))
-                self._audit.refuse(self._user(ctx), name, ctx.request_id)
+                self._refuse_tool(ctx, str((ctx.params or {}).get("name", "")))
+            elif ctx.method == "resources/read":
+                self._refusals.note("resource", f"{self._user(ctx)!r} read no file of this server")
             raise
+
+    def _refuse_tool(
+        self, request: ServerRequestContext[Any, Any], name: str, *, is_call: bool = True
+    ) -> None:
+        """Note that a client, or its program, named a tool that it does not see."""
+        user = self._user(request)
+        is_hidden = any(server.hides(name, request) for server in self._apis.servers.values())
+        if is_hidden:
+            self._refusals.note("hidden_tool", f"{user!r} may not see the tool {name[:64]!r}")
+        elif is_call:
+            self._refusals.note("unknown_tool", f"{user!r} called the tool {name[:64]!r}")
+        if is_call:
+            self._audit.refuse(user, name, request.request_id)
 
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            stack.callback(self._refusals.flush)
             if self._access is not None:
                 stack.push_async_callback(self._access.aclose)
             await stack.enter_async_context(self._apis.running())

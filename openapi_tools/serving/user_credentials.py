@@ -63,7 +63,7 @@ class UserAccess:
         self._logins = Logins(self._inbound, self._state, url)
         self.settings, self.routes = self._inbound.settings, self._logins.routes()
         self.guard = partial(Guard, inbound=self._inbound, open_paths=_OPEN)
-        self.aclose = self._inbound.aclose
+        self.aclose, self.refusals = self._inbound.aclose, self._inbound.refusals
         self.views = self.sees, self._inbound.group
 
     def admit(self, name: str, toolset: Toolset) -> Toolset:

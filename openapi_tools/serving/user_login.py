@@ -44,7 +44,7 @@ with requiring("serve"):
     from starlette.responses import HTMLResponse, RedirectResponse, Response
     from starlette.routing import Route
 
-logger = logging.getLogger("openapi_tools")
+logger = logging.getLogger("openapi_tools.serving")
 
 START, BACK = "/login", "/login/callback"
 _SECONDS = 600.0  # for a whole login
@@ -108,8 +108,27 @@ class Logins:
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages, which need no token: `START` and `BACK`."""
-        start = Route(START, _safe(self._start), methods=["GET", "POST"])
-        return [start, Route(BACK, _safe(self._back), methods=["GET"])]
+        start = Route(START, self._safe(self._start), methods=["GET", "POST"])
+        return [start, Route(BACK, self._safe(self._back), methods=["GET"])]
+
+    def _safe(
+        self, step: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[..., Awaitable[Response]]:
+        """Return a page that says why it failed."""
+
+        async def page(request: Request) -> Response:
+            try:
+                _check_window(request)
+                return await step(request)
+            except (BadTokenError, CallError) as error:
+                reason = error.reason if isinstance(error, BadTokenError) else "login"
+                self._inbound.refusals.note(reason, f"a login failed: {error}")
+                is_away = isinstance(error, CallError) and bool(error.facts.get("retryable"))
+                answer = _page(_FAILED, 503 if is_away else 403, reason=str(error))
+                answer.headers.update({"Retry-After": "30"} if is_away else {})
+                return answer
+
+        return page
 
     async def begin(self, user: str, identity: Identity) -> CallError:
         """Return the error of a call that needs a login; its `login` has `id` and `url`."""
@@ -138,7 +157,7 @@ class Logins:
         flow = request.query_params.get("flow", "")
         record = await self._get("flow", flow)
         if record is None:
-            return _page(_GONE, 404)
+            return self._refuse_link()
         if record["user"] not in self._inbound.table.tokens:
             return await self._sent(record, "user", secrets.token_urlsafe(32))
         if request.method != "POST":
@@ -146,6 +165,10 @@ class Logins:
         form = await self._read_form(request, flow)
         await self._check_user(record, form.get("token", "").strip())
         return await self._sent(record, "api", secrets.token_urlsafe(32))
+
+    def _refuse_link(self) -> Response:
+        self._inbound.refusals.note("login", "the link of a login is unknown, used or expired")
+        return _page(_GONE, 404)
 
     def _show_form(self, request: Request, flow: str, record: Record) -> Response:
         """Return the form, bound to a cookie that no other site's request carries."""
@@ -164,18 +187,19 @@ class Logins:
         sites, origins = (request.headers.getlist(n) for n in ("sec-fetch-site", "origin"))
         is_own = set(origins) <= {origin_of(self._url)} and set(sites) <= {"same-origin"}
         if not is_own:
-            raise BadTokenError(_FOREIGN)
+            raise BadTokenError(_FOREIGN, "login_form")
         form = _fields(await request.body())
         cookie = request.cookies.get(self._cookie(_FORM_COOKIE), "")
         key, given = _form_key(cookie, flow).encode(), form.get("form", "").encode()
         if not cookie or not hmac.compare_digest(key, given):
-            raise BadTokenError(_FOREIGN)
+            raise BadTokenError(_FOREIGN, "login_form")
         return form
 
     async def _check_user(self, record: Record, token: str) -> None:
         access = await self._inbound.verify(token)
         if access.user.name != record["user"]:
-            raise BadTokenError("you are another user than the one whose call needs this login")
+            reason = "you are another user than the one whose call needs this login"
+            raise BadTokenError(reason, "login_user")
 
     async def _sent(self, record: Record, step: str, cookie: str) -> Response:
         """Send the browser to an authorization server: this server's, then the API's."""
@@ -216,7 +240,7 @@ class Logins:
             record = await self._get("state", state)
             is_own = record is not None and hmac.compare_digest(record["cookie"], _digest(cookie))
             if record is None or answer is None or not is_own:
-                return _page(_GONE, 404)
+                return self._refuse_link()
             await self._state.remove(_key("state", state))
         back, verifier = self._url + BACK, Secret(record["verifier"])
         async with self._login(record) as (login, plan):
@@ -228,6 +252,7 @@ class Logins:
         await identity.tokens(self._state, record["user"]).save(stored)
         await self._state.remove(_key("open", json.dumps([identity.id, record["user"]])))
         await self._state.put(_key("done", record["login"]), b"1", _SECONDS)
+        logger.info("%s logged in at %s", ascii(record["user"]), identity.name)
         return _page("You are logged in. Close this window, and make the call again.")
 
     @asynccontextmanager
@@ -263,38 +288,21 @@ class Logins:
         return record if record is not None and record["identity"] in self._known else None
 
 
-def _safe(step: Callable[[Request], Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
-    """Return a page that says why it failed."""
-
-    async def page(request: Request) -> Response:
-        try:
-            _check_window(request)
-            return await step(request)
-        except (BadTokenError, CallError) as error:
-            logger.warning("a login failed: %s", error)
-            is_away = isinstance(error, CallError) and bool(error.facts.get("retryable"))
-            answer = _page(_FAILED, 503 if is_away else 403, reason=str(error))
-            answer.headers.update({"Retry-After": "30"} if is_away else {})
-            return answer
-
-    return page
-
-
 def _check_window(request: Request) -> None:
     """Refuse frames, images and scripts of other pages: a person looks at a login."""
     if request.headers.get("sec-fetch-dest", "document") != "document":
-        raise BadTokenError("open the link in a window of its own")
+        raise BadTokenError("open the link in a window of its own", "login_form")
 
 
 def _fields(body: bytes) -> Record:
     """Return the fields of a form; BadTokenError for a large one."""
     # Anyone may send forms: to read one of megabytes would keep the event loop busy.
     if len(body) > _LONGEST_FORM:
-        raise BadTokenError("the form is too large")
+        raise BadTokenError("the form is too large", "login_form")
     try:
         fields = parse_qs(body.decode("latin-1"), max_num_fields=_MOST_FIELDS)
     except ValueError:
-        raise BadTokenError("the form has too many fields") from None
+        raise BadTokenError("the form has too many fields", "login_form") from None
     return {name: "".join(values) for name, values in fields.items()}
 
 

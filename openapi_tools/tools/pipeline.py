@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import errors
 from openapi_tools.forks import importing
-from openapi_tools.observability import UNOBSERVED
+from openapi_tools.observability import UNOBSERVED, report_unknown
 from openapi_tools.options import with_members
 from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import ToolCall, ToolResult, read_call, read_id, without_secrets
@@ -287,6 +287,7 @@ async def answer_call(
     try:
         tool = toolset[name]
     except KeyError as error:
+        report_unknown(context, name)
         return ToolResult.failed("invalid_input", error.args[0]).for_call(call_id_in(arguments))
     if wait is not None and toolset.called is not toolset:
         wait, context = None, with_members(context, wait=wait)

@@ -105,7 +105,9 @@ class Site(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def serving(toolset, auth, *, roles=None, users=None, mode="tools", state=None, public=""):
+async def serving(
+    toolset, auth, *, roles=None, users=None, mode="tools", state=None, public="", audit="off"
+):
     """Serve tools to the users that a table `[serve.auth]` lets in; with sessions."""
     with listening("127.0.0.1", 0) as place:
         url = f"http://127.0.0.1:{place.getsockname()[1]}/mcp"
@@ -113,7 +115,7 @@ async def serving(toolset, auth, *, roles=None, users=None, mode="tools", state=
         if users is not None:
             given, own = {"resource": f"{public}/mcp" if public else url, **given}, {"users": users}
         told = {"auth": given, "roles": roles or {}, "mode": mode, "stateless": False}
-        serve = read_table(ServeTable, {**told, "audit": "off"}, "serve")
+        serve = read_table(ServeTable, {**told, "audit": audit}, "serve")
         api = read_table(ApiTable, {"source": "shop.json", **own}, "apis", "shop")
         access = UserAccess(serve, serve.auth, {"shop": api}, state)
         apis = ServedApis([ServedApi("shop", toolset=access.admit("shop", toolset))], mode)
@@ -126,7 +128,8 @@ async def shop_served(api, auth, schemes=None, **options):
     """Serve the tools of `shop`."""
     given = shop(api, **(schemes or {}))
     own = options.pop("credentials", None)
-    loaded = load_tools(given, settings=Settings(cache=False), credentials=own)
+    settings = Settings(cache=False, download_dir=options.pop("download_dir", None))
+    loaded = load_tools(given, settings=settings, credentials=own)
     async with loaded as toolset, serving(toolset, auth, **options) as site:
         yield site
 

@@ -1,0 +1,84 @@
+"""What a server refuses: counted by reason, and logged in few lines.
+
+Anyone can be refused without end, so the log has a bounded number of lines; the counter has all.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Reason = Literal[
+    "no_token",
+    "two_tokens",
+    "token_malformed",
+    "token_unknown",
+    "token_key",
+    "token_signature",
+    "token_issuer",
+    "token_audience",
+    "token_expired",
+    "token_claims",
+    "token_scope",
+    "token_unchecked",
+    "hidden_tool",
+    "unknown_tool",
+    "resource",
+    "login",
+    "login_user",
+    "login_form",
+]
+"""Why something is refused: the values of a label, which no client can add to."""
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
+_LINES, _WINDOW = 10, 60.0  # lines of a reason in so many seconds
+_LONGEST = 300
+_ORDINARY = ("no_token", "token_expired")  # by which clients learn that they have to log in
+
+logger = logging.getLogger("openapi_tools.serving")
+
+
+@dataclass
+class _Window:
+    began: float = field(default_factory=time.monotonic)
+    lines: int = 0
+    left_out: int = 0
+
+
+class Refusals:
+    """Counts refusals with `count`, and logs them."""
+
+    def __init__(self) -> None:
+        self.count: Callable[[Reason], object] = lambda _: None
+        self._windows: dict[Reason, _Window] = {}
+
+    def note(self, reason: Reason, message: str) -> None:
+        """Count a refusal, and log it unless the log has many of the reason already."""
+        self.count(reason)
+        window = self._windows.get(reason)
+        if window is None or time.monotonic() - window.began >= _WINDOW:
+            self._end(reason)
+            window = self._windows[reason] = _Window()
+        if window.lines == _LINES:
+            window.left_out += 1
+            return
+        window.lines += 1
+        # A client's words are in it: no line end or control character gets into the log.
+        level = logging.INFO if reason in _ORDINARY else logging.WARNING
+        logger.log(level, "refused (%s): %s", reason, ascii(message[:_LONGEST])[1:-1])
+
+    def flush(self) -> None:
+        """Log how many refusals were left out."""
+        for reason in [*self._windows]:
+            self._end(reason)
+
+    def _end(self, reason: Reason) -> None:
+        window = self._windows.pop(reason, None)
+        if window is not None and window.left_out:
+            seconds = time.monotonic() - window.began
+            logger.warning("refused (%s): %d more in %.0f s", reason, window.left_out, seconds)
