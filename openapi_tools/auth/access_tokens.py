@@ -172,8 +172,9 @@ class Tokens:
         refused = None if stale is None else Secret(stale)
         del stale
         channel.learn(*self._config.secrets())
-        own = self._config.scopes
-        wanted = _Wanted(channel, frozenset(scopes if own is None else own), refused)
+        configured = self._config.scopes
+        requested = frozenset(scopes if configured is None else configured)
+        wanted = _Wanted(channel, requested, refused)
         token = await self._found(wanted)
         channel.learn(*token.secrets())
         return token.access.reveal()

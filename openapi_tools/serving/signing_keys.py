@@ -85,11 +85,11 @@ class SigningKeys:
 
     async def of(self, kid: object, algorithm: str) -> list[Any]:
         """Return the keys that may have signed; CallError while the issuer cannot be asked."""
-        found, age = self._fitting(kid, algorithm), time.monotonic() - self._fetched_at
-        if found and age < _STALE:
+        keys, age = self._fitting(kid, algorithm), time.monotonic() - self._fetched_at
+        if keys and age < _STALE:
             if age > _FRESH and not self._is_pausing:
                 self._fetch.begin(self._renew)
-            return found
+            return keys
         if not self._is_pausing:
             await self._fetch.run(self._renew)
         if self._failure is not None:

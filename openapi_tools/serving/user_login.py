@@ -124,9 +124,9 @@ class Logins:
                 reason = error.reason if isinstance(error, BadTokenError) else "login"
                 self._inbound.refusals.note(reason, f"a login failed: {error}")
                 is_away = isinstance(error, CallError) and bool(error.facts.get("retryable"))
-                answer = _page(_FAILED, 503 if is_away else 403, reason=str(error))
-                answer.headers.update({"Retry-After": "30"} if is_away else {})
-                return answer
+                response = _page(_FAILED, 503 if is_away else 403, reason=str(error))
+                response.headers.update({"Retry-After": "30"} if is_away else {})
+                return response
 
         return page
 
@@ -190,8 +190,8 @@ class Logins:
             raise BadTokenError(_FOREIGN, "login_form")
         form = _fields(await request.body())
         cookie = request.cookies.get(self._cookie(_FORM_COOKIE), "")
-        key, given = _form_key(cookie, flow).encode(), form.get("form", "").encode()
-        if not cookie or not hmac.compare_digest(key, given):
+        expected, key = _form_key(cookie, flow).encode(), form.get("form", "").encode()
+        if not cookie or not hmac.compare_digest(expected, key):
             raise BadTokenError(_FOREIGN, "login_form")
         return form
 
@@ -219,11 +219,11 @@ class Logins:
         return f"__Host-{name}" if self._is_secure else name
 
     def _set_cookie(
-        self, answer: Response, name: str, value: str, samesite: Literal["lax", "strict"]
+        self, response: Response, name: str, value: str, samesite: Literal["lax", "strict"]
     ) -> None:
         # `__Host-` keeps other hosts from setting it, and needs the path `/`.
         path = "/" if self._is_secure else urlsplit(self._url).path + START
-        answer.set_cookie(
+        response.set_cookie(
             self._cookie(name),
             value,
             int(_SECONDS),

@@ -48,8 +48,8 @@ class Visibility:
         if names not in self._narrowed:
             _make_room(self._narrowed, _NARROWED)
             self._narrowed[names] = whole.only(names)
-        found: _AnOffer = self._narrowed[names]
-        return found
+        narrowed: _AnOffer = self._narrowed[names]
+        return narrowed
 
     def _find_names(
         self,
