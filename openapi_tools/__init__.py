@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.auth.schemes import ClientCertificate
+    from openapi_tools.code.limits import CodeLimits
     from openapi_tools.errors import (
         CallError,
         CredentialsError,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.load import aload_tools, load_tools
     from openapi_tools.model import Skipped
     from openapi_tools.observability import Event
-    from openapi_tools.options import CodeLimits, Select
+    from openapi_tools.options import Select
     from openapi_tools.requests import Preview
     from openapi_tools.result import Context, ImageContent, TextContent, ToolCall, ToolResult
     from openapi_tools.serving.redis_state import RedisState
@@ -61,11 +62,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "auth.oauth2": ("OAuth2",),
     "auth.schemes": ("ClientCertificate",),
+    "code.limits": ("CodeLimits",),
     "generate": ("Report", "generate_package"),
     "loading.load": ("aload_tools", "load_tools"),
     "model": ("Skipped",),
     "observability": ("Event",),
-    "options": ("CodeLimits", "Select"),
+    "options": ("Select",),
     "requests": ("Preview",),
     "result": ("Context", "ImageContent", "TextContent", "ToolCall", "ToolResult"),
     "serving.redis_state": ("RedisState",),

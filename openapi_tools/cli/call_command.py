@@ -20,9 +20,10 @@ import click
 from openapi_tools.cli import CREDENTIALS, as_json, busy, clean, for_shell, remark, say
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.typed_arguments import read_arguments, read_json_argument
+from openapi_tools.code.limits import CodeLimits
 from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError, counted, missing_extra
 from openapi_tools.json_values import text_of
-from openapi_tools.options import CodeLimits, DefaultSettings
+from openapi_tools.options import DefaultSettings
 from openapi_tools.redaction import redacted
 from openapi_tools.requests import preview_of
 from openapi_tools.result import Context, ToolCall, ToolResult

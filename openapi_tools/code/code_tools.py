@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
+from openapi_tools.code.limits import CodeLimits
 from openapi_tools.code.program import Functions, Run
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import CodeLimits, kind_of, member_of
+from openapi_tools.options import kind_of, member_of
 from openapi_tools.responses.shown_text import shorten
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object

@@ -21,7 +21,7 @@ from openapi_tools.search.stubs import python_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openapi_tools.options import CodeLimits
+    from openapi_tools.code.limits import CodeLimits
 
 _RESERVED = frozenset({*dir(builtins), "ApiError", "asyncio", "call", "json", "pages"})
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
     from tokenize import TokenInfo
 
+    from openapi_tools.code.limits import CodeLimits
     from openapi_tools.errors import ErrorType
-    from openapi_tools.options import CodeLimits
 
     Edit = tuple[tuple[int, int], int, str]
     """A place (row, column), a number of characters there, and the text in their place."""

@@ -16,9 +16,9 @@ from openapi_tools.tools.session import About, Session, tool_named
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
+    from openapi_tools.code.limits import CodeLimits
     from openapi_tools.model import SecurityScheme, Skipped
     from openapi_tools.observability import Event
-    from openapi_tools.options import CodeLimits
     from openapi_tools.providers.definitions import Definitions
     from openapi_tools.result import ToolResult
     from openapi_tools.search.finder import Finder, Hit
