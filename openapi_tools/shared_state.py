@@ -1,23 +1,32 @@
-"""State that processes share: bytes by key, locks and limits; `MemoryState` serves one process."""
+"""State that processes share: bytes by key, locks and limits; `MemoryState` serves one process.
+
+No user fills a bounded place for all: `FairShares` and `has_place` are the two rules.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import secrets
 import time
 from abc import ABC, abstractmethod
 from contextlib import asynccontextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from openapi_tools.errors import CallError, NotPicklableError
 from openapi_tools.forks import ForkLock
+from openapi_tools.json_values import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Hashable
     from contextlib import AbstractAsyncContextManager
+
+    from pydantic import TypeAdapter
+
+_Record = TypeVar("_Record")
 
 LEASE = 10.0  # seconds until the place of a process that died is free again
 SECRET = "secret:"  # noqa: S105 -- how keys begin whose values leave a process encrypted only
@@ -27,11 +36,17 @@ _LONGEST_PAUSE = 1.0
 _LARGEST = 64 * 1024 * 1024
 _MOST_RATES = 10_000
 _ANY = 10**9  # more places than holders
+_LARGEST_RECORD = 16 * 1024 * 1024  # bytes of JSON; more would keep the event loop busy
+_DEEPEST_RECORD = 220  # levels: those of a response, which has 200, and some around it
+_SWEEP = 10.0  # seconds between two searches for values that have ended
 
 
 @runtime_checkable
 class SharedState(Protocol):
     """Bytes by key, locks and limits that processes share; `RedisState` and `MemoryState` are such.
+
+    A key is `kind:name`, or `kind:user:name` with a digest of the user whose value it is: what
+    stands before the last colon owns the value, for a state that has to make room.
 
     Methods may be called in any event loop and thread, and after a fork. Where the state cannot be
     reached they raise a `CallError` of the kind "connection".
@@ -71,6 +86,102 @@ class SharedState(Protocol):
     async def ping(self) -> None:
         """Ask whether the state can be reached."""
         ...
+
+
+class FairShares:
+    """Entries of several owners in one bounded place, for the caller's thread only.
+
+    When it is full, the oldest entry of the owner with the most leaves. So an owner who floods the
+    place pushes out their own entries, and none of an owner who has less.
+
+    Attributes:
+        size: The sizes of all entries together.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self.size = most, 0
+        self._entries: dict[Hashable, dict[Any, int]] = {}  # sizes by owner and key, oldest first
+        self._sizes: dict[Hashable, int] = {}  # by owner
+        self._owners: dict[Any, Hashable] = {}  # by key
+
+    def add(self, key: Any, owner: Hashable, size: int = 1) -> list[Any]:
+        """Add the newest entry of an owner, and return the keys that leave, `key` among them."""
+        self.remove(key)
+        if size > self._most:
+            return [key]
+        self._owners[key] = owner
+        self._entries.setdefault(owner, {})[key] = size
+        self._sizes[owner] = self._sizes.get(owner, 0) + size
+        self.size += size
+        leaving = []
+        while self.size > self._most:
+            largest = max(self._sizes, key=self._sizes.__getitem__)
+            oldest = next(iter(self._entries[largest]))
+            self.remove(oldest)
+            leaving.append(oldest)
+        return leaving
+
+    def remove(self, key: Any) -> None:
+        """Remove an entry, if there is one."""
+        if key not in self._owners:
+            return
+        owner = self._owners.pop(key)
+        size = self._entries[owner].pop(key)
+        self._sizes[owner] -= size
+        self.size -= size
+        if not self._entries[owner]:
+            del self._entries[owner], self._sizes[owner]
+
+
+def has_place(owned: int, taken: int, most: int) -> bool:
+    """Whether a user with `owned` of the `taken` places may take another one of `most`.
+
+    A user holds as many places as are left for all others: half of them alone, then a quarter. For
+    work under way, which nobody ends for another user.
+    """
+    return owned < most - taken
+
+
+def key_of(kind: str, user: str, name: str) -> str:
+    """Return the key of a user's value; without a user all callers own it together."""
+    return f"{kind}:{digest_of(user)[:16]}:{name}" if user else f"{kind}:{name}"
+
+
+def read_record(value: bytes, shape: TypeAdapter[_Record]) -> _Record:
+    """Return a record of a state from its JSON.
+
+    Raises:
+        ValueError: It is damaged: no JSON, of another shape, nested too deep, or too large. The
+            message shows nothing of the record.
+    """
+    if len(value) > _LARGEST_RECORD:
+        raise ValueError(f"it has more than {_LARGEST_RECORD} bytes")
+    try:
+        record = json.loads(value, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    except ValueError:
+        raise ValueError("it is not JSON") from None
+    if _is_deep(record):
+        raise ValueError("it is nested too deep")
+    try:
+        return shape.validate_python(record)
+    except ValueError:
+        raise ValueError("it has another shape than the records of this version") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)  # NaN and Infinity are no JSON (RFC 8259, section 6)
+
+
+def _is_deep(record: Any) -> bool:
+    level = [record] if isinstance(record, dict | list) else []
+    for _ in range(_DEEPEST_RECORD):
+        inner = (node.values() if isinstance(node, dict) else node for node in level)
+        level = [n for nodes in inner for n in nodes if isinstance(n, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 class Place(NamedTuple):
@@ -169,7 +280,8 @@ class MemoryState(LeasedState):
     """The state of one process, for any of its event loops and threads.
 
     Args:
-        most_bytes: Values above this in all make room, the oldest first.
+        most_bytes: Of all values. Above it the oldest value leaves of the owner (what stands before
+            the last colon of a key: a kind, or a kind and a user) with the most bytes.
     """
 
     pause = 0.002
@@ -179,7 +291,8 @@ class MemoryState(LeasedState):
         self._most = most_bytes
         self._lock = ForkLock()
         self._values: dict[str, tuple[bytes, float]] = {}
-        self._size = 0
+        self._shares = FairShares(most_bytes)
+        self._swept = 0.0  # when ended values were last removed
         self._places: dict[str, dict[str, float]] = {}  # by key and holder: the end of the lease
         self._due: dict[str, float] = {}  # by key: when the next call of a rate is due
         self._process = os.getpid()
@@ -192,13 +305,16 @@ class MemoryState(LeasedState):
 
     async def put(self, key: str, value: bytes, seconds: float | None = None) -> None:
         """Keep a value, for so many seconds."""
-        until = time.monotonic() + (float("inf") if seconds is None else seconds)
+        now = time.monotonic()
         with self._lock:
-            self._drop(key)
-            self._values[key] = (value, until)
-            self._size += len(value)
-            while self._size > self._most:
-                self._drop(next(iter(self._values)))
+            if self._shares.size + len(value) > self._most and now > self._swept + _SWEEP:
+                self._swept = now
+                for ended in [k for k, (_, end) in self._values.items() if end <= now]:
+                    self._drop(ended)
+            self._values[key] = (value, now + (float("inf") if seconds is None else seconds))
+            # The kind is part of the owner: cached responses must not push out the keys of writes.
+            for leaving in self._shares.add(key, key.rpartition(":")[0], len(value)):
+                del self._values[leaving]
 
     async def remove(self, key: str) -> None:
         """Remove the value of a key, if there is one."""
@@ -209,8 +325,8 @@ class MemoryState(LeasedState):
         """Do nothing: it can be reached."""
 
     def _drop(self, key: str) -> None:
-        if (kept := self._values.pop(key, None)) is not None:
-            self._size -= len(kept[0])
+        if self._values.pop(key, None) is not None:
+            self._shares.remove(key)
 
     async def take(self, place: Place) -> Turn:
         """Take a place and a turn of its rate, as `LeasedState.take`."""

@@ -1,10 +1,11 @@
 """A team's server under load: two servers of tools and Redis behind nginx, and an API that counts.
 
-`python tests/team_load.py CALLS` runs it, and one server alone, for the figures of
-docs/operations.md.
+`python tests/team_load.py CALLS` runs it, the same with a Redis that hangs, fails and comes back,
+and one server alone, for the figures of docs/operations.md.
 """
 
 import asyncio
+import itertools
 import json
 import math
 import os
@@ -23,9 +24,12 @@ from documents import document, operation
 from servers.recorder import Answer, Recorder
 
 TOKEN = "alice-has-a-long-token-of-her-own"
+OTHER = "bob-has-another-token-of-his-own"
 KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 IN_FLIGHT = 200
 RATE = 150  # requests a second that both servers together may send to the API
+PAUSE = 0.25  # seconds until a caller repeats a call that was not sent
+HANGS, FAILS = 5.0, 3.0  # seconds for which Redis hangs, and is gone
 SLICE = 2.0  # seconds over which the rate is judged
 
 
@@ -69,8 +73,7 @@ allow_hosts = ["127.0.0.1"]
 redis = "{redis}"
 audit = "off"
 
-[serve.auth.tokens]
-alice = "${{ALICE_TOKEN}}"
+{auth}
 
 [apis.work]
 source = "work.json"
@@ -83,6 +86,7 @@ client_secret = "${{WORK_SECRET}}"
 rate = {rate}
 timeout = 60
 """
+STATIC = '[serve.auth.tokens]\nalice = "${ALICE_TOKEN}"\nbob = "${BOB_TOKEN}"'
 NGINX = """
 daemon off;
 pid {folder}/nginx.pid;
@@ -110,14 +114,17 @@ http {{
 
 
 class Team:
-    """The processes of a team's server, in a folder; `redis` is a server of the tests."""
+    """The processes of a team's server, in a folder; `redis` is a server of the tests.
 
-    def __init__(self, folder, api, redis, ports):
+    `auth` is the table that lets users in: static tokens, or an issuer that a test makes hang.
+    """
+
+    def __init__(self, folder, api, redis, ports, auth=STATIC):
         self.folder, self.redis = folder, redis
         self.ports, self.port = ports[:2], ports[2]
         (folder / "work.json").write_text(json.dumps(api.document))
         for port in self.ports:
-            text = CONFIG.format(port=port, redis=redis.url, rate=RATE)
+            text = CONFIG.format(port=port, redis=redis.url, rate=RATE, auth=auth)
             (folder / f"{port}.toml").write_text(text)
         servers = " ".join(
             f"server 127.0.0.1:{port} max_fails=1 fail_timeout=2s;" for port in self.ports
@@ -132,7 +139,8 @@ class Team:
 
     def serve(self, port):
         """Start a server of tools."""
-        own = {"OPENAPI_TOOLS_STATE_KEY": KEY, "ALICE_TOKEN": TOKEN, "WORK_SECRET": "s3cret"}
+        own = {"OPENAPI_TOOLS_STATE_KEY": KEY, "WORK_SECRET": "s3cret"}
+        own |= {"ALICE_TOKEN": TOKEN, "BOB_TOKEN": OTHER}
         command = [sys.executable, "-m", "openapi_tools", "serve", f"{port}.toml"]
         with (self.folder / f"{port}.log").open("a") as log:
             self.processes[port] = subprocess.Popen(
@@ -183,11 +191,15 @@ async def _ready(port):
 
 
 class Load:
-    """Calls under way at once through nginx; `outcomes` has each call's, by number."""
+    """Calls under way at once through nginx; `outcomes` has each call's, by number.
 
-    def __init__(self, team, calls):
-        self.team, self.calls = team, calls
-        self.outcomes, self.seconds = {}, []
+    With `repeats` a caller makes a call again that was not sent, as its result or status 503 says;
+    `refusals` counts these. The callers have the `tokens` by turns.
+    """
+
+    def __init__(self, team, calls, *, repeats=False, tokens=(TOKEN, OTHER)):
+        self.team, self.calls, self.repeats, self.tokens = team, calls, repeats, tokens
+        self.outcomes, self.seconds, self.refusals = {}, [], Counter()
 
     async def run(self, *events):
         """Make all calls; `events` are pairs of a share of the calls and what happens then."""
@@ -195,12 +207,12 @@ class Load:
         self._awaited = math.inf
         limits = httpx2.Limits(max_connections=IN_FLIGHT, max_keepalive_connections=IN_FLIGHT)
         waiting = sorted(events, key=lambda pair: pair[0])
-        headers = {
-            "Authorization": f"Bearer {TOKEN}",
-            "Accept": "application/json, text/event-stream",
-        }
+        headers = {"Accept": "application/json, text/event-stream"}
         async with httpx2.AsyncClient(timeout=120, limits=limits, headers=headers) as http:
-            callers = [asyncio.create_task(self._caller(http)) for _ in range(IN_FLIGHT)]
+            callers = [
+                asyncio.create_task(self._caller(http, token))
+                for token in itertools.islice(itertools.cycle(self.tokens), IN_FLIGHT)
+            ]
             for share, happen in waiting:
                 self._awaited = share * self.calls
                 await self._reached.wait()
@@ -209,28 +221,36 @@ class Load:
                 await happen()
             await asyncio.gather(*callers)
 
-    async def _caller(self, http):
+    async def _caller(self, http, token):
         for number in self._left:
             begun = time.monotonic()
-            self.outcomes[number] = await self._outcome(http, number)
+            outcome = await self._outcome(http, token, number)
+            while self.repeats and outcome[0] in ("unsent", "status 503"):
+                self.refusals[outcome[0]] += 1
+                await asyncio.sleep(PAUSE)
+                outcome = await self._outcome(http, token, number)
+            self.outcomes[number] = outcome
             self.seconds.append(time.monotonic() - begun)
             if len(self.outcomes) >= self._awaited:
                 self._reached.set()
 
-    async def _outcome(self, http, number):
+    async def _outcome(self, http, token, number):
         params = {"name": "add", "arguments": {"number": number}}
         message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
         try:
-            answer = await http.post(self.team.url, json=message)
+            headers = {"Authorization": f"Bearer {token}"}
+            answer = await http.post(self.team.url, json=message, headers=headers)
         except httpx2.HTTPError as error:
             return "broken", type(error).__name__
         if answer.status_code != 200:
-            return "broken", f"status {answer.status_code}"
-        found = answer.json()
+            return f"status {answer.status_code}", answer.text
+        found = json.loads(answer.text.strip().rpartition("data: ")[2])  # an event, if it is late
         if "error" in found:
             return "refused", found["error"]["message"]
-        result = found["result"]
-        return ("failed" if result["isError"] else "ok"), result["content"][0]["text"]
+        result, words = found["result"], found["result"]["content"][0]["text"]
+        if not result["isError"]:
+            return "ok", words
+        return ("unsent" if "nothing was sent" in words or "not sent" in words else "failed"), words
 
 
 def rates(times, slice_seconds=SLICE):
@@ -275,6 +295,26 @@ async def measured(calls, redis, ports):
     return api, load
 
 
+async def troubled(calls, redis, ports):
+    """Return the API and the load after all calls, with a Redis that hangs, fails, comes back."""
+    async with team_of(redis, ports) as (api, team):
+        await team.start()
+        load = Load(team, calls, repeats=True)
+
+        async def hang():
+            redis.pause()
+            await asyncio.sleep(HANGS)
+            redis.resume()
+
+        async def fail():
+            redis.stop()
+            await asyncio.sleep(FAILS)
+            redis.start()
+
+        await load.run((0.15, hang), (0.4, fail), (0.6, hang), (0.8, fail))
+    return api, load
+
+
 def _used(pid):
     """Return the CPU seconds and the MiB of a process."""
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -304,13 +344,15 @@ def told(api, load):
     found, times = sorted(rates(api.times)), sorted(load.seconds)
     duration = api.times[-1] - api.times[0]
     over_all, slow = len(api.times) / duration, times[len(times) * 99 // 100]
+    longest = times[-1]
     median, most = found[len(found) // 2], found[-1]
     twice = sum(count > 1 for count in api.seen.values())
     slices = f"in slices of {SLICE:g} s at most {most:.1f}, median {median:.1f}"
+    refused = f"; refused, and made again: {dict(load.refusals)}" if load.repeats else ""
     return [
-        f"calls: {dict(kinds)}; sent twice: {twice}; token requests: {api.tokens}",
+        f"calls: {dict(kinds)}{refused}; sent twice: {twice}; token requests: {api.tokens}",
         f"requests a second: limit {RATE}, {over_all:.1f} in {duration:.0f} s; {slices}",
-        f"seconds of a call: median {times[len(times) // 2]:.2f}, 99 % below {slow:.2f}",
+        f"seconds of a call: {times[len(times) // 2]:.2f}, 99 % {slow:.2f}, at most {longest:.2f}",
     ]
 
 
@@ -320,7 +362,8 @@ if __name__ == "__main__":
     own = RedisServer(keeps=True)
     own.start()
     try:
-        print("\n".join(told(*asyncio.run(measured(int(sys.argv[1]), own, free_ports(3))))))
+        for run in (measured, troubled):
+            print("\n".join(told(*asyncio.run(run(int(sys.argv[1]), own, free_ports(3))))))
         cost, size = asyncio.run(alone(1000, own, free_ports(3)))
         print(f"one server: {cost:.2f} ms of CPU a call, {size:.0f} MiB")
     finally:

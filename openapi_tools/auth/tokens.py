@@ -24,7 +24,7 @@ from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.requests import origin_of
-from openapi_tools.shared_state import LEASE, SECRET
+from openapi_tools.shared_state import LEASE, SECRET, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -296,10 +296,14 @@ class SharedTokens:
     """The tokens of one credential in a state that processes share.
 
     What the user gave is part of the key: who lacks it, a secret or a user's name, finds nothing.
+    `token` is the user's token that was exchanged for them, if they come from an exchange.
     """
 
-    def __init__(self, state: SharedState, config: OAuth2, scheme: str, user: str) -> None:
-        self._state = state
+    def __init__(
+        self, state: SharedState, config: OAuth2, scheme: str, user: str, token: str = ""
+    ) -> None:
+        self._state, self._user = state, user
+        user = f"{user} {token}" if token else user
         self._parts = [scheme, user, config.client_id, config.token_url, config.username]
         self._parts += [*sorted(config.scopes or ()), *config.secrets()]
 
@@ -308,7 +312,7 @@ class SharedTokens:
 
     def _key(self, origin: str) -> str:
         digest = hashlib.sha256(json.dumps([origin, *self._parts]).encode()).hexdigest()
-        return f"{SECRET}token:{digest}"
+        return key_of(f"{SECRET}token", self._user, digest)
 
     def alone(self, origin: str) -> AbstractAsyncContextManager[None]:
         """Let one refresher at a time in, among all processes."""

@@ -6,7 +6,6 @@ import asyncio
 import json
 import secrets
 import weakref
-from collections import OrderedDict
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -21,15 +20,17 @@ from openapi_tools.responses.shown_text import shorten
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object
 from openapi_tools.search.stubs import describe, stubs
+from openapi_tools.shared_state import FairShares, has_place
 
 if TYPE_CHECKING:
     from openapi_tools.code.sandbox import Outcome
 
 _HITS = 8
 _DESCRIBED = 10
-_AT_ONCE = 16  # programs that run, and as many that wait for an answer
-_CONVERSATIONS = 100
+_AT_ONCE = 16  # programs that run, and as many that wait for an answer, of all users
+_ASKING = 16  # programs of one user that ask in an open request
 _KEPT = 256 * 1024 * 1024  # bytes of the variables of all conversations
+_LEAST_KEPT = _KEPT // 100  # that a conversation counts at least: there are 100 at most
 _PAUSED = 600.0  # seconds after which a program ends whose question has no answer
 _LONGEST = 50_000
 _PARSED = 1_000_000  # characters of a value that is read; a longer one is shown as text
@@ -71,9 +72,11 @@ class _CodeMode:
 
     def __init__(self, toolset: Any, limits: CodeLimits) -> None:
         self._toolset, self._limits = toolset, limits
-        self._states: OrderedDict[Any, tuple[Any, bytes]] = OrderedDict()
+        self._states: dict[Any, tuple[Any, bytes]] = {}
+        self._state_shares = FairShares(_KEPT)
         self._paused: dict[str, tuple[Any, Run, asyncio.TimerHandle]] = {}
-        self._runs: weakref.WeakSet[Run] = weakref.WeakSet()
+        self._paused_shares = FairShares(_AT_ONCE)
+        self._runs: weakref.WeakKeyDictionary[Run, Any] = weakref.WeakKeyDictionary()  # their users
 
     @cached_property
     def _functions(self) -> Functions:
@@ -97,34 +100,49 @@ class _CodeMode:
     async def run(self, call: Any, context: Any) -> ToolResult:
         code, resume = call.arguments["code"], member_of(context, "resume")
         key, owner = _conversation(context)
+        user = member_of(context, "user") or (key if owner is not None else None)
         asked_by = (code, key, member_of(context, "user"))
         known = self._paused.get(resume) if isinstance(resume, str) else None
         if known is not None and known[0] == asked_by and known[1].is_here:
-            _, run, timer = self._paused.pop(resume)
-            timer.cancel()
+            run = self._forget(resume)
             run.go_on(context)
         elif resume is not None:
             gone = "The program that waited for this answer has ended; none of it was repeated."
             return ToolResult.failed("denied", gone)
-        elif sum(run.is_running and not run.waits for run in self._runs) >= _AT_ONCE:
-            busy = f"{_AT_ONCE} programs run already; try again."
+        elif busy := self._full_for(user):
             return ToolResult.failed("rate_limited", busy, facts={"retryable": True})
         else:
             run = Run(self._toolset, self._functions, self._limits)
             run.start(code, self._states.get(key, (None, None))[1], context)
-            self._runs.add(run)
+            self._runs[run] = user
         settled = await run.settled()
         if isinstance(settled, str):  # a question, whose answer comes with a later request
-            if len(self._paused) == _AT_ONCE:
-                self._expire(next(iter(self._paused)))
             name = secrets.token_urlsafe(24)
             timer = asyncio.get_running_loop().call_later(_PAUSED, self._expire, name)
             self._paused[name] = (asked_by, run, timer)
+            for leaving in self._paused_shares.add(name, user):
+                self._expire(leaving)
             return ToolResult.failed("denied", settled, metadata={"run": name})
         result = self._result(settled, run)
         if settled.state is not None and key is not None:
-            self._keep(key, owner, settled.state)
+            self._keep(key, owner, user, settled.state)
         return result
+
+    def _full_for(self, user: Any) -> str:
+        """Return why a user may not start a program now; empty if they may."""
+        running = [run for run in self._runs if run.is_running and not run.waits]
+        asking = [run for run in running if run.asks]
+        owned = sum(self._runs[run] == user for run in running if not run.asks)
+        taken = len(running) - len(asking)
+        if sum(self._runs[run] == user for run in asking) >= _ASKING:
+            return f"{_ASKING} of your programs wait for an approval; answer those first."
+        if taken >= _AT_ONCE:
+            return f"{_AT_ONCE} programs run already; try again."
+        # Nobody ends a program for another one, which may have written; so a user is held back
+        # before all places are taken. Callers that nothing tells apart have no share.
+        if user is not None and not has_place(owned, taken, _AT_ONCE):
+            return f"{owned} of your programs run already; wait for one to end, then try again."
+        return ""
 
     async def close(self) -> None:
         """End the programs that run or wait in this event loop."""
@@ -135,10 +153,14 @@ class _CodeMode:
             run.end("denied", "its tools were closed")
             await run.ended()
 
-    def _expire(self, name: str) -> None:
+    def _forget(self, name: str) -> Run:
         _, run, timer = self._paused.pop(name)
+        self._paused_shares.remove(name)
         timer.cancel()
-        run.end("denied", "no answer came")
+        return run
+
+    def _expire(self, name: str) -> None:
+        self._forget(name).end("denied", "no answer came")
 
     def _result(self, outcome: Outcome, run: Run) -> ToolResult:
         room, printed = self._limits.output_chars, outcome.printed
@@ -164,12 +186,10 @@ class _CodeMode:
         notes = islice(dict.fromkeys(run.notes), _NOTES)
         return ToolResult.ok(cut, facts, header_note="; ".join(notes))
 
-    def _keep(self, key: Any, owner: Any, state: bytes) -> None:
-        held = self._states
-        held.pop(key, None)
-        held[key] = (owner, state)
-        while len(held) > _CONVERSATIONS or sum(len(each) for _, each in held.values()) > _KEPT:
-            held.popitem(last=False)
+    def _keep(self, key: Any, owner: Any, user: Any, state: bytes) -> None:
+        self._states[key] = (owner, state)
+        for leaving in self._state_shares.add(key, user, max(len(state), _LEAST_KEPT)):
+            del self._states[leaving]
 
 
 def _conversation(context: Any) -> tuple[Any, Any]:

@@ -137,6 +137,11 @@ class Run:
         return self._paused.is_set()
 
     @property
+    def asks(self) -> bool:
+        """Whether a person is asked about one of its calls."""
+        return bool(self._asking)
+
+    @property
     def is_here(self) -> bool:
         """Whether it can go on in this event loop."""
         return self.is_running and self._task.get_loop() is asyncio.get_running_loop()

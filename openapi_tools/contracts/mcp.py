@@ -6,19 +6,20 @@ import base64
 import mimetypes
 import time
 import weakref
-from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import advise, mcp_messages
 from openapi_tools.contracts.mcp_messages import PlainAnswers, answer_of, clean, described, info_of
+from openapi_tools.contracts.mcp_sessions import OpenQuestions, owner_of, share_sessions
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
 from openapi_tools.json_values import digest_of
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
 from openapi_tools.shaping.files import file_of, store_of
+from openapi_tools.shared_state import FairShares
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.session import unknown_tool
 from openapi_tools.tools.toolset import Toolset
@@ -44,7 +45,7 @@ _UNNAMED = "openapi-tools"
 _FIRST_BEAT, _EVERY = 1.0, 5.0
 _SESSIONS = 300  # with a handshake; each takes some 40 kB for half an hour
 _FILES = "openapi-tools://files/"
-_LISTED = 1000  # files of a server whose sessions are known, the newest
+_LISTED = 1000  # files of a server whose sessions are known, shared by its sessions
 
 
 class ToolsServer(Server[Any]):
@@ -83,6 +84,7 @@ class ToolsServer(Server[Any]):
         document = getattr(toolset, "document", None)
         self._context, self._visibility = context, Visibility(visible, group)
         self._bus, self._files = InMemorySubscriptionBus(), _Files()
+        self._questions = OpenQuestions()
         self._told: set[int] = set()  # clients that hear of changes, by the id of their parameters
         self.subscriptions = ListenHandler(self._bus)
         super().__init__(
@@ -153,6 +155,7 @@ class ToolsServer(Server[Any]):
             reason = unknown_tool(params.name, offer.tools, offer.skipped)
             raise MCPError(INVALID_PARAMS, clean(reason))
         desk = _Desk(request, params.input_responses, tool, offer.called)
+        desk.questions = self._questions
         call_id = str(request.request_id or "")
         call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
         with offer.calls:
@@ -206,9 +209,10 @@ class ToolsServer(Server[Any]):
         return super().create_initialization_options(told, *more, **others)
 
     def streamable_http_app(self, **options: Any) -> Starlette:
-        """Return the package's app, with `PlainAnswers` around it and fewer sessions."""
+        """Return the package's app, with `PlainAnswers` and `SessionShares`, and fewer sessions."""
         app = super().streamable_http_app(**{"max_sessions": _SESSIONS, **options})
         app.add_middleware(PlainAnswers)
+        share_sessions(app, self.session_manager, options.get("streamable_http_path", "/mcp"))
         return app
 
 
@@ -283,7 +287,8 @@ class _Files:
 
     def __init__(self) -> None:
         self.settings: list[Settings] = []  # of several documents, each with its own store
-        self._made: deque[tuple[weakref.ref[Any], dict[str, Any]]] = deque(maxlen=_LISTED)
+        self._made: dict[str, tuple[weakref.ref[Any], dict[str, Any]]] = {}
+        self._shares = FairShares(_LISTED)
 
     def links(self, request: ServerRequestContext[Any], result: ToolResult) -> list[dict[str, Any]]:
         file = result.metadata.get("file")
@@ -292,12 +297,15 @@ class _Files:
         handle, kind = str(file["handle"]), str(file["media_type"])
         resource = {"uri": _FILES + handle, "name": handle, "mimeType": kind, "size": file["bytes"]}
         if (owner := _owner(request, self)) is not None:
-            self._made.append((weakref.ref(owner), resource))
+            self._made[handle] = (weakref.ref(owner), resource)
+            for leaving in self._shares.add(handle, id(owner)):
+                del self._made[leaving]
         return [{"type": "resource_link", **resource}]
 
     async def listed(self, request: ServerRequestContext[Any], _: Any) -> types.ListResourcesResult:
         own = _owner(request, self)
-        found = [file for made, file in self._made if own is not None and made() is own]
+        made = self._made.values()
+        found = [file for owner, file in made if own is not None and owner() is own]
         return types.ListResourcesResult.model_validate({"resources": found})
 
     async def read(
@@ -332,6 +340,7 @@ class _Desk:
         self.answers: dict[str, Any] = dict(answers or {})
         self.asked: dict[str, Any] = {}
         self._tool, self.called = tool, called or {}
+        self.questions = OpenQuestions()
         self._is_stateless = request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
@@ -348,7 +357,7 @@ class _Desk:
         question = question_of(self.called.get(call.name, self._tool), call)
         answer: Any = None
         if not self._is_stateless:
-            with suppress(MCPError):
+            with suppress(MCPError), self.questions.ask(owner_of(self._request)):
                 session, asked_for = self._request.session, self._request.request_id
                 answer = await session.elicit_form(question, form, asked_for)
         else:

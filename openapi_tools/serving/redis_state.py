@@ -23,7 +23,7 @@ with requiring("redis"):
     from redis.asyncio.retry import Retry
     from redis.backoff import ExponentialBackoff
     from redis.exceptions import ConnectionError as LostError
-    from redis.exceptions import RedisError
+    from redis.exceptions import RedisError, ResponseError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -107,7 +107,12 @@ class RedisState(LeasedState):
         """Return the value of a key; None without one, or without the key that encrypted it."""
         for name in self._names(key):
             async with self._asked() as client:
-                value: bytes | None = await client.get(name)
+                try:
+                    value: bytes | None = await client.get(name)
+                except ResponseError as error:
+                    if not str(error).startswith("WRONGTYPE"):
+                        raise
+                    return None  # a list or the like in the place of a value
             if value is not None:
                 return self._opened(name, value)
         return None

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts.mcp import ToolsServer, create_server
-from openapi_tools.contracts.mcp_messages import add_tasks
+from openapi_tools.contracts.mcp_tasks import add_tasks
 from openapi_tools.errors import (
     DocumentError,
     MissingExtraError,

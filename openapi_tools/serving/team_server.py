@@ -338,7 +338,7 @@ def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
     """Return the options of uvicorn that bound its clients."""
     return {
         "http": web_server.ClientProtocol,
-        "limit_concurrency": serve.limits.connections,
+        "limit_concurrency": serve.limits.connections + 1,  # uvicorn refuses at this number
         "timeout_keep_alive": serve.limits.idle_seconds,
         "timeout_graceful_shutdown": serve.grace,
         "lifespan": "on",

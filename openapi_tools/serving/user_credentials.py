@@ -8,6 +8,7 @@ Spec: RFC 8693 (token exchange); MCP 2026-07-28, basic/authorization, on passing
 from __future__ import annotations
 
 import json
+import logging
 import time
 from dataclasses import replace
 from functools import partial
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
     Ask = Callable[[str, "Identity"], Awaitable[CallError]]
+
+logger = logging.getLogger("openapi_tools")
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS = "urn:ietf:params:oauth:token-type:access_token"
@@ -142,9 +145,9 @@ class Identity:
         """Return the error of a call that is not sent."""
         return CallError("credentials", f"{self.name} {reason}. It was not sent.")
 
-    def tokens(self, state: SharedState, user: str) -> SharedTokens:
-        """Return the place of a user's tokens in the shared state."""
-        return SharedTokens(state, self.config, self.id, user)
+    def tokens(self, state: SharedState, user: str, token: str = "") -> SharedTokens:
+        """Return the place of a user's tokens in the shared state, or of those for one token."""
+        return SharedTokens(state, self.config, self.id, user, token)
 
 
 class UserCredentials:
@@ -197,8 +200,8 @@ class UserTokens:
         self._owner, self._identity, self._user = owner, identity, user
         self._is_login = identity.table.mode == "login"
         # An exchanged token may do what the token that it was given for may do.
-        name = user.name if self._is_login else f"{user.name} {user.token.reveal()}"
-        self._kept = identity.tokens(owner.state, name)
+        exchanged = "" if self._is_login else user.token.reveal()
+        self._kept = identity.tokens(owner.state, user.name, exchanged)
 
     async def token(
         self, channel: Channel, *, scopes: Iterable[str] = (), stale: str | None = None
@@ -213,9 +216,16 @@ class UserTokens:
                 stored = await self._kept.load(origin)  # of another call or process
                 if not _is_good(stored, stale):
                     stored = await self._renewed(channel, stored)
-                    await self._kept.save(stored)
+                    await self._save(stored)
         channel.learn(*stored.token.secrets())
         return stored.token.access.reveal()
+
+    async def _save(self, stored: Stored) -> None:
+        """Keep a token that the authorization server gave; this call has it in any case."""
+        try:
+            await self._kept.save(stored)
+        except CallError as error:
+            logger.warning("a new token for %s is not kept: %s", self._identity.name, error.reason)
 
     async def _renewed(self, channel: Channel, stored: Stored | None) -> Stored:
         if not self._is_login:

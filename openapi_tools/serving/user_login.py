@@ -12,21 +12,25 @@ import hmac
 import html
 import json
 import logging
+import re
 import secrets
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from pydantic import TypeAdapter
+
 from openapi_tools.auth import OriginPolicy
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login, authorization_url, read_answer
 from openapi_tools.errors import CallError, SettingsError, requiring
+from openapi_tools.json_values import digest_of
 from openapi_tools.model import SecurityScheme
 from openapi_tools.redaction import Secret
 from openapi_tools.requests import origin_of
 from openapi_tools.serving.signing_keys import BadTokenError, issuer_metadata
-from openapi_tools.shared_state import LEASE, SECRET
+from openapi_tools.shared_state import LEASE, SECRET, key_of, read_record
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -51,6 +55,10 @@ _SECONDS = 600.0  # for a whole login
 _LOOKS, _PAUSE = 110, 0.5  # for the end of a login: 55 seconds
 _COOKIE, _FORM_COOKIE = "openapi-tools-login", "openapi-tools-form"
 _LONGEST_FORM, _MOST_FIELDS = 64 * 1024, 10
+_FLOW = re.compile(r"[A-Za-z0-9_-]{43}")
+_RECORD = TypeAdapter(dict[str, str])
+_MEMBERS = {"flow": {"user", "identity", "login"}}
+_MEMBERS["state"] = {*_MEMBERS["flow"], "step", "verifier", "cookie"}
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
@@ -133,8 +141,8 @@ class Logins:
     async def begin(self, user: str, identity: Identity) -> CallError:
         """Return the error of a call that needs a login; its `login` has `id` and `url`."""
         key = _key("open", json.dumps([identity.id, user]))
-        flow = (await self._state.get(key) or b"").decode()
-        if not flow:
+        flow = (await self._state.get(key) or b"").decode(errors="replace")
+        if not _FLOW.fullmatch(flow):  # there is none, or it is damaged
             flow = secrets.token_urlsafe(32)
             record = {"user": user, "identity": identity.id, "login": _digest(flow)[:32]}
             await self._put("flow", flow, record)
@@ -283,9 +291,14 @@ class Logins:
 
     async def _get(self, kind: str, name: str) -> Record | None:
         """Return the record of a name, for an API that this server still has."""
-        raw = await self._state.get(_key(kind, name))
-        record: Record | None = None if raw is None else json.loads(raw)
-        return record if record is not None and record["identity"] in self._known else None
+        raw, record = await self._state.get(_key(kind, name)), dict[str, str]()
+        if raw is not None:
+            try:
+                record = read_record(raw, _RECORD)
+            except ValueError as error:
+                logger.warning("the record of a login is damaged: %s", error)
+        is_whole = _MEMBERS[kind] <= record.keys() and record["identity"] in self._known
+        return record if is_whole else None
 
 
 def _check_window(request: Request) -> None:
@@ -311,7 +324,7 @@ def _form_key(cookie: str, flow: str) -> str:
 
 
 def _key(kind: str, name: str) -> str:
-    return SECRET + json.dumps(["login", kind, name])
+    return key_of(f"{SECRET}login:{kind}", "", digest_of(name))
 
 
 def _digest(text: str) -> str:

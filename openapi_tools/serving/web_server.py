@@ -15,6 +15,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.errors import requiring
+from openapi_tools.serving.connection_shares import (
+    ADMITTED,
+    BusyConnections,
+    connection_to_close,
+    refuse_busy,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,11 +119,17 @@ class ClientProtocol(RequestProtocol):
     """Closes connections whose client sends no request, or reads no answer, in time.
 
     The time is uvicorn's `timeout_keep_alive`, which itself covers only what follows an answer.
+    Where a new connection is one too many, another one closes, if one has no work to do.
+
+    Attributes:
+        since: When the connection was made or its last response ended, in the loop's time.
     """
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
+        self.since = self.loop.time()
+        self._make_room()
         self._unread: Any = None
         self._unasked: Any = self._later(transport.close)
 
@@ -140,10 +152,24 @@ class ClientProtocol(RequestProtocol):
         super().resume_writing()
         self._unread = _cancelled(self._unread)
 
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        self.since = self.loop.time()
+        super().on_response_complete()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         super().connection_lost(exc)
         self._unasked, self._unread = _cancelled(self._unasked), _cancelled(self._unread)
+
+    def _make_room(self) -> None:
+        # uvicorn itself refuses the request of a connection at this number, the new one counted.
+        if self.limit_concurrency is None or len(self.connections) < self.limit_concurrency:
+            return
+        closing = connection_to_close(self.connections - {self})
+        if closing is not None:
+            self.connections.discard(closing)
+            closing.transport.abort()
 
     def _later(self, act: Callable[[], object]) -> Any:
         return self.loop.call_later(self.timeout_keep_alive, act)
@@ -161,6 +187,7 @@ class ClientLimits:
     ) -> None:
         self._app, self._limits = app, limits
         self._count = count or (lambda _, __: None)
+        self._busy = BusyConnections(limits.connections)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Run the app with the body of the request; 413 for a large one, 408 for a slow one."""
@@ -172,6 +199,15 @@ class ClientLimits:
             self._count("out", len(message.get("body", b"")))
             await send(message)
 
+        if self._busy.is_full_for(scope):
+            await refuse_busy(counted)
+            return
+        with self._busy.count(scope):
+            await self._admit(scope, receive, counted)
+
+    async def _admit(self, scope: Any, receive: Any, counted: Any) -> None:
+        if "user" in scope:
+            scope[ADMITTED] = True
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 messages = [await self._body(scope, receive)]
@@ -181,6 +217,8 @@ class ClientLimits:
         if messages[0] is None:
             await send_refusal(counted, 413, "The body of the request is too large.")
             return
+
+        scope[ADMITTED] = True
 
         async def replayed() -> Any:
             return messages.pop() if messages else await receive()

@@ -47,6 +47,7 @@ _Found = TypeVar("_Found")
 
 _LARGE = 32 * 1024  # bytes that are read in a thread: a few milliseconds' work
 _GRACE = 0.25  # seconds beyond the time of a call to read an answer that it cut
+_STORE_GRACE = 5.0  # more than a shared state takes until it gives up
 _WORK = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
 
 
@@ -245,9 +246,13 @@ class Execution:
 
     async def _seen(self, prepared: PreparedCall, call_id: str) -> Preview:
         """Return the preview of a call; that of a large one is made in a thread."""
-        if is_large(prepared.arguments):
+        if self._is_slow(prepared):
             return await asyncio.to_thread(self._previewed, prepared, call_id)
         return self._previewed(prepared, call_id)
+
+    def _is_slow(self, prepared: PreparedCall) -> bool:
+        # A store of the user's own may wait for a server to open the file of a handle.
+        return self._session.settings.files is not None or is_large(prepared.arguments)
 
     async def _with_changes(self, prepared: PreparedCall, context: Any, call_id: str) -> Preview:
         """Return the preview of a call with what it changes, which is noted for the request."""
@@ -287,7 +292,9 @@ class Execution:
 
     async def _send(self, prepared: PreparedCall, attempts: Attempts) -> Answer:
         options = self._options_of(prepared)
-        prepared.request = self._built(prepared, prepared.grant)
+        build = partial(self._built, prepared, prepared.grant)
+        has_store = self._session.settings.files is not None
+        prepared.request = await asyncio.to_thread(build) if has_store else build()
         return await attempts.send(prepared.request, options)
 
     async def _granted(
@@ -372,8 +379,10 @@ class Execution:
 
     async def _apart(self, attempts: Attempts, work: Callable[..., _Found], *given: Any) -> _Found:
         """Do work on an answer in a thread, within the time of the call."""
+        # The response is there: a store that hangs for a while does not make it an error.
+        grace = _GRACE if self._session.settings.files is None else _STORE_GRACE
         try:
-            async with asyncio.timeout_at(attempts.deadline + _GRACE):
+            async with asyncio.timeout_at(attempts.deadline + grace):
                 return await asyncio.to_thread(work, *given)
         except TimeoutError:
             raise timed_out(attempts.answer.request, attempts.seconds) from None

@@ -20,6 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import essence, is_json
 from openapi_tools.json_values import as_dict, compact, digest_of, find, follow, pointer_token, same
@@ -32,7 +34,7 @@ from openapi_tools.requests.excerpts import (
     shorten_line,
 )
 from openapi_tools.result import Changes, ToolResult
-from openapi_tools.shared_state import LEASE
+from openapi_tools.shared_state import LEASE, key_of, read_record
 from openapi_tools.tools.session import PerCall
 from openapi_tools.tools.tool import OperationTool, called
 
@@ -248,6 +250,22 @@ def _line(place: str, old: Any, new: Any) -> _Line:
 
 
 @dataclass(frozen=True, slots=True)
+class _KeptResult:
+    output: Any
+    metadata: dict[str, Any]
+    header_note: str
+
+
+@dataclass(frozen=True, slots=True)
+class _WriteRecord:
+    arguments: str
+    result: _KeptResult | None
+
+
+_RECORD = TypeAdapter(_WriteRecord)
+
+
+@dataclass(frozen=True, slots=True)
 class Once:
     """One write with a key: `place` is where the state keeps it."""
 
@@ -264,15 +282,19 @@ class Once:
         """
         if (kept := await self.state.get(self.place)) is None:
             return None
-        mark = json.loads(kept)
-        if mark["arguments"] != self.arguments:
+        try:
+            record = read_record(kept, _RECORD)
+        except ValueError as error:  # it was written, so an earlier call may have run
+            logger.warning("the record of a write is damaged: %s", error)
+            record = _WriteRecord(self.arguments, None)
+        if record.arguments != self.arguments:
             raise InputError(
                 "this idempotency key was used for a call with other arguments; give each write "
                 "a key of its own. It was not sent."
             )
-        if (result := mark["result"]) is not None:
-            metadata = {**result["metadata"], "replayed": True}
-            return ToolResult.ok(result["output"], metadata, header_note=result["header_note"])
+        if (result := record.result) is not None:
+            metadata = {**result.metadata, "replayed": True}
+            return ToolResult.ok(result.output, metadata, header_note=result.header_note)
         if self.repeatable or not alone:
             return None
         raise CallError(
@@ -294,20 +316,28 @@ class Once:
                 # A call that must not be repeated was never sent.
                 facts = error.facts if isinstance(error, CallError) and error.attempts else None
                 if facts is None or facts.get("retryable"):
-                    await self.state.remove(self.place)
+                    await self._forget()
                 raise
             await self._ended(result)
             return result
 
     async def _ended(self, result: ToolResult) -> None:
         status = (result.error or {}).get("status") or 0
-        try:
-            if result.success:
+        if result.success:
+            # Whatever fails here: the API has done the write, and that is what the model hears.
+            try:
                 await self._keep(result)
-            elif _REFUSED <= status < _FAULTS or status == _UNAVAILABLE:
-                await self.state.remove(self.place)
-        except OpenAPIToolsError:
-            logger.exception("the result of a write could not be kept; its key is not used again")
+            except (OpenAPIToolsError, OSError, ValueError) as error:
+                logger.warning("the result of a write could not be kept: %s", error)
+        elif _REFUSED <= status < _FAULTS or status == _UNAVAILABLE:
+            await self._forget()
+
+    async def _forget(self) -> None:
+        """Remove the record of a call that did nothing; its error stays what it is."""
+        try:
+            await self.state.remove(self.place)
+        except (OpenAPIToolsError, OSError) as error:
+            logger.warning("the key of a write that failed stays in use: %s", error)
 
     async def _keep(self, result: ToolResult | None) -> None:
         names = ("output", "metadata", "header_note")
@@ -336,5 +366,6 @@ def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: 
             "Settings(idempotency_header=…), or Settings(state=…). It was not sent."
         )
     names = [server, tool.name, tool.method, tool.path, prepared.user, key]
-    place, arguments = f"once:{digest_of(names)}", digest_of(prepared.arguments)
+    place = key_of("once", prepared.user, digest_of(names))
+    arguments = digest_of(prepared.arguments)
     return Once(settings.state, place, arguments, repeatable=tool.idempotent)

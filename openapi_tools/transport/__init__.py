@@ -25,6 +25,7 @@ from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, Send
 from openapi_tools.transport.failures import RETRIED_STATUSES, named, pause, tell_retry
 from openapi_tools.transport.http_messages import learn_headers
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
+from openapi_tools.transport.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -41,6 +42,7 @@ _DEFAULT_OPTIONS = SendOptions()
 _SAVED = 10.0
 _PER_CALL = 0.1
 _PATIENCE = 5.0
+_UNAUTHORIZED = 401
 _LEFT_BEHIND: list[object] = []  # the parent's clients in a forked process
 
 
@@ -49,7 +51,7 @@ class LoopClient:
 
     def __init__(self, client: httpx.AsyncClient, concurrency: int) -> None:
         self.client = client
-        self.turns = asyncio.Semaphore(concurrency)
+        self.slots = Slots(concurrency)
         self.under_way: set[asyncio.Timeout] = set()  # their deadlines
         self.keeper: AsyncGenerator[LoopClient]  # its end closes the client
         self._change = asyncio.Event()
@@ -200,6 +202,7 @@ class Attempts:
         self.seconds = seconds
         self._exchange: Exchange | None = None
         self._answer: Answer | None = None
+        self._is_written = False  # the response to a write is there, whatever follows it
         self.count = 0  # how often a request was sent
 
     async def __aenter__(self) -> Self:
@@ -293,25 +296,27 @@ class Attempts:
         return self.answer
 
     async def _attempt(self, request: httpx.Request, options: SendOptions) -> Exchange:
-        self._answer = None
+        self._answer, self._is_written = None, False
         exchange = self._exchange = Exchange(request, self._sender.settings, options, self.seconds)
         exchange.begun = self.count > 0  # an attempt before it may have run
         limits = self._sender.limits
-        turn = self._turn(limits, request, options) if limits is not None else self._client.turns
-        async with turn:
+        slot = self._client.slots.of(options.user)
+        async with slot if limits is None else self._turn(limits, slot, request, options):
             self.count += 1
             await exchange.run(self._client.client)
+            is_refused = exchange.error is not None or exchange.status == _UNAUTHORIZED
+            self._is_written = not (is_refused or reads(request))
         return exchange
 
     @asynccontextmanager
     async def _turn(
-        self, limits: Limits, request: httpx.Request, options: SendOptions
+        self, limits: Limits, slot: Any, request: httpx.Request, options: SendOptions
     ) -> AsyncGenerator[None]:
         """Wait for the turns of the user, of this process and of the API."""
         origin = str(request.url.join("/"))
         of_user, of_api = limits.turns(origin, options.user)
         try:
-            async with of_user, self._client.turns, of_api:
+            async with of_user, slot, of_api:
                 yield
         except CallError as error:
             if self.count:  # the state went away before a further attempt
@@ -345,7 +350,12 @@ class Attempts:
             learn_headers(headers.multi_items(), request, options.learn)
 
     def _timed_out(self) -> CallError | None:
-        """Return the error at the end of the time; None for a stream that had some events."""
+        """Return the error at the end of the time; None for a stream that had some events.
+
+        None, too, where a write has its response, and only the shared state kept the call.
+        """
+        if self._is_written:
+            return None
         if self._sender.is_closed:
             return self._closed()
         if self._exchange is None:

@@ -16,13 +16,15 @@ import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from email.utils import formatdate, parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import httpx
+from pydantic import Field, TypeAdapter
 
 from openapi_tools.errors import CallError, requiring
 from openapi_tools.http_rules import reads
 from openapi_tools.json_values import digest_of
+from openapi_tools.shared_state import key_of, read_record
 
 with requiring("http-cache"):
     import hishel
@@ -43,6 +45,14 @@ _BODY_HEADERS = frozenset(
 
 Pairs = list[tuple[str, str]]
 Send = Callable[[httpx.Request], Awaitable[Any]]
+
+
+# Lines that HTTP allows (RFC 9110, sections 5.1 and 5.5): a damaged one must not break a request.
+_Name = Annotated[str, Field(pattern=r"\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\z")]
+_Value = Annotated[str, Field(pattern=r"\A[^\x00-\x08\x0a-\x1f\x7f]*\z")]
+_Seconds = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
+_Status = Annotated[int, Field(ge=200, le=599)]
+_HEAD = TypeAdapter(tuple[_Status, list[tuple[_Name, _Value]], _Seconds, _Seconds, str])
 
 
 class Kept(NamedTuple):
@@ -68,13 +78,15 @@ class Kept(NamedTuple):
     @classmethod
     def of(cls, stored: bytes | None, mark: str) -> Kept | None:
         """Return a stored answer; None without one, or when its address was written to."""
-        head, _, content = (stored or b"").partition(b"\n")
-        try:
-            status, headers, received, elapsed, told = json.loads(head)
-            pairs = [(name, value) for name, value in headers]
-        except (ValueError, TypeError):
+        if stored is None:
             return None
-        return cls(status, pairs, content, received, elapsed, mark) if told == mark else None
+        head, _, content = stored.partition(b"\n")
+        try:
+            status, headers, received, elapsed, told = read_record(head, _HEAD)
+        except ValueError as error:
+            logger.warning("a cached response is damaged, so the API is asked: %s", error)
+            return None
+        return cls(status, headers, content, received, elapsed, mark) if told == mark else None
 
     def freshened(self, answer: Any, mark: str) -> Kept:
         """Return it with the headers of a 304 (RFC 9111, section 3.2)."""
@@ -117,11 +129,13 @@ class HttpCache:
         try:
             await send(request)
         finally:  # a read may have kept the old state meanwhile
+            # Whatever fails here: the API has done the write, and that is what the model hears.
             try:
                 async with asyncio.timeout(_PATIENCE):
                     await self._mark(place)
-            except (CallError, TimeoutError):
-                logger.warning("kept answers may be old: a write could not be noted")
+            except (CallError, OSError) as error:  # a TimeoutError is an OSError
+                reason = type(error).__name__
+                logger.warning("kept answers may be old: a write could not be noted (%s)", reason)
 
     async def _mark(self, place: str) -> None:
         mark = secrets.token_hex(8).encode()
@@ -129,13 +143,15 @@ class HttpCache:
 
     async def _read(self, request: httpx.Request, user: str, place: str, send: Send) -> Kept | None:
         lines = sorted(request.headers.multi_items())
-        key = f"http:{digest_of([self._client, 'GET', str(request.url), user, lines])}"
+        digest = digest_of([self._client, "GET", str(request.url), user, lines])
+        key = key_of("http", user, digest)
         try:
-            stored, found = await asyncio.gather(self._state.get(key), self._state.get(place))
-        except CallError:  # the answer can be had without it
+            async with asyncio.timeout(_PATIENCE):
+                stored, found = await asyncio.gather(self._state.get(key), self._state.get(place))
+        except (CallError, TimeoutError):  # the answer can be had without it
             await send(request)
             return None
-        mark = "" if found is None else found.decode()
+        mark = "" if found is None else found.decode(errors="replace")
         kept = Kept.of(stored, mark)
         rules = _Rules(request, user)
         state = rules.begun(kept)
@@ -156,11 +172,12 @@ class HttpCache:
         return None
 
     async def _keep(self, key: str, kept: Kept | None) -> None:
-        with suppress(CallError):
-            if kept is None:
-                await self._state.remove(key)
-            else:
-                await self._state.put(key, kept.as_bytes(), _LONGEST)
+        with suppress(CallError, TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                if kept is None:
+                    await self._state.remove(key)
+                else:
+                    await self._state.put(key, kept.as_bytes(), _LONGEST)
 
 
 class _Rules:

@@ -119,20 +119,66 @@ async def test_many_idle_connections_are_closed_and_clients_are_served_after_the
     assert connections <= 1
 
 
-async def test_more_connections_than_allowed_are_refused_at_once(api, tmp_path):
-    limits = "[serve.limits]\nconnections = 5\nidle_seconds = 5\n"
-    whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+WHOLE = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent", ["", "GET /healthz HTT", HEAD + "Content-Length: 1000\r\n\r\n{"],
+    ids=["nothing", "half a head", "half a body"],
+)  # fmt: skip
+async def test_the_oldest_connection_without_a_request_closes_for_a_new_one(sent, api, tmp_path):
+    limits = "[serve.limits]\nconnections = 5\n"
     async with hosted(config_of(tmp_path, api, limits)) as server:
-        idle = [asyncio.create_task(talk(server)) for _ in range(5)]
-        await until(lambda: len(server.web.server_state.connections) == 5)
-        refused = await talk(server, whole)
-        for task in idle:
+        connections = server.web.server_state.connections
+        idle = []
+        for number in range(5):
+            idle.append(asyncio.create_task(talk(server, sent.encode())))
+            await until(lambda: len(connections) > number)  # noqa: B023
+        answered = await talk(server, WHOLE)
+        closed = await idle[0]
+        is_open = [not task.done() for task in idle[1:]]
+        for task in idle[1:]:
             task.cancel()
         await asyncio.wait(idle)
-        await until(lambda: not server.web.server_state.connections)
-        answered = await talk(server, whole)
 
-    assert refused.startswith(b"HTTP/1.1 503 ")
+    assert answered.startswith(b"HTTP/1.1 200 ")
+    assert closed in (b"", b"reset")
+    assert is_open == [True] * 4
+
+
+async def test_many_connections_without_a_request_keep_nobody_out(api, tmp_path):
+    limits = "[serve.limits]\nconnections = 20\n"
+    async with hosted(config_of(tmp_path, api, limits)) as server:
+        flood = [asyncio.create_task(talk(server)) for _ in range(100)]
+        async with client_of(server.url) as client:
+            assert (await client.list_tools()).tools
+            flood += [asyncio.create_task(talk(server)) for _ in range(100)]
+            result = await client.call_tool("list_pets", {})
+        most = len(server.web.server_state.connections)
+        for task in flood:
+            task.cancel()
+        await asyncio.wait(flood)
+
+    assert not result.is_error
+    assert most <= 20
+
+
+async def test_no_call_that_runs_ends_for_a_new_connection(api, tmp_path):
+    limits = "[serve.limits]\nconnections = 3\n"
+    async with hosted(config_of(tmp_path, api, limits)) as server:
+        calls = [asyncio.create_task(talk(server, called("auto"))) for _ in range(3)]
+        await until(lambda: len(server.web.server_state.tasks) == 3)
+        await asyncio.wait_for(api.arrived.wait(), 20)
+        refused = [await talk(server, WHOLE) for _ in range(3)]
+        are_running = [not call.done() for call in calls]
+        for call in calls:
+            call.cancel()
+        await asyncio.wait(calls)
+        await until(lambda: not server.web.server_state.connections)
+        answered = await talk(server, WHOLE)
+
+    assert [said[:13] for said in refused] == [b"HTTP/1.1 503 "] * 3
+    assert are_running == [True] * 3
     assert answered.startswith(b"HTTP/1.1 200 ")
 
 

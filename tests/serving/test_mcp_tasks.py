@@ -1,22 +1,25 @@
 """Long work as tasks of MCP: a client that declares the extension polls, others get the handle."""
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 from typing import Literal
 
 import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
+from fragile_state import FragileState
 from mcp import Client, MCPError, types
 from mcp.client.extension import ClientExtension, ResultClaim
 from mcp_api import hosted
 from pydantic import Field
 from shaping.paged_server import serving
 
-from openapi_tools import MemoryState, load_tools
-from openapi_tools.contracts import mcp_messages
+from openapi_tools import CallError, MemoryState, load_tools
+from openapi_tools.contracts import mcp_tasks
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.contracts.mcp_messages import EXTENSION, add_tasks
+from openapi_tools.contracts.mcp_messages import JOB
+from openapi_tools.contracts.mcp_tasks import EXTENSION, add_tasks
 from openapi_tools.serving.redis_state import RedisState
 
 
@@ -127,7 +130,7 @@ def running():
 async def served(running, monkeypatch):
     """Return a server of the API's tools, with tasks."""
     running.kept.clear()
-    monkeypatch.setattr(mcp_messages, "_PAUSE", 0.02)
+    monkeypatch.setattr(mcp_tasks, "_PAUSE", 0.02)
     async with load_tools(running.document, base_url=running.url, state=MemoryState()) as toolset:
         server = create_server(toolset)
         add_tasks(server, lambda: toolset)
@@ -231,7 +234,7 @@ async def test_a_task_belongs_to_its_user_and_to_every_worker(running, redis_ser
 
 
 async def test_an_impatient_client_does_not_make_the_api_answer_more(served, running, monkeypatch):
-    monkeypatch.setattr(mcp_messages, "_pause", lambda task: 5.0)
+    monkeypatch.setattr(mcp_tasks._Task, "pause", 5.0)
     async with connected(served, Polling()) as client:
         task = await client.session.call_tool("make_report", {}, allow_claimed=True)
         states = [await tasks(client.session, "get", task.task_id) for _ in range(5)]
@@ -248,3 +251,101 @@ async def test_tasks_over_http(served):
 
     assert result.structured_content == {"id": 42, "total": 7}
     assert len(polling.seen) > 2
+
+
+@pytest.fixture
+async def fragile(running, monkeypatch):
+    """Return a server of the API's tools with tasks, and its state."""
+    running.kept.clear()
+    monkeypatch.setattr(mcp_tasks, "_PAUSE", 0.02)
+    state = FragileState()
+    async with load_tools(running.document, base_url=running.url, state=state) as toolset:
+        server = create_server(toolset)
+        add_tasks(server, lambda: toolset)
+        yield server, state
+
+
+async def test_work_whose_task_cannot_be_kept_is_the_plain_result_with_its_handle(fragile, running):
+    server, state = fragile
+    state.is_gone = True
+    async with connected(server, Polling()) as client:
+        result = await client.session.call_tool("make_report", {}, allow_claimed=True)
+
+    assert isinstance(result, types.CallToolResult)
+    assert not result.is_error
+    assert 'The work goes on: ask get_report with {"number": 42}' in result.content[-1].text
+    assert result.meta[JOB]["tool"] == "make_report"
+    assert [request.method for request in running.kept] == ["POST"]
+
+
+@pytest.mark.parametrize("method", ["get", "update", "cancel"])
+async def test_tasks_say_in_words_that_the_state_is_away(fragile, method):
+    server, state = fragile
+    async with connected(server, Polling()) as client:
+        task = await client.session.call_tool("make_report", {}, allow_claimed=True)
+        state.is_gone = True
+        with pytest.raises(MCPError) as error:
+            await tasks(client.session, method, task.task_id)
+        state.is_gone = False
+        again = await tasks(client.session, "get", task.task_id)
+
+    assert "the shared state cannot be reached" in error.value.error.message
+    assert "redis" not in error.value.error.message
+    assert again["status"] == "working"
+
+
+async def test_a_result_that_cannot_be_kept_is_told(fragile):
+    server, state = fragile
+    async with connected(server, Polling()) as client:
+        task = await client.session.call_tool("fail", {}, allow_claimed=True)
+        await asyncio.sleep(0.02)
+        put, state.put = state.put, state_that_fails
+        answer = await tasks(client.session, "get", task.task_id)
+        state.put = put
+
+    assert answer["status"] == "completed"
+    assert "The disk is full." in str(answer["result"])
+
+
+async def state_that_fails(*_):
+    raise CallError("connection", "the shared state is unreachable; nothing was sent.")
+
+
+WHOLE = {
+    "task_id": "x",
+    "job": {"tool": "get_report", "url": "/"},
+    "asked": 1.0,
+    "created": "",
+    "updated": "",
+}
+DAMAGED = {
+    "nothing": b"",
+    "no JSON": b"\xff\xfe\x00",
+    "another value": b"[1, 2]",
+    "null": b"null",
+    "no job": b'{"task_id": "x", "asked": 1.0, "created": "", "updated": ""}',
+    "a wrong job": json.dumps({**WHOLE, "job": {"tool": 7, "url": []}}).encode(),
+    "a wrong state": json.dumps({**WHOLE, "status": "odd"}).encode(),
+    "no number": json.dumps({**WHOLE, "asked": 7}).replace("7", "NaN").encode(),
+    "deep": b"[" * 100_000,
+    "deep inside": json.dumps({**WHOLE, "result": 7}).replace("7", "[" * 100_000).encode(),
+    "nested": json.dumps({**WHOLE, "result": {"a": 7}})
+    .replace("7", "[" * 500 + "]" * 500)
+    .encode(),
+    "large": b'"' + b"x" * 17 * 1024 * 1024 + b'"',
+}
+
+
+@pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
+async def test_a_damaged_task_is_told_in_words(fragile, damaged, running):
+    server, state = fragile
+    async with connected(server, Polling()) as client:
+        task = await client.session.call_tool("make_report", {}, allow_claimed=True)
+        await state.damage(damaged, "task:")
+        for method in ("get", "update", "cancel"):
+            with pytest.raises(MCPError) as error:
+                await tasks(client.session, method, task.task_id)
+            assert error.value.error.code == types.INVALID_PARAMS
+            assert "the record of this task is damaged" in error.value.error.message
+
+    assert [request.method for request in running.kept] == ["POST"]

@@ -332,6 +332,18 @@ async def test_a_value_in_the_place_of_another_is_not_read(redis_server):
     assert await state.get("secret:ada") is None
 
 
+async def test_a_list_in_the_place_of_a_value_is_no_value(redis_server):
+    state = RedisState(redis_server.url)
+    await state.put("http:a", b"1")
+    (name,) = await (await state._client()).keys("*")
+    redis_server.ask("DEL", name.decode())
+    redis_server.ask("LPUSH", name.decode(), "1")
+
+    assert await state.get("http:a") is None
+    await state.put("http:a", b"2")
+    assert await state.get("http:a") == b"2"
+
+
 async def test_secrets_need_a_key(redis_server):
     state = RedisState(redis_server.url)
     for use in (state.put("secret:a", b"x"), state.get("secret:a")):
@@ -354,6 +366,19 @@ async def test_memory_is_bounded_and_the_oldest_goes_first():
     ]
     await state.put("large", b"x" * 101)
     assert await state.get("large") is None
+
+
+async def test_one_owner_of_values_pushes_out_their_own():
+    state = MemoryState(most_bytes=100)
+    await state.put("once:bob:1", b"x" * 30)
+    for number in range(10):
+        await state.put(f"once:alice:{number}", b"x" * 30)
+        await state.put(f"http:bob:{number}", b"x" * 10)
+
+    assert await state.get("once:bob:1") == b"x" * 30
+    assert await state.get("once:alice:0") is None
+    assert await state.get("once:alice:9") == b"x" * 30
+    assert await state.get("http:bob:9") == b"x" * 10
 
 
 async def test_connections_are_closed_when_told_and_made_again(redis_server):

@@ -1,6 +1,7 @@
 """Kept answers: HTTP's own rules (RFC 9111), apart for each user and credential."""
 
 import asyncio
+import json
 import time
 from email.utils import formatdate
 
@@ -388,14 +389,32 @@ async def test_reads_go_on_without_the_state_and_writes_that_cannot_be_noted_are
     assert "a write could not be noted" in caplog.text
 
 
+DAMAGED = (
+    *(b"", b"{}\nx", b"[1, 2]\n", b"\xff\xfe", b"[" * 100_000),
+    *(
+        json.dumps([status, [["etag", value]], received, 0.0, ""]).encode() + b"\n{}"
+        for status, value, received in (
+            (200, '"a"\r\nX-Injected: 1', 1.0),
+            (200, "\ud800", 1.0),
+            (200, '"a"', 1e300),
+            (200, '"a"', "now"),
+            ("odd", '"a"', 1.0),
+            (99, '"a"', 1.0),
+        )
+    ),
+)
+
+
 async def test_damaged_entries_are_not_used():
     api, state = Api(cache_control="max-age=3600"), MemoryState()
     async with api.tools(state=state) as tools:
         await tools["get"].execute({})
-        for damaged in (b"", b"{}\nx", b"[1, 2]\n", b"\xff\xfe"):
+        for damaged in DAMAGED:
             for key in [key for key in state._values if not key.startswith("http:changed")]:
                 await state.put(key, damaged)
-            assert "cached" not in (await tools["get"].execute({})).metadata
+            result = await tools["get"].execute({})
+            assert result.success
+            assert "cached" not in result.metadata
         assert (await tools["get"].execute({})).metadata["cached"]
 
 
@@ -403,3 +422,13 @@ async def test_without_the_setting_nothing_is_kept():
     api = Api(cache_control="max-age=3600")
     await twice(api, http_cache=False)
     assert len(api.requests) == 2
+
+
+async def test_a_damaged_mark_of_a_write_hides_the_entry():
+    api, state = Api(cache_control="max-age=3600"), MemoryState()
+    async with api.tools(state=state) as tools:
+        await tools["put"].execute({})
+        await tools["get"].execute({})
+        for key in [key for key in state._values if key.startswith("http:changed")]:
+            await state.put(key, b"\xff\xfe")
+        assert (await tools["get"].execute({})).output["count"] == 3

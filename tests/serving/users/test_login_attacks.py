@@ -5,6 +5,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from fragile_state import FragileState
 from mcp import types
 from servers.team import Browser, called, link, login_table, post_modern, shop, shop_served, table
 
@@ -169,3 +170,25 @@ async def test_a_program_that_waits_goes_on_for_its_user_only(api):
     assert before == 0
     assert not right.is_error
     assert len(api.requests) == 1
+
+
+DAMAGED = (b"", b"\xff\xfe", b"[]", b'{"user": "ada"}', b'{"user": 7}', b"[" * 100_000)
+
+
+@pytest.mark.parametrize("damaged", DAMAGED, ids=range(len(DAMAGED)))
+async def test_a_damaged_login_is_one_that_has_expired(damaged, issuer, api):
+    state = FragileState()
+    auth = table(issuer, client_id="app", client_secret="${SECRET}")
+    async with shop_served(api, auth, users=login_table(issuer), state=state) as site:
+        page = link(await called(site, issuer.token("ada")))
+        async with Browser("ada") as browser:
+            await state.damage(damaged, "secret:login:flow")
+            begun = await browser.get(page)
+            await state.damage(damaged, "secret:login:open")
+            places = await steps(browser, link(await called(site, issuer.token("ada"))))
+            await state.damage(damaged, "secret:login:state")
+            ended = await browser.get(places[-1])
+
+    assert (begun.status_code, ended.status_code) == (404, 404)
+    assert "has expired" in begun.text
+    assert "has expired" in ended.text

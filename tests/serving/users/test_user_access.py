@@ -14,7 +14,7 @@ from servers.team import ALICE, Site, post_modern, sent, shop
 from team_servers import hosted
 
 from openapi_tools import SettingsError
-from openapi_tools.contracts.mcp_messages import EXTENSION
+from openapi_tools.contracts.mcp_tasks import EXTENSION
 from openapi_tools.serving.serving_tables import read_serving
 from openapi_tools.serving.team_server import started
 

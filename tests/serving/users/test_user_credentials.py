@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from fragile_state import FragileState
 from mcp import types
 from mcp_api import MODES, texts
 from servers.authorization import SECRET
@@ -24,7 +25,7 @@ from servers.team import (
     users_of,
 )
 
-from openapi_tools import Settings, SettingsError, load_tools
+from openapi_tools import CallError, Settings, SettingsError, load_tools
 from openapi_tools.shared_state import MemoryState
 
 USERS = ("ada", "bob")
@@ -301,3 +302,28 @@ async def test_tools_are_offered_to_a_program_without_users(api):
         await toolset.call("list_orders", {}, context=given)
 
     assert sent(api) == [("GET", "/orders", "Bearer for-list_orders")]
+
+
+async def test_a_token_that_cannot_be_kept_serves_its_call(issuer, api):
+    class Full(MemoryState):
+        async def put(self, key, value, seconds=None):
+            raise CallError("connection", "the shared state is unreachable; nothing was sent.")
+
+    async with shop_served(api, table(issuer), users=exchange(issuer), state=Full()) as site:
+        result = await called(site, issuer.token("ada"))
+
+    assert not result.is_error
+    assert len(sent(api)) == len(issuer.exchanges) == 1
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\xff", b"[1]", b"{}", b"[" * 100_000], ids=range(5))
+async def test_a_damaged_token_is_asked_for_again(damaged, issuer, api):
+    state = FragileState()
+    async with shop_served(api, table(issuer), users=exchange(issuer), state=state) as site:
+        token = issuer.token("ada")
+        await called(site, token)
+        await state.damage(damaged, "secret:token")
+        result = await called(site, token)
+
+    assert not result.is_error
+    assert len(issuer.exchanges) == 2
