@@ -21,7 +21,8 @@ from pathlib import Path
 
 import httpx2
 from documents import document, operation
-from servers.recorder import Answer, Recorder
+from servers import issuer
+from servers.recorder import Answer, Recorder, _read_request
 
 TOKEN = "alice-has-a-long-token-of-her-own"
 OTHER = "bob-has-another-token-of-his-own"
@@ -64,6 +65,34 @@ class Api(Recorder):
             security=[{"login": []}],
             components={"securitySchemes": schemes},
         )
+
+
+class SlowIssuer(Recorder):
+    """An issuer that publishes its keys, unless it hangs (`is_open` is clear) or `fails`."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_open, self.fails = asyncio.Event(), False
+        self.is_open.set()
+
+    async def _answer_all(self, peer):
+        while True:
+            self.requests.append(await _read_request(peer._reader))
+            await self.is_open.wait()
+            keys = {"keys": [issuer.KEY.as_dict(private=False)]}
+            answer = Answer(503) if self.fails else Answer(body=json.dumps(keys).encode())
+            await peer.write(answer.to_bytes())
+
+    @property
+    def auth(self):
+        """The table that lets its users in."""
+        keys = f'audience = "{issuer.AUDIENCE}"\njwks_url = "{self.url}/jwks"'
+        return f'[serve.auth]\nissuer = "{self.url}"\n{keys}'
+
+    def token(self, user):
+        now = int(time.time())
+        times = {"iat": now, "exp": now + 3600}
+        return issuer.signed({"iss": self.url, "aud": issuer.AUDIENCE, "sub": user, **times})
 
 
 CONFIG = """
@@ -263,11 +292,11 @@ def rates(times, slice_seconds=SLICE):
 
 
 @asynccontextmanager
-async def team_of(redis, ports):
+async def team_of(redis, ports, auth=STATIC):
     """Give an API, and a team whose processes are ended."""
     with tempfile.TemporaryDirectory(prefix="openapi-tools-load-") as folder:
         async with Api() as api:
-            team = Team(Path(folder), api, redis, ports)
+            team = Team(Path(folder), api, redis, ports, auth)
             try:
                 yield api, team
             finally:
@@ -312,6 +341,36 @@ async def troubled(calls, redis, ports):
             redis.start()
 
         await load.run((0.15, hang), (0.4, fail), (0.6, hang), (0.8, fail))
+    return api, load
+
+
+async def without_issuer(calls, redis, ports):
+    """Return the API and the load after all calls, with an issuer that hangs, fails, comes back.
+
+    A server starts anew each time, so that it has no keys yet; the other one knows them.
+    """
+    async with SlowIssuer() as slow, team_of(redis, ports, slow.auth) as (api, team):
+        await team.start()
+        tokens = [slow.token(user) for user in ("ada", "bob")]
+        load = Load(team, calls, repeats=True, tokens=tokens)
+
+        async def restart(port):
+            team.kill(port)
+            team.serve(port)
+            await _ready(port)
+            await asyncio.sleep(HANGS)
+
+        async def hang():
+            slow.is_open.clear()
+            await restart(team.ports[0])
+            slow.is_open.set()
+
+        async def fail():
+            slow.fails = True
+            await restart(team.ports[1])
+            slow.fails = False
+
+        await load.run((0.2, hang), (0.5, fail))
     return api, load
 
 
@@ -362,7 +421,7 @@ if __name__ == "__main__":
     own = RedisServer(keeps=True)
     own.start()
     try:
-        for run in (measured, troubled):
+        for run in (measured, troubled, without_issuer):
             print("\n".join(told(*asyncio.run(run(int(sys.argv[1]), own, free_ports(3))))))
         cost, size = asyncio.run(alone(1000, own, free_ports(3)))
         print(f"one server: {cost:.2f} ms of CPU a call, {size:.0f} MiB")

@@ -1,13 +1,14 @@
 """Two servers of tools and Redis behind nginx, under load, with a crash and a restart."""
 
 import shutil
+from collections import Counter
 
 import pytest
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from servers.redis_server import REDIS, RedisServer
-from team_load import RATE, free_ports, measured, rates, troubled
+from team_load import RATE, free_ports, measured, rates, troubled, without_issuer
 
 CALLS = 1_500
 
@@ -55,3 +56,15 @@ async def test_no_call_is_sent_twice_while_redis_hangs_fails_and_comes_back(redi
     assert set(api.seen.values()) == {1}
     assert api.tokens == 1
     assert max(rates(api.times)) <= RATE * 1.05
+
+
+async def test_no_good_token_is_refused_while_the_issuer_hangs_fails_and_comes_back(redis):
+    api, load = await without_issuer(CALLS, redis, free_ports(3))
+
+    by_kind = Counter(kind for kind, _ in load.outcomes.values())
+    # Of each of the two servers that were killed, the calls that it had are lost.
+    assert by_kind.keys() <= {"ok", "broken", "status 502"}
+    assert by_kind["broken"] + by_kind["status 502"] <= 400
+    assert load.refusals["status 503"] > 0
+    assert max(api.seen.values()) == 1
+    assert all(api.seen[n] == 1 for n, (kind, _) in load.outcomes.items() if kind == "ok")
