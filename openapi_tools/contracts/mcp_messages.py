@@ -15,6 +15,7 @@ from openapi_tools.providers.definitions import shown
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi_tools.result import ToolResult
