@@ -132,7 +132,8 @@ class HostGuard:
         """Run the app, or refuse the request."""
         if scope["type"] == "http":
             try:
-                scope = self._check(scope)
+                # In place: the connection's own scope learns who asks, and that it was let in.
+                scope.update(self._check(scope))
             except RequestRefusedError as refused:
                 await send_refusal(send, refused.status, refused.message)
                 return
