@@ -25,6 +25,7 @@ _LONGEST_NAME = 60
 _MOST_NAMES = 25_000
 _COMPARED = 60  # names compared letter by letter: up to half a millisecond for each
 _NEAR = 0.6
+_MOST_TAGS = 20  # in a message
 LEAST_BUDGET = 2_048  # the smallest budget of a definition, in bytes
 
 
@@ -330,10 +331,21 @@ def unknown_in(
             is_glob = key in ("names", "paths")
             patterns = (text, prefix + text)
             if not any(_matches(one, patterns) if is_glob else one == text for one in there):
-                shown = [one.removeprefix(prefix) for one in there]
                 why = why_skipped(prefix + text, skipped) if key == "names" else ""
-                end = f": {why}" if why else close_names(text, shown)
+                values = [one.removeprefix(prefix) for one in there]
+                end = f": {why}" if why else _advise_values(key, text, values)
                 yield key, f"no tool has the {key[:-1]} {text!r:.60}{end}"
+
+
+def _advise_values(key: str, value: str, values: list[str]) -> str:
+    """Return the end of a message: the nearest values, and all tags where these are few."""
+    close = close_names(value, values)
+    if key != "tags" or len(values) > _MOST_TAGS:
+        return close
+    listed = (
+        f"the tags {', '.join(f'{tag:.60}' for tag in sorted(values))}" if values else "no tags"
+    )
+    return f"{close} The document has {listed}."
 
 
 def _unfit(name: str, kind: str, given: object) -> SettingsError:

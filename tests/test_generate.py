@@ -198,7 +198,8 @@ def test_the_tests_of_packages_pass_from_the_root_of_a_repository(tmp_path, is_i
     [
         ({"layout": None}, SettingsError, "layout: None does not exist"),
         ({"name": 5}, SettingsError, "name: 5 cannot be part of a package's name"),
-        ({"select": Select(tags="no")}, SettingsError, "none of the document's 3 tools is sel"),
+        ({"select": Select(tags="shop")}, SettingsError,
+         "no tool has the tag 'shop'; did you mean shops? The document has the tags pets, shops."),
         ({"templates": "a\0b"}, TemplateError, "the folder of templates cannot be read"),
         ({"target": "elm"}, SettingsError,
          "target: 'elm' does not exist; there are python, exathena."),

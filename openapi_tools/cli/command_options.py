@@ -143,7 +143,8 @@ def selection(
 
 def selected(toolset: Toolset, tags: Any, methods: Any, patterns: Any) -> Toolset:
     """Return the tools that the options select; standard error says why there are none."""
-    found = toolset.select(selection(tags, methods, patterns))
+    # A tag that the document does not have is no error here: the note names those that it has.
+    found = toolset.select(Select(where=selection(tags, methods, patterns).takes))
     if len(found) or not len(toolset):
         return found
     there = []

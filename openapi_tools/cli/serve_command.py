@@ -19,6 +19,7 @@ from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.client_files import read_client_file
 from openapi_tools.cli.generate_command import write_page
 from openapi_tools.errors import counted, requiring
+from openapi_tools.options import Select
 from openapi_tools.serving.serving_tables import has_apis, read_serving
 from openapi_tools.shaping.configuration import named_variables
 from openapi_tools.tools.guardrails import require_approval
@@ -259,7 +260,9 @@ def browse(spec: str | None, *, against: str | None, html: Path | None, **option
     toolset = shared.selected(loaded(spec, problems), **filters)
     changes: list[dict[str, Any]] | None = None
     if against is not None:
-        older = loaded(against, [] if mock else None).select(shared.selection(**filters))
+        # An older document may lack a tag that the newer one has.
+        selection = Select(where=shared.selection(**filters).takes)
+        older = loaded(against, [] if mock else None).select(selection)
         changes = import_module("openapi_tools.differences").differences_of(older, toolset)
     if html is not None:
         write_page(toolset, html, changes)

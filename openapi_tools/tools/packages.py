@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.json_values import everywhere, without
-from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, Select, from_environment, members_of
+from openapi_tools.options import (
+    DEFAULT_SETTINGS,
+    VARIABLE,
+    Select,
+    close_names,
+    from_environment,
+    members_of,
+)
 from openapi_tools.tools.session import About, Provenance, Session, open_session, settings_of
 from openapi_tools.tools.toolset import Toolset
 
@@ -70,6 +77,7 @@ def load_package(
     except CredentialsError as error:
         credentials = None  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
+    _check_names(select, index.INDEX)
     about = About(skipped=index.SKIPPED, security_schemes=schemes, counts=lambda: {**index.COUNTS})
     classes = (
         _class(package, name, place)
@@ -169,6 +177,14 @@ def _offering(tools: list[OperationTool], settings: Settings) -> list[OperationT
             if schema is not own:
                 vars(tool)["input_schema"] = schema
     return tools
+
+
+def _check_names(select: Select | None, names: Iterable[str]) -> None:
+    """Raise SettingsError where no tool has a selected name: only those are imported."""
+    if select is None or not select.names or any(map(select.takes_name, names)):
+        return
+    name = next(iter(select.names))
+    raise SettingsError(f"select: no tool has the name {name!r:.60}{close_names(name, names)}")
 
 
 def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 from openapi_tools import code as code_room
 from openapi_tools import search as search_room
 from openapi_tools import tools as tools_room
-from openapi_tools.options import Select, functions_of
+from openapi_tools.errors import SettingsError
+from openapi_tools.options import Select, functions_of, unknown_in
 from openapi_tools.tools.session import About, Session, tool_named
 
 if TYPE_CHECKING:
@@ -123,12 +124,17 @@ class Toolset:
         """Return the tools that are selected: the same ones, with their client and guardrails.
 
         Raises:
-            SettingsError: It is not a selection.
+            SettingsError: It is not a selection, or it selects nothing, as no tool has one of its
+                tags, methods, names or paths.
         """
-        wanted = Select.of(select)
-        made = self.with_tools(tool for tool in self if wanted is None or wanted.takes(tool))
-        made._whole = self  # noqa: SLF001 -- its own
-        return made
+        selection = Select.of(select)
+        selected = [tool for tool in self if selection is None or selection.takes(tool)]
+        if selection is not None and not selected:
+            for _, reason in unknown_in(selection, list(self), skipped=self.skipped):
+                raise SettingsError(f"select: {reason}")
+        part = self.with_tools(selected)
+        part._whole = self  # noqa: SLF001 -- its own
+        return part
 
     def with_tools(
         self,

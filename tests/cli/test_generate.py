@@ -242,7 +242,7 @@ REFUSED = [
     ("--check and --diff write nothing", *SPEC_OUT, "--check", "--force"),
     ("--check and --diff write nothing", *SPEC_OUT, "--diff", "--force"),
     ("unexpected extra argument", *SPEC_OUT, "SPEC"),
-    ("none of the document's 8 tools is selected.", *SPEC_OUT, "--tag", "nope"),
+    ("The document has the tags Events, Operations, Tickets.", *SPEC_OUT, "--tag", "nope"),
     ("nowhere: no such file.", "nowhere", *SPEC_OUT[1:]),
     *(("need SPEC.", option, "x")
       for option in ("--output", "--name", "--tag", "--method", "--match", "--templates")),
@@ -557,7 +557,7 @@ def test_a_file_that_is_no_toml_is_named(run, project, content):
         (GOOD.replace("museum]", "Museum-1]"), "name: 'Museum-1' cannot be part of a package's"),
         (GOOD + "tags = []\n", "none of the document's 8 tools is selected."),
         (GOOD + "match = []\n", "none of the document's 8 tools is selected."),
-        (GOOD + 'tags = ["nope"]\n', "none of the document's 8 tools is selected."),
+        (GOOD + 'tags = ["nope"]\n', "The document has the tags Events, Operations, Tickets."),
         (TABLE + OUTPUT + 'spec = "nowhere.yaml"\n', "/nowhere.yaml: no such file."),
         (TABLE + OUTPUT + 'spec = "-"\n', "/-: no such file."),
         (TABLE + SPEC + 'output = "a\\u0000b"\n', "no usable path"),

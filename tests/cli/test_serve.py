@@ -95,7 +95,7 @@ def test_a_client_that_leaves_at_once_is_no_failure_and_warnings_go_to_standard_
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--tag", "nothing"], "no tools to serve"),
+        (["--tag", "nothing"], "no tool has the tag 'nothing'"),
         (["--transport", "smoke"], "'smoke' is not one of"),
         (["--port", "70000"], "70000 is not in the range"),
         (["--credential", f"key={SECRET}"], "names no environment variable"),

@@ -151,7 +151,7 @@ FAULTS = [
     ({"specs": [], "spec": "x"}, SettingsError, "configuration: 'specs' stands alone; put what"),
     ({"specs": [{"spec": described("a")}, {}]}, SettingsError, "specs/1: there is no 'spec'; give"),
     ({"spec": described("a"), "select": {"tags": ["slip"]}}, SettingsError,
-     "select: no tool of the document has all of these"),
+     "select: no tool has the tag 'slip'. The document has no tags."),
     ({"spec": "no/such/file.yaml"}, SourceError, "no/such/file.yaml"),
     ({"spec": {"openapi": "9"}}, DocumentError, "9"),
     ({"spec": 5}, SourceError, "int"),

@@ -114,7 +114,7 @@ def test_importing_the_package_imports_no_tool_and_a_class_its_own_module_only(p
     [
         (Select(names=["*cat*"]), {"tools_cats"}, ["list_cats", "get_cat"]),
         (Select(names="add_dog"), {"tools_dogs"}, ["add_dog"]),
-        (Select(names=["nothing"]), set(), []),
+        (Select(names=[]), set(), []),
         (Select(tags="dogs"), {"tools_cats", "tools_dogs"}, ["add_dog", "dogs_error"]),
         (Select(names=["*cat*"], deprecated=False, where=lambda tool: tool.method == "GET"),
          {"tools_cats"}, ["list_cats"]),
@@ -299,7 +299,14 @@ NO_ADDRESS = [
         ({"spec": "x"}, "configuration: there is no 'spec'; there are base_url"),
         ({"select": {"tag": "x"}}, "select: there is no 'tag'; there are tags"),
         ({"select": ["x"]}, "select: must be a mapping by name, not list"),
-        ({"select": {"tags": "x"}}, "select: no tool of the document has all of these"),
+        (
+            {"select": {"tags": "x"}},
+            "select: no tool has the tag 'x'. The document has the tags cats, dogs.",
+        ),
+        (
+            {"select": {"names": "add_dgo"}},
+            r"select: no tool has the name 'add_dgo'; did you mean add_dog\?",
+        ),
         ({"settings": {"check_answers": True}}, "check_answers needs the document"),
         ({"credentials": "secret"}, "credentials: must be a mapping by name, not str"),
         ({"credentials": {"key": "${PETS_UNSET}"}}, "'key': the environment variable PETS_UNSET"),
