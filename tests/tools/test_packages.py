@@ -305,7 +305,7 @@ NO_ADDRESS = [
         ),
         (
             {"select": {"names": "add_dgo"}},
-            r"select: no tool has the name 'add_dgo'; did you mean add_dog\?",
+            "no tool has the name 'add_dgo'; did you mean add_dog?",
         ),
         ({"settings": {"check_answers": True}}, "check_answers needs the document"),
         ({"credentials": "secret"}, "credentials: must be a mapping by name, not str"),
