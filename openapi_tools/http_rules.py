@@ -272,7 +272,7 @@ _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105 -- RFC 9110's word for it
 _VALUE = r"[!#$%&'*+\-./^_`|~0-9A-Za-z]+"  # documents write `type=text/html` without quotes
 _QUOTED = r'"(?:[\t \x21\x23-\x5b\x5d-\x7e]|\\[\t \x21-\x7e])*"'
 _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[ \t]*{_TOKEN}=(?:{_VALUE}|{_QUOTED}))*")
-_PARAMETER = re.compile(rf"[ \t]*;[ \t]*({_TOKEN})=({_VALUE}|{_QUOTED})")
+_PARAMETER = re.compile(rf"(?<![ \t])[ \t]*+;[ \t]*({_TOKEN})=({_VALUE}|{_QUOTED})")
 
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SNIFFED = 256 * 1024

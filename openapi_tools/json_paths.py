@@ -35,7 +35,7 @@ _PER_PATTERN = 10_000
 _PER_STEP = 16  # bytes of a compared value, as JSON
 _TIERS = ((4_000, 0.5), (256_000, 8.0), (1_000_000, 30.0))
 """Bytes of a compiled pattern, and the steps that it takes for each character at worst."""
-_DOT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.", re.DOTALL)
+_DOT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*+(?:\]|\\?\Z)|\.", re.DOTALL)
 """A dot, which matches any character but line ends (RFC 9485); escapes and classes are skipped."""
 _WRONG = "is not a JSONPath query of RFC 9535"
 

@@ -13,10 +13,9 @@ from collections import Counter
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote, unquote_plus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\ufe00-\ufe0f"
@@ -58,22 +57,6 @@ _CODE_OR_TAG = re.compile(rf"`([^`\n]*`)|{_MARKUP}", re.IGNORECASE | re.DOTALL)
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
 _VISIBLE = bytes([10, *range(32, 127)])
 _USER = re.compile(r"(?<=//)[^/?#]*(?=@)")
-_USER_IN_TEXT = r"(?<=//)[^/?#\s\"'<>\\]*(?=@)"
-_MASK, _MOST_LAYERS = "***", 6
-_QUOTED = r"([\"'])(?:\\.|(?!\1).)*+(?:\1|\Z)"
-_VALUES = {
-    "part": r".*?(?=\r\n--|\Z)",
-    "member": rf"{_QUOTED}|(\\++[\"']).*?(?:(?<!\\)\2|\Z)|-?\d[\d.eE+-]*|\[[^][{{}}]*\]",
-    "element": r"[^<>]*(?<!/)>\s*(?:<!\[CDATA\[.*?(?:]]>|\Z)|[^<\s][^<]*)",
-    "pair": rf"{_QUOTED}|[^&#;\s\"'<>]*",
-}
-_NAMED = (
-    r'\bname="?(?P<part>[^";\r\n]{0,100})"?[^\r\n]*(?:\r\n[^\r\n]+)*\r\n\r\n'
-    r"|(?P<quote>(?<!\\)\\*+[\"'])(?P<member>[^\"'\\]{1,100})(?P=quote)\s*:\s*"
-    r"|<(?P<element>[\w.:-]{1,100})(?=[\s>])"
-    r"|(?<![^?&#;\s,(\"'])(?P<pair>[^=&#;?\s\"'<>,(]{1,100})="
-)
-"""Parts of multipart bodies, members of JSON, elements of XML, and pairs of queries and forms."""
 _BLANK = re.compile(r"\n{3,}")
 
 MAX_LENGTH = 64  # longest name that every provider takes, prefix included
@@ -154,30 +137,6 @@ def user_in(url: str) -> str:
 def without_user(text: str) -> str:
     """Return a text with `***` for the user and password of URLs in it: they reach no file."""
     return _USER.sub("***", text) if "@" in text else text
-
-
-def without_values(text: str, names: Callable[[str], bool], depth: int = 0) -> str:
-    """Return a text with `***` for users of URLs, and for the values that a name in it tells of.
-
-    Named values are those of `_NAMED`; percent-encoded ones are read inside, too.
-    """
-    pieces, at, text = list[str](), 0, re.sub(_USER_IN_TEXT, _MASK, text)
-    while head := re.compile(_NAMED).search(text, at):
-        kind, start = str(head.lastgroup), head.end()
-        pieces.append(text[at:start])
-        at, is_named = start, names(head[kind])
-        if not is_named and (kind != "pair" or depth == _MOST_LAYERS):
-            continue
-        if value := re.compile(_VALUES[kind], re.DOTALL).match(text, start):
-            plain = unquote_plus(value[0])
-            mark = head["quote"] or (value[1] if kind == "pair" else "") or ""
-            if is_named:
-                pieces.append(f"{'>' * (kind == 'element')}{mark}{_MASK}{mark}")
-                at = value.end()
-            elif "%" in value[0] and (kept := without_values(plain, names, depth + 1)) != plain:
-                pieces.append(quote(kept, safe="*", errors="surrogatepass"))
-                at = value.end()
-    return "".join((*pieces, text[at:]))
 
 
 def short_hash(text: str) -> str:

@@ -34,7 +34,7 @@ HOST = "127.0.0.1"
 _LARGEST = 16 * 1024
 _PATIENCE = 10.0
 _LINE = re.compile(rb"GET (?P<target>/[\x21-\x7e]*) HTTP/1\.[01]\r\n")
-_HOST = re.compile(rb"\r\nhost:[ \t]*(?P<host>[^\r\n]*?)[ \t]*(?=\r\n)", re.IGNORECASE)
+_HOST = re.compile(rb"\r\nhost:(?P<host>[^\r\n]*+)(?=\r\n)", re.IGNORECASE)
 _PAGE = """HTTP/1.1 {status}
 Content-Type: text/html; charset=utf-8
 Content-Length: {length}
@@ -282,7 +282,7 @@ class Callback:
 
     def _read(self, head: bytes) -> CodeAnswer | None:
         """Return the answer in a request (RFC 6749, section 4.1.2); None for any other request."""
-        line, hosts = _LINE.match(head), _HOST.findall(head)
+        line, hosts = _LINE.match(head), [host.strip(b" \t") for host in _HOST.findall(head)]
         # A page of another site can lead a browser here, but only under a name of its own.
         if line is None or hosts != [f"{HOST}:{self._port}".encode()]:
             return None

@@ -66,15 +66,24 @@ CREDENTIALS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VA
 
 _WORDS = (
     (
-        r"a credential with a scheme of its own, credentials=\{.*?\}\}, or a client [^.]*",
+        re.compile(
+            r"a credential with a scheme of its own, credentials=\{[^{}]*\{[^{}]*\}\}, or a client "
+            r"[^.]*+"
+        ),
         CREDENTIALS,
     ),
-    (r"Another one is given as \{.*?\}\.", f"Another one is given with {CREDENTIALS}."),
-    (r"(among [\d,]+ tools?)\.$", r"\1; `openapi-tools list SPEC` names them."),
-    (r"Settings\(base_url='([^']*)'\)", r"--base-url \1"),
-    (r"Settings\((\w+)=…\)", lambda match: _option(match[1])),
     (
-        r"Settings\(credential_origins=\(([^)]*)\)\)",
+        re.compile(r"Another one is given as \{[^{}]*\{[^{}]*\}\}\."),
+        f"Another one is given with {CREDENTIALS}.",
+    ),
+    (
+        re.compile(r"(among [\d,]{1,12} tools?)\.$"),
+        r"\1; `openapi-tools list SPEC` names them.",
+    ),
+    (re.compile(r"Settings\(base_url='([^']*)'\)"), r"--base-url \1"),
+    (re.compile(r"Settings\((\w+)=…\)"), lambda match: _option(match[1])),
+    (
+        re.compile(r"Settings\(credential_origins=\(([^()]*+)\)\)"),
         lambda match: " ".join(
             f"--credential-origin {origin}" for origin in re.findall(r"'([^']*)'", match[1])
         ),
@@ -204,7 +213,7 @@ def for_shell(message: object) -> str:
     """Return a message with command-line options in place of Python arguments."""
     text = str(message)
     for pattern, option in _WORDS:
-        text = re.sub(pattern, option, text)
+        text = pattern.sub(option, text)
     return text
 
 

@@ -23,7 +23,7 @@ _RETURNS = re.compile(
 )
 """The line about what comes back, as it is made of a schema: a name, and the first properties."""
 _FAILS = "Fails: "
-_VARIANTS = re.compile(r"(` selects the variant: )([^\n]+)\.$")
+_VARIANTS = "` selects the variant: "
 
 
 def canonical_record(record: Record) -> Record:
@@ -55,10 +55,17 @@ def _canonical_node(node: dict[str, Any]) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     if isinstance(required := node.get("required"), list):
         changed["required"] = sorted(required, key=str)
-    if isinstance(text := node.get("description"), str) and (found := _VARIANTS.search(text)):
-        names = ", ".join(sorted(found[2].split(", ")))
-        changed["description"] = f"{text[: found.end(1)]}{names}."
+    if isinstance(text := node.get("description"), str):
+        changed["description"] = _sort_variants(text)
     return node | changed
+
+
+def _sort_variants(description: str) -> str:
+    _, mark, names = description.rpartition("\n")[2].partition(_VARIANTS)
+    if not mark or not names.endswith("."):
+        return description
+    in_order = ", ".join(sorted(names.removesuffix(".").split(", ")))
+    return f"{description.removesuffix(names)}{in_order}."
 
 
 def _canonical_operation(operation: Operation) -> Operation:

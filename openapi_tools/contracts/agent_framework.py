@@ -19,8 +19,8 @@ from openapi_tools.contracts import advise
 from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import ToolCall, context_for
-from openapi_tools.tools.guardrails import approved, asks, question_of, rule_of
-from openapi_tools.tools.writes import changes_of
+from openapi_tools.tools.guardrails import approved, asks, make_question, rule_of
+from openapi_tools.tools.state_changes import changes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -121,7 +121,7 @@ class OperationFunctionTool(FunctionTool):
         call = ToolCall(name=tool.name, arguments=tool.check(dict(given)))
         seen = await changes_of(tool, call.arguments, context)
         self._shown = {**dict(islice(self._shown.items(), _SHOWN)), _key(arguments): seen}
-        return question_of(tool, call.with_changes(seen))
+        return await make_question(tool, call.with_changes(seen))
 
     def seen(self, arguments: Mapping[str, Any]) -> Changes | None:
         """Return what the question about a call said, once; None without one."""

@@ -30,7 +30,7 @@ from openapi_tools.result import (
     contents_of,
     read_call,
 )
-from openapi_tools.tools.guardrails import question_of, settled
+from openapi_tools.tools.guardrails import make_question, settled
 from openapi_tools.tools.packages import check_selected, options_of
 from openapi_tools.tools.pipeline import call_id_in
 
@@ -256,7 +256,7 @@ class Presented:
             await settled(self._coordinator.hooks.emit(name, data))
 
     async def _approve(self, call: ToolCall) -> bool:
-        prompt = question_of(self._called.get(call.name, self._tool), call)
+        prompt = await make_question(self._called.get(call.name, self._tool), call)
         try:
             answer = await self._coordinator.approval_system.request_approval(
                 prompt, [_YES, _NO], _WAIT, "deny"

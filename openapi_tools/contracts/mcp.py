@@ -20,7 +20,7 @@ from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.shared_state import FairShares
-from openapi_tools.tools.guardrails import question_of
+from openapi_tools.tools.guardrails import make_question
 from openapi_tools.tools.session import unknown_tool
 from openapi_tools.tools.toolset import Toolset
 from openapi_tools.tools.visibility import Visibility
@@ -354,7 +354,7 @@ class _Desk:
     async def approve(self, call: ToolCall) -> bool:
         """Tell whether the client's answer is a yes; a stateless client without one has to ask."""
         form = {"type": "object", "properties": {}}
-        question = question_of(self.called.get(call.name, self._tool), call)
+        question = await make_question(self.called.get(call.name, self._tool), call)
         answer: Any = None
         if not self._is_stateless:
             with suppress(MCPError), self.questions.ask(owner_of(self._request)):

@@ -26,8 +26,8 @@ from openapi_tools.json_values import (
 from openapi_tools.loading import versions
 from openapi_tools.loading.references import References, Resource, is_url_reference
 from openapi_tools.loading.schemas import Schemas
-from openapi_tools.requests import VARIABLE
 from openapi_tools.requests.encoding import is_cookie_name, is_token
+from openapi_tools.requests.path_templates import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -39,7 +39,7 @@ _OTHERS = {
 }
 """Other documents, by a member that they have."""
 
-_VERSION = re.compile(r"3\.([012])(?:\.(\d+)\S*)?")
+_VERSION = re.compile(r"3\.([012])(?:\.(\d++)\S*+)?")
 _SCHEMA_ENDS = frozenset({"name", "in", "required", "description", "collectionFormat", "schema"})
 _STYLES = {"csv": "", "ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 _DELIMITERS = {"csv": ",", "ssv": " ", "tsv": "\t", "pipes": "|"}

@@ -10,14 +10,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from openapi_tools.errors import missing_extra
 from openapi_tools.json_values import as_text, follow, keys_of
 from openapi_tools.redaction import redacted
+from openapi_tools.requests.path_templates import VARIABLE, fits_glob, match_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Node: TypeAlias = Mapping[str, Any]
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _LONGEST = 240
-_VARIABLE = re.compile(r"\{([^{}]*)\}")
 _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 
@@ -101,10 +100,6 @@ def operation_at(document: Node, place: str) -> tuple[Node, Node]:
     return item, node
 
 
-_Template: TypeAlias = "tuple[re.Pattern[str], set[tuple[str, str]], Route]"
-"""The pattern of a path, the pairs of its query, and its operation."""
-
-
 @dataclass(frozen=True, slots=True)
 class Route:
     """An operation and its path item, the keys that lead there, and the decoded path variables."""
@@ -127,7 +122,7 @@ class Routes:
     """
 
     def __init__(self, document: Node, base_path: str | None = None) -> None:
-        self._listed: dict[str, list[_Template]] = defaultdict(list)
+        self._listed: dict[str, list[tuple[_Template, Route]]] = defaultdict(list)
         for path, entry in follow(document, document.get("paths")).items():
             if not isinstance(path, str) or path.startswith("x-"):
                 continue
@@ -136,9 +131,10 @@ class Routes:
             shape = shape if path.startswith("/") else f"/{shape}"  # as loading has it
             for keys, operation in _operations(item):
                 bases = [base_path] if base_path is not None else _bases(document, item, operation)
-                pattern = _pattern(tuple(base.rstrip("/") for base in bases), shape)
+                ends = tuple(dict.fromkeys(base.rstrip("/") for base in bases))
+                template = _Template(ends, shape, frozenset(parse_qsl(fixed)))
                 route = Route(("paths", path, *keys), operation, item, {})
-                self._listed[str(keys[-1]).lower()].append((pattern, set(parse_qsl(fixed)), route))
+                self._listed[str(keys[-1]).lower()].append((template, route))
 
     def find(self, method: str, target: str) -> Route | None:
         """Return the operation of a request, None without one.
@@ -148,9 +144,10 @@ class Routes:
         path, _, query = target.partition("?")
         given = parse_qsl(query, keep_blank_values=True)
         found = []
-        for pattern, fixed, route in self._listed.get(method.lower(), ()):
-            if (match := pattern.fullmatch(path)) and fixed <= set(given):
-                values = zip(_VARIABLE.findall(route.path), match.groups(), strict=False)
+        for template, route in self._listed.get(method.lower(), ()):
+            texts = template.values_in(path)
+            if texts is not None and template.query <= set(given):
+                values = zip(VARIABLE.findall(route.path), texts, strict=False)
                 found.append(replace(route, variables={n: unquote(text) for n, text in values}))
         return min(found, key=lambda route: _rank(route, given), default=None)
 
@@ -182,20 +179,26 @@ def _bases(document: Node, item: Node, operation: Node) -> list[str]:
     return ["", *(_ORIGIN.sub("", url) for url in urls if isinstance(url, str))]
 
 
-def _literal(text: str) -> str:
-    """Return text of a path template as a pattern: plain, or percent-encoded."""
-    encoded = quote(text, safe="!$&'()*+,/:;=@~%")
-    return f"(?:{re.escape(text)}|{re.escape(encoded)})" if encoded != text else re.escape(text)
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A path below some servers, and the pairs of its query."""
+
+    bases: tuple[str, ...]
+    shape: str
+    query: frozenset[tuple[str, str]]
+
+    def values_in(self, path: str) -> list[str] | None:
+        """Return the values of the variables in a path; None for another path."""
+        found = match_path(self.shape, path)
+        if found is None or not any(_ends_base(base, found[0]) for base in self.bases):
+            return None
+        return found[1]
 
 
-@lru_cache(maxsize=8192)
-def _pattern(bases: tuple[str, ...], shape: str) -> re.Pattern[str]:
-    """Return a path template below some servers as a pattern with a group for each variable."""
-    heads = []
-    for base in bases:
+def _ends_base(base: str, path: str) -> bool:
+    """Whether a path is that of a server; its variables take any text, with slashes."""
+    literals = VARIABLE.split(base.removeprefix("./"))[::2]
+    if base and not base.startswith(("/", "{")):
         # A relative server is relative to the document's own address, which is not known here.
-        before = "" if not base or base.startswith(("/", "{")) else ".*/"
-        escaped = re.escape(base.removeprefix("./"))
-        heads.append(before + re.sub(r"\\\{.*?\\\}", "[^?]*", escaped))
-    tail = "([^/]*)".join(map(_literal, _VARIABLE.split(shape)[::2]))
-    return re.compile(f"(?:{'|'.join(heads)}){tail}")
+        literals = ["", f"/{literals[0]}", *literals[1:]]
+    return fits_glob(literals, path)

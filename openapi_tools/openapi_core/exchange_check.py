@@ -49,6 +49,7 @@ _STATUS_WITHOUT_BODY = (204, 205, 304)
 _TEXT_OF: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool, "object": dict}
 _JUDGED = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_ALL_BRACKETS = re.compile(r"(?:\[[^\[\]]*+\])++")
 
 
 class Judge:
@@ -291,9 +292,9 @@ def _decoded(decoder: Any, explode: object, name: str, kind: object, location: A
 def _deep_object(_explode: object, name: str, _type: object, location: Any) -> Any:
     found: dict[str, Any] = {}
     for key, value in location.items(multi=True):
-        match = re.fullmatch(rf"{re.escape(name)}((?:\[[^\[\]]*\])+)", key)
-        if match:
-            _plant(found, _BRACKETS.findall(match.group(1)), value)
+        keys = key.removeprefix(name) if key.startswith(name) else ""
+        if _ALL_BRACKETS.fullmatch(keys):
+            _plant(found, _BRACKETS.findall(keys), value)
     if not found:
         raise KeyError(name)
     return _with_arrays(found)
@@ -377,7 +378,9 @@ def _lines(errors: Iterable[Exception]) -> Iterator[str]:
                 where = pointer(getattr(item, "absolute_path", ()))
                 text = str(getattr(item, "message", item))
                 # It takes names in the mapping of a discriminator for references.
-                known = not re.search("reference '[^#].* could not be resolved", text)
+                _, is_reference, named = text.partition("reference '")
+                is_missing = " could not be resolved" in named.partition("\n")[0]
+                known = not (is_reference and is_missing and not named.startswith("#"))
                 line = place + (f"{where}: {text}" if where else text)
                 yield shorten(line if known else f"not judged: {line}")
         else:

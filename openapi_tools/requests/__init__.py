@@ -26,6 +26,7 @@ from openapi_tools.requests.encoding import (
     shown,
 )
 from openapi_tools.requests.excerpts import describe_body
+from openapi_tools.requests.path_templates import VARIABLE, match_path
 
 if TYPE_CHECKING:
     import ssl
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     _Pairs = tuple[tuple[str, str], ...]
 
-VARIABLE = re.compile(r"\{([^{}]*)\}")
 _URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^\x00-\x20\x7f/?#@:\[\]\\%<>^`{|}\"]+)"
     r"(?::(?P<port>[0-9]{0,5}))?(?P<path>/[^\x00-\x1f\x7f?#\\]*)?",
@@ -159,9 +159,9 @@ def asker_of(
     path = url.raw_path.partition(b"?")[0].decode("ascii").removeprefix(f"/{base}" if base else "")
     near = (t for t in tools if t.method == "GET" and t.path.count("/") == path.count("/"))
     for tool in sorted(near, key=lambda tool: tool.path.count("{")):
-        pattern = "([^/]+)".join(map(re.escape, re.split(r"{[^{}]*}", tool.path)))
-        match = re.fullmatch(pattern, path)
-        arguments = None if match is None else _arguments_at(tool, match.groups(), url)
+        before, values = match_path(tool.path, path) or ("/", [])
+        is_same = before == "" and all(values)
+        arguments = _arguments_at(tool, values, url) if is_same else None
         with suppress(OpenAPIToolsError):
             if arguments is not None:
                 return tool.name, tool.check(arguments)

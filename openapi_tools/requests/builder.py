@@ -16,9 +16,10 @@ from openapi_tools import http_rules, requests
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.json_values import pointer_token
-from openapi_tools.requests import VARIABLE, RequestAuth, encoding
+from openapi_tools.requests import RequestAuth, encoding
 from openapi_tools.requests.body import Content, form_text, sources_of, write_content
 from openapi_tools.requests.encoding import shown
+from openapi_tools.requests.path_templates import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

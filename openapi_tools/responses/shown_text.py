@@ -110,7 +110,7 @@ _TAG = re.compile(
 _MARKUP = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _BLANKS = re.compile(r"[^\S\n]+")
-_LINES = re.compile(r"\s*\n\s*")
+_LINES = re.compile(r"(?<!\s)[^\S\n]*+\n\s*+")
 _PAGE = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<!--.{0,1000}?-->\s*)?<(?:!doctype html|html)",
     re.IGNORECASE | re.DOTALL,

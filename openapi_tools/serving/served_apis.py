@@ -135,7 +135,8 @@ def _facts_of(toolset: Toolset) -> str:
 class ServedApis:
     """All APIs of a server, and the MCP servers that offer them.
 
-    `watchers` get each event of a call with the name of its API; `guards` are input guardrails.
+    `watchers` get each event of a call with the name of its API; `guards` are input
+    guardrails that get the tool before the call.
     """
 
     def __init__(
@@ -222,8 +223,8 @@ class ServedApis:
         if api.toolset is not None:
             for watch in self.watchers:
                 api.toolset.subscribe(partial(watch, api.name))
-            if self.guards:
-                api.toolset.add_input_guardrails(self.guards)
+            for tool in api.toolset.called if self.guards else ():
+                tool.add_input_guardrails([partial(guard, tool) for guard in self.guards])
         return before
 
     async def refresh(self) -> None:

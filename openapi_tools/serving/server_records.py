@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import logging
@@ -9,14 +10,16 @@ import os
 import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.json_values import escape_controls
-from openapi_tools.redaction import hidden, redacted
+from openapi_tools.redaction import excerpt, redacted
 from openapi_tools.search import costs
 from openapi_tools.serving.refusals import REASONS
+from openapi_tools.validation import is_large
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolCall
     from openapi_tools.serving.refusals import Reason
     from openapi_tools.serving.served_apis import ServedApi
+    from openapi_tools.tools.tool import OperationTool
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable of prometheus_client for the folder in which several workers add up figures."""
@@ -118,9 +122,11 @@ class AuditLog:
             raise SettingsError(f"audit: {place} cannot be written ({error.strerror}).") from None
         self._has_failed = False
 
-    def remember(self, call: ToolCall, _: Any) -> None:
-        """Keep the arguments of a call for its line; an input guardrail."""
-        _arguments.set(call.arguments)
+    async def remember(self, tool: OperationTool, call: ToolCall, _: Any) -> None:
+        """Keep the arguments of a call of a tool for its line, without secrets."""
+        describe = partial(_without_secrets, tool, call.arguments)
+        large = is_large(call.arguments)
+        _arguments.set(await asyncio.to_thread(describe) if large else describe())
 
     def tell(self, api: str, event: Event) -> None:
         """Write the line of a call that ended."""
@@ -131,11 +137,11 @@ class AuditLog:
         line |= {"error": event.error_type} if is_error else {}
         line |= {} if event.status is None else {"status": event.status}
         line |= {"ms": round(event.elapsed * 1000), "call_id": event.call_id[:_LONGEST_NAME]}
-        if (given := _arguments.get()) is not None:
+        if (arguments := _arguments.get()) is not None:
             _arguments.set(None)
-            shown = hidden(given)
-            text = json.dumps(shown, ensure_ascii=False, default=str)
-            line["arguments"] = shown if len(text) <= _MOST else f"{text[:_MOST]}…"
+            if isinstance(arguments, str):  # the beginning of many
+                arguments = excerpt(arguments, _MOST)
+            line["arguments"] = arguments
         self._write(line)
 
     def refuse(self, user: str, tool: str, call_id: Any) -> None:
@@ -155,6 +161,16 @@ class AuditLog:
                 self._has_failed = True
                 reason = error.strerror or type(error).__name__
                 logger.exception("the audit log cannot be written (%s); this is said once", reason)
+
+
+def _without_secrets(tool: OperationTool, arguments: dict[str, Any]) -> Any:
+    """Return the arguments of a call for a line; as the beginning of their JSON where it is long.
+
+    Twice what a line takes is kept, so that a secret which is learned later is not cut.
+    """
+    masked = tool.marked_values.hide_arguments(arguments)
+    text = json.dumps(masked, ensure_ascii=False, default=str)
+    return masked if len(text) <= _MOST else text[: 2 * _MOST]
 
 
 def _begun(user: str, api: str, tool: str, outcome: str) -> dict[str, Any]:

@@ -35,7 +35,7 @@ Shapes = dict[str, tuple[Shape, tuple[str, ...]]]  # by a tool's name, with the 
 _PROJECT = ("tool", "openapi-tools")
 _MOST_BYTES = 1_000_000
 _MOST_KEYS = 8
-_HEADER = re.compile(r"\s*\[{1,2}\s*(?P<keys>[^\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
+_HEADER = re.compile(r"\s*+\[{1,2}+(?P<keys>[^\]]++)\]{1,2}+\s*+(?:#.*)?$")
 _ONE = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PAIR = re.compile(rf"\s*(?P<keys>{_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
 _KEY = re.compile(_ONE)

@@ -29,8 +29,8 @@ _ACCESS = re.compile(  # about who may call an operation: no argument changes th
 _PAGES = ("see", "more", "read", "refer", "visit", "check")
 _CALLERS = ("oauth", "token", "scope", "permission", "authenticated", "authorized", "owner")
 _MORE = (*_CALLERS, *_PAGES, "[!")  # lower-case signs of sentences that may go; fast to find
-_LINES = re.compile(r"(?:\n(?:Returns|Fails): .*)+\Z")
-_ALERT = re.compile(r"\s*>?\s*\[!\w+\]\s*")
+_RESPONSE_LINES = ("\nReturns: ", "\nFails: ")
+_ALERT = re.compile(r"(?<!\s)\s*+(?:>\s*+)?\[!\w++\]\s*+")
 _TELLING = re.compile(
     r"[`\d\"“]|\b(?:accepts?|allowed|an array|at (?:least|most)|boolean|can be|cannot|can't|comma|"
     r"default\w*|deprecated|e\.g|either|empty|encoded|example|exclusive|false|format\w*|id|if|"
@@ -89,10 +89,17 @@ def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
 
 def brief_tool(text: str, wording: Wording) -> str:
     """Return the description of a tool in a wording; lines about answers and errors stay."""
-    said = _LINES.search(text) if "\nReturns: " in text or "\nFails: " in text else None
-    lines = said[0] if said else ""
+    lines = _response_lines(text)
     body = text.removesuffix(lines)
     return brief(body, wording.whole, wording.tool, telling=False) + lines
+
+
+def _response_lines(text: str) -> str:
+    """Return the lines about responses and errors at the end of a description."""
+    end = len(text)
+    while (start := text.rfind("\n", 0, end)) >= 0 and text.startswith(_RESPONSE_LINES, start):
+        end = start
+    return text[end:]
 
 
 def _is_needed(sentence: str, *, telling: bool) -> bool:

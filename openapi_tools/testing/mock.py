@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 import socket
@@ -9,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra
 from openapi_tools.json_values import follow
 from openapi_tools.loading.load import load_tools
 from openapi_tools.openapi_core import METHODS, Route, Routes, make_judge
-from openapi_tools.redaction import hidden
 from openapi_tools.testing.mock_answers import (
     Document,
     Shown,
@@ -37,6 +37,7 @@ from openapi_tools.testing.recording import (
     hidden_request,
 )
 from openapi_tools.tools.toolset import Toolset
+from openapi_tools.validation import SMALL_TEXT
 
 if TYPE_CHECKING:
     from openapi_tools.openapi_core.exchange_check import Judge
@@ -201,7 +202,9 @@ class MockApi:
         if route is None and request.url.path == _HOME and request.method == "GET":
             paths = _local(self.openapi().get("paths"), 3)
             return httpx.Response(200, json=_local(self.openapi(), 1) | {"paths": paths})
-        call = self._recorded(request, route)
+        record = partial(self._recorded, request, route)
+        is_long = len(request.content) > SMALL_TEXT
+        call = await asyncio.to_thread(record) if is_long else record()
         self.calls.append(call)
         answer = await self._answer(request, route, call)
         response = answer.response() if isinstance(answer, Shown) else answer
@@ -209,12 +212,16 @@ class MockApi:
         return response
 
     def _recorded(self, request: httpx.Request, route: Route | None) -> RecordedCall:
-        call = RecordedCall(**hidden_request(request), headers=hidden_headers(request.headers))
+        place = "" if route is None else _place_of(request.method, route.path)
+        tool = self._tools.get(place)
+        marked = None if tool is None else tool.marked_values
+        headers = hidden_headers(request.headers, marked)
+        call = RecordedCall(**hidden_request(request, marked), headers=headers)
         if route is not None:
             call.tool = f"{request.method} {route.path}"
-            if tool := self._tools.get(_place_of(request.method, route.path)):
+            if tool is not None and marked is not None:
                 call.tool = tool.name
-                call.arguments = hidden(arguments_of(tool, request, route))
+                call.arguments = marked.hide_arguments(arguments_of(tool, request, route))
         if self._options["judge"]:
             call.problems = self._judge.request(request)
             self.problems.extend(call.problems)

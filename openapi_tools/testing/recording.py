@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import difflib
 import json
-import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs
@@ -18,30 +19,40 @@ import httpx
 from openapi_tools.errors import CallError, SettingsError, SourceError
 from openapi_tools.http_rules import is_form, is_json, is_multipart, names_credential, parameter
 from openapi_tools.redaction import MASK, Redactor, excerpt, hidden
+from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.transport.http_messages import learn_headers
+from openapi_tools.validation import SMALL_TEXT
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
     from openapi_tools.openapi_core import Route
+    from openapi_tools.tools.marked_values import MarkedValues
     from openapi_tools.tools.tool import OperationTool
 
 MODES = ("none", "once", "all")
 _OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "connection", "date")
 
 
-def hidden_request(request: httpx.Request) -> dict[str, Any]:
-    """Return method, URL and body of a request that has been read, without credentials."""
+def hidden_request(request: httpx.Request, marked: MarkedValues | None) -> dict[str, Any]:
+    """Return method, URL and body of a request that has been read, without secrets.
+
+    The values that are `marked` are those of the tool that sent it.
+    """
     url = str(request.url.copy_with(userinfo=b""))
-    body = body_of(request.content, request.headers, masked=True)
-    return {"method": request.method, "url": hidden(url), "body": body}
+    url = hidden(url) if marked is None else marked.hide_url(url)
+    body = hidden_body(request.content, request.headers, marked)
+    return {"method": request.method, "url": url, "body": body}
 
 
-def hidden_headers(headers: httpx.Headers) -> dict[str, str]:
-    """Return headers by name in lower case, without credentials."""
-    found = headers.items()
-    return {k: MASK if names_credential(k) else hidden(value) for k, value in found}
+def hidden_headers(headers: httpx.Headers, marked: MarkedValues | None = None) -> dict[str, str]:
+    """Return headers by name in lower case, without credentials and marked values."""
+    names = frozenset[str]() if marked is None else marked.names
+    return {
+        name: MASK if names_credential(name) or name in names else hidden(value)
+        for name, value in headers.items()
+    }
 
 
 @dataclass(slots=True)
@@ -70,9 +81,21 @@ class RecordedCall:
     status: int = 0
 
 
-def body_of(content: bytes, headers: httpx.Headers, *, masked: bool = False) -> Any:
+def hidden_body(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> Any:
+    """Return a body as `body_of` does, without secrets."""
+    if marked is None:
+        return body_of(content, headers, hidden)
+    if content and marked.body is not None and marked.body.is_secret:
+        return MASK
+    if is_json(headers.get("content-type", "")):
+        return body_of(content, headers, lambda value: hidden(value, marked.body))
+    return body_of(content, headers, lambda value: hidden(value, names=marked.names))
+
+
+def body_of(
+    content: bytes, headers: httpx.Headers, shown: Callable[[Any], Any] = lambda part: part
+) -> Any:
     """Return a body as data where it is JSON or a form, else as text or `{"base64": …}`."""
-    shown: Callable[[Any], Any] = hidden if masked else lambda part: part
     kind = headers.get("content-type", "")
     if is_multipart(kind):
         content = content.replace(parameter(kind, "boundary").encode() or b"--", b"boundary")
@@ -174,7 +197,10 @@ class Cassette(httpx.AsyncBaseTransport):
         """Send and record a request, or answer it from the file."""
         await request.aread()
         learn_headers((), request, self._known.know)
-        asked = hidden_request(request)
+        marked = request.extensions.get(EXTENSION)
+        describe = partial(hidden_request, request, marked)
+        is_long = len(request.content) > SMALL_TEXT
+        asked = await asyncio.to_thread(describe) if is_long else describe()
         if not self.records:
             return _replayed(self._taken(asked))
         if self._transport is None:
@@ -185,8 +211,11 @@ class Cassette(httpx.AsyncBaseTransport):
         await response.aclose()
         for name in _OF_CONNECTION:
             response.headers.pop(name, None)
-        answer = {"status": response.status_code, "headers": hidden_headers(response.headers)}
-        answer |= _written(content, response.headers)
+        hidden_fields = hidden_headers(response.headers, marked)
+        answer = {"status": response.status_code, "headers": hidden_fields}
+        describe = partial(_written, content, response.headers, marked)
+        is_long = len(content) > SMALL_TEXT
+        answer |= await asyncio.to_thread(describe) if is_long else describe()
         self._tape.append({"request": asked, "answer": answer})
         return httpx.Response(response.status_code, headers=response.headers, content=content)
 
@@ -219,17 +248,21 @@ class Cassette(httpx.AsyncBaseTransport):
 
 def _line(request: dict[str, Any]) -> str:
     """Return a request as text, without the credentials in its query: a replay has none."""
-    url = re.sub(r"(?<=[?&])[^&=]*=\*\*\*(?:&|$)", "", request["url"]).rstrip("?&")
+    start, _, query = request["url"].partition("?")
+    pairs = [pair for pair in query.split("&") if pair.partition("=")[2] != MASK]
+    url = f"{start}?{'&'.join(pairs)}".rstrip("?&")
     body = "" if request["body"] is None else f" {request['body']!r}"
     return f"{request['method']} {url}{body}"
 
 
-def _written(content: bytes, headers: httpx.Headers) -> dict[str, Any]:
-    """Return an answer's content, without credentials, as a member of its record."""
+def _written(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> dict[str, Any]:
+    """Return an answer's content, without secrets, as a member of its record."""
+    schema, names = (None, frozenset[str]()) if marked is None else (marked.response, marked.names)
     with suppress(ValueError, RecursionError):
         if is_json(headers.get("content-type", "")):
-            return {"json": hidden(json.loads(content.decode()))}
-    content = hidden(content)
+            # A response may repeat what only the request's schema marks.
+            return {"json": hidden(json.loads(content.decode()), schema, names)}
+    content = hidden(content, names=names)
     try:
         return {"text": content.decode()}
     except ValueError:

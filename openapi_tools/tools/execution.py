@@ -19,13 +19,14 @@ from openapi_tools.http_rules import is_safe
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import member_of, with_members
 from openapi_tools.redaction import Redactor, excerpt, hide
+from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.requests import Preview, preview_of
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import Changes, Context, ToolResult, context_for, user_of
 from openapi_tools.shaping.list_reader import ListReader
 from openapi_tools.tools.explanations import explain_failure
-from openapi_tools.tools.guardrails import asked
+from openapi_tools.tools.guardrails import asked, takes_approval
 from openapi_tools.tools.session import PLAIN, PerCall
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import timed_out
@@ -128,7 +129,7 @@ class Execution:
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
             if once is not None and (known := await once.known()) is not None:
                 return known
-            if settings.approve is not None and self._is_asked_for():
+            if settings.approve is not None and takes_approval(self._tool, settings):
                 if own.most_bytes:
                     raise DeniedError("a read that needs approval is not made before a write.")
                 preview = await self._with_changes(prepared, context, call_id)
@@ -244,11 +245,14 @@ class Execution:
         grant = prepared.credentials.masked(self._operation, self._bounds)
         return described(self._built(prepared, grant)), grant.note
 
-    async def _seen(self, prepared: PreparedCall, call_id: str) -> Preview:
+    async def _seen(
+        self, prepared: PreparedCall, call_id: str, *, is_question: bool = False
+    ) -> Preview:
         """Return the preview of a call; that of a large one is made in a thread."""
+        make_preview = partial(self._previewed, prepared, call_id, is_question=is_question)
         if self._is_slow(prepared):
-            return await asyncio.to_thread(self._previewed, prepared, call_id)
-        return self._previewed(prepared, call_id)
+            return await asyncio.to_thread(make_preview)
+        return make_preview()
 
     def _is_slow(self, prepared: PreparedCall) -> bool:
         # A store of the user's own may wait for a server to open the file of a handle.
@@ -257,26 +261,19 @@ class Execution:
     async def _with_changes(self, prepared: PreparedCall, context: Any, call_id: str) -> Preview:
         """Return the preview of a call with what it changes, which is noted for the request."""
         if prepared.changes is None:
-            reading = tools.writes.changes_of(self._tool, prepared.arguments, context)
+            reading = tools.state_changes.changes_of(self._tool, prepared.arguments, context)
             prepared.changes = await reading
-        preview, seen = await self._seen(prepared, call_id), prepared.changes
+        preview, seen = await self._seen(prepared, call_id, is_question=True), prepared.changes
         return preview if seen is None else replace(preview, changes=seen.lines, undo=seen.undo)
 
-    def _previewed(self, prepared: PreparedCall, call_id: str) -> Preview:
+    def _previewed(self, prepared: PreparedCall, call_id: str, *, is_question: bool) -> Preview:
         request, note = self._masked(prepared)
         name, arguments = self._tool.name, prepared.arguments
+        if is_question:
+            marked = self._tool.marked_values
+            request, arguments = marked.hide_request(request), marked.hide_arguments(arguments)
         preview = preview_of(request, name, arguments, redactor=prepared.redactor)
         return replace(preview, note=note, call_id=call_id)
-
-    def _is_asked_for(self) -> bool:
-        rule = self._session.settings.approve_for
-        if callable(rule):
-            return bool(rule(self._tool))
-        if rule == "writes":
-            return not self._tool.read_only
-        if rule == "destructive":
-            return self._tool.destructive
-        return rule == "all" or rule in self._operation.extensions
 
     async def _carry(self, prepared: PreparedCall, attempts: Attempts) -> None:
         """Send a call; after a 401 again, if newer credentials exist."""
@@ -295,6 +292,8 @@ class Execution:
         build = partial(self._built, prepared, prepared.grant)
         has_store = self._session.settings.files is not None
         prepared.request = await asyncio.to_thread(build) if has_store else build()
+        if self._sender is not None and not self._sender.is_own:  # it may be a cassette's
+            prepared.request.extensions[EXTENSION] = self._tool.marked_values
         return await attempts.send(prepared.request, options)
 
     async def _granted(

@@ -20,9 +20,11 @@ from openapi_tools.requests.excerpts import (
     shorten_line,
 )
 from openapi_tools.result import Changes, ToolCall, ToolResult
-from openapi_tools.tools.writes import changes_of
+from openapi_tools.tools.state_changes import changes_of
+from openapi_tools.validation import is_large
 
 if TYPE_CHECKING:
+    from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
 
 logger = logging.getLogger("openapi_tools")
@@ -121,6 +123,18 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
     raise SettingsError(f"a rule is a Select or a function, not {type(rule).__name__}.")
 
 
+def takes_approval(tool: OperationTool, settings: Settings) -> bool:
+    """Return whether `Settings.approve` decides about the calls of a tool."""
+    rule = settings.approve_for
+    if callable(rule):
+        return bool(rule(tool))
+    if rule == "writes":
+        return not tool.read_only
+    if rule == "destructive":
+        return tool.destructive
+    return rule == "all" or rule in tool.operation.extensions
+
+
 def asks(rule: Callable[[OperationTool], bool], tool: OperationTool, tools: Any) -> bool:
     """Tell whether a rule takes a tool, or one of those that it may call."""
     called = getattr(tools, "called", tools)
@@ -197,7 +211,8 @@ def question_of(tool: OperationTool, call: ToolCall, room: int = 4_000) -> str:
     """
     address = f"{tool.method} {tool.path}".strip().replace(" ", "%20").replace("%20", " ", 1)
     lines = [f"Call {tool.name} ({shorten_line(in_ascii(address), _ADDRESS)})?"]
-    arguments = _declared_first(call.arguments, tool.input_schema, tool.input_schema)
+    arguments = tool.marked_values.hide_arguments(call.arguments)
+    arguments = _declared_first(arguments, tool.input_schema, tool.input_schema)
     lines += (f"  {line}" for line in describe_properties(arguments, room))
     if call.changes is not None:
         changes = call.changes.lines
@@ -206,6 +221,13 @@ def question_of(tool: OperationTool, call: ToolCall, room: int = 4_000) -> str:
         lines += ["What changes:", *(f"  {line}" for line in short)]
         lines.append(f"To undo it: {call.changes.undo}.")
     return "\n".join(lines)
+
+
+async def make_question(tool: OperationTool, call: ToolCall) -> str:
+    """Return the question about a call; that about a large one is made in a thread."""
+    if is_large(call.arguments):
+        return await asyncio.to_thread(question_of, tool, call)
+    return question_of(tool, call)
 
 
 def _declared_first(value: Any, schema: Any, root: Mapping[str, Any]) -> Any:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolCall, ToolResult
     from openapi_tools.settings import Settings
     from openapi_tools.tools.guardrails import Guards
+    from openapi_tools.tools.marked_values import MarkedValues
     from openapi_tools.tools.pipeline import Caller
     from openapi_tools.tools.session import PerCall, Session
 
@@ -42,12 +43,13 @@ class OperationTool:
     default settings and no credentials.
     """
 
-    __slots__ = ("_caller", "_session", "guards")
+    __slots__ = ("_caller", "_marked", "_session", "guards")
 
     def __init__(self, session: Session | None = None) -> None:
         self._session = session
         self.guards: Guards | None = None
         self._caller: Caller | None = None
+        self._marked: MarkedValues | None = None
 
     @property
     def name(self) -> str:
@@ -171,6 +173,15 @@ class OperationTool:
     def calls_another(self) -> bool:
         """Whether each call runs another tool, which `reached` tells; true for `call_tool` only."""
         return False
+
+    @property
+    def marked_values(self) -> MarkedValues:
+        """The values of its calls that its schemas mark as secret."""
+        if self._marked is None:
+            from openapi_tools.tools.marked_values import MarkedValues  # a call may need none of it
+
+            self._marked = MarkedValues(self)
+        return self._marked
 
     def get_schema(self) -> dict[str, Any]:
         """Return a copy of the input schema."""

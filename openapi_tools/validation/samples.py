@@ -49,7 +49,7 @@ _FORMATS = {
     "uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
 }
 _FILE = {"base64": "c2FtcGxl", "filename": "sample.txt"}  # for the schema of an upload
-_ATOM = re.compile(r"(\[[^\]]*\]|\\.|.)(?:([*+?])|\{(\d+)[\d,]*\})?")
+_ATOM = re.compile(r"(\[[^\]]*+(?:\]|\Z)|\\.|.)(?:([*+?])|\{(\d++)[\d,]*+\})?")
 _OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a1", "/", "")
 
 

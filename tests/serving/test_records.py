@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
+import documents
 from team_servers import configured, document, hosted
 
 from openapi_tools import load_tools
@@ -155,10 +156,11 @@ def test_long_ids_of_calls_are_cut(tmp_path):
     assert [json.loads(line)["call_id"] for line in lines] == ["7" * 64, "8" * 64]
 
 
-def test_long_arguments_are_cut(tmp_path):
+async def test_long_arguments_are_cut(tmp_path):
     audit = AuditLog(str(tmp_path / "audit.jsonl"))
+    (tool,) = documents.tools({"/pets": {"get": {"operationId": "list_pets"}}})
 
-    audit.remember(SimpleNamespace(arguments={"q": "a" * 20_000}), None)
+    await audit.remember(tool, SimpleNamespace(arguments={"q": "a" * 20_000}), None)
     audit.tell("pets", DONE)
 
     line = json.loads((tmp_path / "audit.jsonl").read_text())

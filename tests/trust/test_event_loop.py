@@ -19,10 +19,14 @@ from documents import document, operation, with_body
 from ticker import LONGEST, gap_beside, leaves_free
 from trust.promises import quiet, secured, with_token_at
 
-from openapi_tools import Context, OAuth2, load_tools
+from openapi_tools import Context, OAuth2, ToolCall, load_tools
+from openapi_tools.serving.server_records import AuditLog
+from openapi_tools.testing import Cassette, mock_api
+from openapi_tools.tools.guardrails import make_question
 
 pytestmark = pytest.mark.untraced
 MEGABYTE = 1_000_000
+HERE = [{"url": "http://api.test"}]
 GET = document({"/x": {"get": operation()}})
 
 
@@ -237,3 +241,33 @@ async def test_the_preview_of_a_large_input_leaves_the_loop_free(dry_run):
         assert result.success is dry_run
 
     await leaves_free(attempt, given={"a": '\\"%41' * 400_000})
+
+
+FORMS = "<input name=" * 120_000
+"""A page of HTML as a body, which may be looked at for secrets for half a second."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", ["a question", "an audit log", "a mock", "a cassette"])
+async def test_the_search_for_secrets_in_a_large_text_leaves_the_loop_free(place, tmp_path):
+    source = document(with_body({"properties": {"a": {"type": "string"}}}), servers=HERE)
+    audit = AuditLog(str(tmp_path / "audit.jsonl"))
+
+    async def execute(given):
+        if place == "a question":
+            return await make_question(tool, ToolCall(name=tool.name, arguments=given))
+        if place == "an audit log":
+            return await audit.remember(tool, ToolCall(name=tool.name, arguments=given), None)
+        return await tool.execute(given)
+
+    def attempt():
+        nonlocal tool
+        client = mock_api(source, judge=False).client()
+        if place == "a cassette":
+            answer = httpx.MockTransport(lambda _: httpx.Response(200))
+            client = Cassette(tmp_path / "tape", mode="all", transport=answer).client()
+        (tool,) = load_tools(source, client=client)
+        return SimpleNamespace(execute=execute), lambda _: None
+
+    tool = None
+    await leaves_free(attempt, given={"a": FORMS})

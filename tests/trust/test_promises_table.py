@@ -21,7 +21,7 @@ BEYOND = {
     "Names, collisions, file names": 1,
     "Input from a model": 3,
     "HTTP peers": 5,
-    "Credentials": 3,
+    "Credentials": 5,
 }
 """How many promises of a table the list of threats does not ask for."""
 NEWER = (

@@ -5,30 +5,35 @@ Texts are unescaped once for all secrets, and masked before they are cut: half i
 
 from __future__ import annotations
 
-import base64
-import binascii
-import html
 import logging
-import re
 import traceback
 import weakref
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 from openapi_tools import errors
 from openapi_tools.forks import ForkLock
 from openapi_tools.http_rules import names_secret
-from openapi_tools.visible_text import without_values
+from openapi_tools.redaction.marked_schemas import is_named
+from openapi_tools.redaction.named_values import MASK as MASK
+from openapi_tools.redaction.named_values import mask_named_values
+from openapi_tools.redaction.secret_forms import (
+    MARKED_RUN,
+    SHORTEST,
+    find_forms,
+    forms_of,
+    mark_forms,
+    mask_forms,
+    mask_marked,
+    octets_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
-MASK = "***"
+    from openapi_tools.redaction.marked_schemas import MarkedSchema
 
-_SHORTEST = 4  # shorter texts occur by chance
-_SHORTEST_DERIVED = 8
 _PASSING = 32
 _LARGEST = 10**100
 _DEEPEST = 60  # levels of data
@@ -81,7 +86,7 @@ class Redactor:
 
     def know(self, *secrets: str, passing: bool = False) -> None:
         """Learn secrets of four characters and more; of `passing` ones the last 32 are kept."""
-        new = [_forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= _SHORTEST]
+        new = [forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= SHORTEST]
         if not new:
             return
         # Each assignment is atomic for readers in other threads.
@@ -106,14 +111,14 @@ class Redactor:
 
     def content(self, content: bytes) -> bytes:
         """Return bytes without the secrets; the same object if there are none."""
-        return _masked(content, self.forms())
+        return mask_forms(content, self.forms())
 
     def part(self, content: bytes, end: int, begun: int = 0) -> tuple[bytes, int]:
         """Return the first `end` bytes masked, and how many of the next belong to a secret, too."""
-        marks = _marks(content, self.forms()) or bytearray(len(content))
+        marks = mark_forms(content, self.forms()) or bytearray(len(content))
         marks[:begun] = b"\1" * begun
-        masked = _without(content[:end], marks[:end])
-        goes_on = _RUN.match(marks, end) if (marks[end - 1] if end else begun) else None
+        masked = mask_marked(content[:end], marks[:end])
+        goes_on = MARKED_RUN.match(marks, end) if (marks[end - 1] if end else begun) else None
         masked = masked.removeprefix(MASK.encode()) if begun else masked
         return masked, goes_on.end() - end if goes_on else 0
 
@@ -122,7 +127,7 @@ class Redactor:
         if not self:
             return value
         # All texts are searched together: most data holds no secret.
-        forms = _found(_octets_of("\n".join(_texts(value))), self.forms())
+        forms = find_forms(octets_of("\n".join(_texts(value))), self.forms())
         return _masked_data(value, forms) if forms else value
 
 
@@ -144,36 +149,60 @@ def excerpt(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def hidden(value: Any, depth: int = 0, *, is_secret: bool = False) -> Any:
-    """Return data or bytes for a file: without known secrets, and without those that names tell of.
+def hidden(
+    value: Any,
+    schema: MarkedSchema | None = None,
+    names: Collection[str] = frozenset(),
+    *,
+    is_secret: bool = False,
+    depth: int = 0,
+) -> Any:
+    """Return data or bytes for a file or a person: without known, named and marked secrets.
 
-    Names are those of members, pairs of queries and forms, parts of multipart bodies and elements,
-    also in texts within texts. What lies deeper than 60 levels is masked.
+    Known secrets are those of all redactors. Named ones stand behind a name that tells of them, or
+    that is among `names`: of properties, pairs of queries and forms, parts of multipart bodies and
+    elements, also in strings within strings. Marked ones are those of which the `schema` of the
+    value says so. What lies deeper than 60 levels is masked.
     """
-    shown = value
+    masked = value
+    is_secret = is_secret or (schema is not None and schema.is_secret)
     match value:
         case None | bool():
             pass
         case _ if depth > _DEEPEST or (is_secret and not isinstance(value, dict | list | tuple)):
-            shown = MASK
+            masked = MASK
         case dict():
-            named = ((redacted(str(k)), v, _tells(str(k))) for k, v in value.items())
-            shown = {k: hidden(v, depth + 1, is_secret=told) for k, v, told in named}
+            masked = {}
+            for key, member in value.items():
+                inner = schema and schema.of_property(str(key))
+                named = _is_named_secret(str(key), names)
+                masked[redacted(str(key))] = hidden(
+                    member, inner, names, is_secret=named, depth=depth + 1
+                )
         case list() | tuple():
-            shown = [hidden(item, depth + 1, is_secret=is_secret) for item in value]
+            inner_schemas = (schema and schema.of_item(index) for index in range(len(value)))
+            masked = [
+                hidden(item, inner, names, is_secret=is_secret, depth=depth + 1)
+                for item, inner in zip(value, inner_schemas, strict=True)
+            ]
         case str():
-            shown = without_values(redacted(value), _tells)
+            masked = _hidden_string(value, names)
         case bytes():
-            text = without_values(redacted(value.decode(errors="surrogateescape")), _tells)
-            shown = text.encode(errors="surrogateescape")
+            text = _hidden_string(value.decode(errors="surrogateescape"), names)
+            masked = text.encode(errors="surrogateescape")
         case int() | float() if redacted(_digits(value)) == MASK:
-            shown = MASK
-    return shown
+            masked = MASK
+    return masked
 
 
-def _tells(name: str) -> bool:
-    """Tell whether the name of a value says that it is a secret: `user[password]`, `api%5Fkey2`."""
-    return names_secret(unquote_plus(name).rstrip("[]0123456789"))
+def _hidden_string(text: str, names: Collection[str]) -> str:
+    return mask_named_values(redacted(text), lambda name: _is_named_secret(name, names))
+
+
+def _is_named_secret(name: str, names: Collection[str]) -> bool:
+    """Whether the name of a value says that it is a secret: `user[password]`, `api%5Fkey2`."""
+    plain = unquote_plus(name)
+    return names_secret(plain.rstrip("[]0123456789")) or (bool(names) and is_named(plain, names))
 
 
 def hide(error: BaseException, redactor: Redactor) -> None:
@@ -247,152 +276,11 @@ def _masked_data(value: Any, forms: frozenset[bytes]) -> Any:
 
 
 def _cleared(text: str, forms: frozenset[bytes]) -> str:
-    octets = _octets_of(text)
-    masked = _masked(octets, forms)
+    octets = octets_of(text)
+    masked = mask_forms(octets, forms)
     if masked is octets:
         return text
     try:
         return masked.decode(errors="surrogatepass")
     except UnicodeDecodeError:  # a mask may have taken half a character
         return masked.decode(errors="replace")
-
-
-def _octets_of(text: str) -> bytes:
-    """Return a text in UTF-8, lone surrogates too."""
-    return text.encode(errors="surrogatepass")
-
-
-_CONTROLS = bytes([*range(9), 11, 12, *range(14, 32), 127])
-_HIDDEN = re.compile(b"[" + re.escape(_CONTROLS) + b"]")
-_ESCAPES = re.compile(
-    rb"%[0-9A-Fa-f]{2}"
-    rb"|\\u[0-9A-Fa-f]{4}(?:\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})?|\\x[0-9A-Fa-f]{2}|\\[bfnrt/\\\"']"
-    rb"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,31});|~[01]"
-)
-_TAGS = re.compile(rb"<[^<>]{0,500}>")
-_STEPS = (_HIDDEN, *[_ESCAPES] * 6, _TAGS)
-"""Replacements in order: control characters, six layers of escapes, tags of a page."""
-_LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
-_RUN = re.compile(b"\1+")
-
-
-def _plain(text: bytes, step: re.Pattern[bytes]) -> bytes:
-    if step is _HIDDEN:
-        return text.translate(None, _CONTROLS)  # much faster than the pattern
-    plain, end = bytearray(), 0
-    for match in step.finditer(text):  # `sub` would join millions of pieces in one long step
-        plain += text[end : match.start()]
-        plain += _meaning(match[0])
-        end = match.end()
-    return bytes(plain + text[end:]) if end else text
-
-
-@lru_cache(maxsize=1024)
-def _meaning(token: bytes) -> bytes:
-    """Return the meaning of an escape; empty for control characters and tags."""
-    kind, rest = token[:1], token[1:]
-    if kind == b"%":
-        return binascii.unhexlify(rest)
-    if kind == b"~":
-        return b"/" if rest == b"1" else b"~"
-    if kind == b"&":
-        return _octets_of(html.unescape(token.decode()))
-    if kind != b"\\":
-        return b""
-    if len(rest) == 1:
-        return _LETTERS.get(rest, rest)
-    units = binascii.unhexlify(token.replace(b"\\u", b"").removeprefix(b"\\x"))
-    return units if rest[:1] == b"x" else _octets_of(units.decode("utf-16-be", "surrogatepass"))
-
-
-def _levels(text: bytes) -> Iterator[tuple[re.Pattern[bytes], bytes, bytes]]:
-    """Yield each step that changes a text, with the text before and after it."""
-    idle = None
-    for step in _STEPS:
-        if step is not idle:
-            before, text = text, _plain(text, step)
-            if text == before:
-                idle = step
-            else:
-                yield step, before, text
-
-
-@lru_cache(maxsize=128)
-def _forms_of(secret: str) -> frozenset[bytes]:
-    """Return the forms of a secret; every repetition holds one, plain or unescaped."""
-    octets = _octets_of(secret)
-    # Names of codings and schemes are shown in lower case; a form has a plus sign for a blank.
-    forms = {octets, _octets_of(secret.lower()), octets.replace(b" ", b"+")}
-    for code in (base64.b64encode, base64.urlsafe_b64encode):
-        forms |= {code(octets), code(octets).rstrip(b"=")}
-    # An escape that is part of the secret is unescaped with the text around it.
-    forms |= {
-        text
-        for step, _, text in _levels(octets)
-        if step is _ESCAPES and len(text) >= _SHORTEST_DERIVED
-    }
-    return frozenset(form for form in forms if len(form) >= _SHORTEST)
-
-
-def _found(text: bytes, forms: frozenset[bytes]) -> frozenset[bytes]:
-    hits = frozenset(form for form in forms if form in text)
-    for _, _, plain in _levels(text) if forms else ():
-        hits |= {form for form in forms - hits if form in plain}
-    return hits
-
-
-def _masked(text: bytes, forms: frozenset[bytes]) -> bytes:
-    """Return a text with a mask in place of the forms in it; the same object if there are none."""
-    return text if (marks := _marks(text, forms)) is None else _without(text, marks)
-
-
-def _marks(text: bytes, forms: frozenset[bytes]) -> bytearray | None:
-    """Return a byte 1 for each byte within a form, else 0; None if no form is there."""
-    hits = _found(text, forms)
-    if not hits:
-        return None
-    levels = list(_levels(text))
-    marks = bytearray(len(levels[-1][2] if levels else text))
-    for step, before, plain in reversed(levels):
-        _mark(plain, hits, marks)
-        marks = _carried(marks, step, before)
-    _mark(text, hits, marks)
-    return marks
-
-
-def _without(text: bytes, marks: bytearray) -> bytes:
-    """Return a text with a mask in place of each run of marked bytes."""
-    pieces: list[bytes] = []
-    end = 0
-    for run in _RUN.finditer(marks):
-        pieces += (text[end : run.start()], MASK.encode())
-        end = run.end()
-    return b"".join((*pieces, text[end:]))
-
-
-def _mark(text: bytes, forms: frozenset[bytes], marks: bytearray) -> None:
-    for form in forms:
-        start = text.find(form)
-        while start >= 0:
-            end = start + len(form)
-            marks[start:end] = b"\1" * len(form)
-            start = text.find(form, end)
-
-
-def _carried(marks: bytearray, step: re.Pattern[bytes], before: bytes) -> bytearray:
-    """Return the marks of the text before a step, from those of the text after it."""
-    carried = bytearray(len(before))
-    if 1 not in marks:
-        return carried
-    raw = plain = 0
-    for match in step.finditer(before):
-        start, end = match.span()
-        middle = plain + start - raw
-        carried[raw:start] = marks[plain:middle]
-        raw, plain = end, middle + len(_meaning(match[0]))
-        # An empty meaning between two masked characters is masked.
-        inside = plain == middle and marks[middle - 1 : middle + 1] == b"\1\1"
-        if inside or 1 in marks[middle:plain]:
-            carried[start:end] = b"\1" * (end - start)
-    carried[raw:] = marks[plain:]
-    return carried

@@ -1,0 +1,88 @@
+"""Paths compared with templates: `/pets/{petId}` with `/pets/7`.
+
+A regular expression of several variables would try every way to share a segment among them. Here
+each literal is looked for once, so the cost grows with the path only.
+
+Spec: OpenAPI 3.1.2, section 4.8.8.2 (Path Templating Matching).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VARIABLE = re.compile(r"\{([^{}]*)\}")
+_KEPT = "!$&'()*+,/:;=@~%"
+
+
+def match_path(template: str, path: str) -> tuple[str, list[str]] | None:
+    """Return what stands before a template in a path, and the values of its variables.
+
+    None where the path does not end as the template does. A variable takes no slash, and may be
+    empty; of several in a segment, the first takes as much as it can.
+    """
+    segments = _segments(template)
+    before, *given = path.rsplit("/", len(segments))
+    if len(given) != len(segments):
+        return None
+    values: list[str] = []
+    for segment, text in zip(segments, given, strict=True):
+        found = _match_segment(segment, text)
+        if found is None:
+            return None
+        values += found
+    return before, values
+
+
+@lru_cache(maxsize=8192)
+def _segments(template: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """Return the forms of the literals of each segment, between which its variables are."""
+    segments = VARIABLE.sub("{}", template).split("/")[1:]
+    return tuple(tuple(map(_forms, segment.split("{}"))) for segment in segments)
+
+
+def _match_segment(literals: Sequence[tuple[str, ...]], text: str) -> list[str] | None:
+    """Return what stands between literals, which are looked for from the end of the text."""
+    first, *others = literals
+    start = next((len(form) for form in first if text.startswith(form)), -1)
+    if start < 0 or not others:
+        return [] if start == len(text) else None
+    spans: list[tuple[int, int]] = []
+    for literal in reversed(others):
+        end = spans[-1][0] if spans else len(text)
+        forms = literal if spans else filter(text.endswith, literal)
+        found = ((text.rfind(form, start, end), len(form)) for form in forms)
+        place, length = max(found, default=(-1, 0))
+        if place < 0:
+            return None
+        spans.append((place, place + length))
+    spans.append((0, start))
+    return [text[left[1] : right[0]] for right, left in pairwise(spans)][::-1]
+
+
+def _forms(literal: str) -> tuple[str, ...]:
+    """Return a literal as it may stand in a request: plain, or percent-encoded."""
+    encoded = quote(literal, safe=_KEPT)
+    return (literal,) if encoded == literal else (literal, encoded)
+
+
+def fits_glob(literals: Sequence[str], text: str) -> bool:
+    """Whether a text consists of literals with any characters between them."""
+    first, *others = literals
+    if not others:
+        return text == first
+    if not text.startswith(first):
+        return False
+    end = len(first)
+    for literal in others[:-1]:
+        place = text.find(literal, end)
+        if place < 0:
+            return False
+        end = place + len(literal)
+    return len(text) - end >= len(others[-1]) and text.endswith(others[-1])

@@ -1,0 +1,118 @@
+"""The values of a tool's calls that its schemas mark as secret."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import httpx
+
+from openapi_tools.http_rules import is_json
+from openapi_tools.json_values import compact
+from openapi_tools.redaction import hidden
+from openapi_tools.redaction.marked_schemas import MarkedSchema
+from openapi_tools.redaction.named_values import MASK
+
+if TYPE_CHECKING:
+    from openapi_tools.tools.tool import OperationTool
+
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+_FIRST_SEGMENT = 3  # behind the scheme, nothing, and the host
+
+
+class MarkedValues:
+    """The marked values of one tool; each schema is None where it has no mark."""
+
+    def __init__(self, tool: OperationTool) -> None:
+        self._tool = tool
+
+    @cached_property
+    def arguments(self) -> MarkedSchema | None:
+        """The schema of the arguments."""
+        return MarkedSchema.of(self._tool.input_schema)
+
+    @cached_property
+    def body(self) -> MarkedSchema | None:
+        """The schema of a JSON body."""
+        body = self._tool.operation.body
+        if self.arguments is None or body is None:
+            return None
+        if body.argument:
+            return self.arguments.of_property(body.argument)
+        schema = self._tool.input_schema
+        named = {part.name: schema["properties"].get(part.argument) for part in body.properties}
+        return MarkedSchema.of({**schema, "properties": named})
+
+    @cached_property
+    def response(self) -> MarkedSchema | None:
+        """The schema of a documented response."""
+        return MarkedSchema.of(self._tool.answer_schema)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names before marked values in requests, in lower case."""
+        if self.arguments is None:
+            return frozenset()
+        operation, schema = self._tool.operation, self.arguments
+        bodies = () if operation.body is None else (operation.body, *operation.body.choices)
+        parts: list[tuple[str, str]] = [(p.name, p.argument) for p in operation.parameters]
+        parts += [(p.name, p.argument) for body in bodies for p in body.properties]
+        named = {wire for wire, name in parts if schema.of_property(name).holds_unnamed()}
+        return frozenset(map(str.lower, named | schema.secret_names()))
+
+    def hide_arguments(self, arguments: Any) -> Any:
+        """Return arguments without secrets that are known, named or marked."""
+        return hidden(arguments, self.arguments)
+
+    def hide_url(self, url: str) -> str:
+        """Return the URL of a request without secrets, also in segments of its path."""
+        start = url.partition("?")[0]
+        segments, query = start.split("/"), url[len(start) :]
+        path = self._tool.path.partition("#")[0].partition("?")[0]
+        template = path.split("/")[1:]
+        marked = [self._is_marked(segment) for segment in template]
+        if any(marked):
+            first = len(segments) - len(template)
+            fits = first >= _FIRST_SEGMENT and all(
+                "{" in wanted or unquote(wanted) == unquote(segment)
+                for wanted, segment in zip(template, segments[first:], strict=True)
+            )
+            # A value with slashes takes several segments; which ones cannot be told.
+            masked = zip(segments[first:], marked, strict=True) if fits else ()
+            base = segments[: first if fits else _FIRST_SEGMENT]
+            segments = [*base, *(MASK if is_secret else segment for segment, is_secret in masked)]
+            segments += [] if fits else [MASK]
+        return str(hidden("/".join(segments) + query, names=self.names))
+
+    def _hide_header(self, name: str, value: str) -> str:
+        # A request to look at has masked credentials, with the scheme before them.
+        if name in ("authorization", "cookie"):
+            return str(hidden(value, names=self.names))
+        return str(hidden({name: value}, names=self.names)[name])
+
+    def hide_content(self, content: bytes, media_type: str) -> bytes:
+        """Return the content of a request without secrets; the same where it has none."""
+        if content and self.body is not None and self.body.is_secret:
+            return MASK.encode()
+        if is_json(media_type):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(content)
+                masked = hidden(value, self.body, self.names if self.body is None else ())
+                return content if masked == value else compact(masked)
+        return bytes(hidden(content, names=self.names))
+
+    def hide_request(self, request: httpx.Request) -> httpx.Request:
+        """Return a request as a person may see it, without secrets."""
+        content = self.hide_content(request.content, request.headers.get("content-type", ""))
+        made = httpx.Request(request.method, self.hide_url(str(request.url)), content=content)
+        items = request.headers.multi_items()
+        made.headers = httpx.Headers([(n, self._hide_header(n, value)) for n, value in items])
+        return made
+
+    def _is_marked(self, segment: str) -> bool:
+        found = _VARIABLE.findall(segment)
+        return any(name.strip(".;?*+").lower() in self.names for name in found)

@@ -1,0 +1,229 @@
+"""A value that a schema marks, by `format: password` or `writeOnly`, is shown to nobody."""
+
+import json
+
+import httpx
+import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from documents import component, document, operation
+from mcp import Client
+from servers.recorder import Answer
+from team_servers import configured, hosted
+
+from openapi_tools import Context, load_tools, require_approval
+from openapi_tools.redaction import hidden
+from openapi_tools.redaction.marked_schemas import MarkedSchema
+from openapi_tools.testing import Cassette, mock_api
+from openapi_tools.tools.guardrails import question_of
+
+PIN = "4711-0815-pin"
+SECRET = {"type": "string", "format": "password"}
+WRITTEN = {"type": "string", "writeOnly": True}
+BOX = {
+    "type": "object",
+    "properties": {
+        "label": {"type": "string"},
+        "pin": SECRET,
+        "inner": component("Box"),
+        "boxes": {"type": "array", "items": component("Box")},
+        "codes": {"type": "array", "items": SECRET},
+        "env": {"type": "object", "additionalProperties": WRITTEN},
+        "pair": {"type": "array", "prefixItems": [{"type": "string"}, SECRET]},
+        "mixed": {"allOf": [{"type": "object"}, {"properties": {"code": WRITTEN}}]},
+        "either": {"oneOf": [{"type": "integer"}, SECRET]},
+        "vault": {"type": "object", "writeOnly": True, "properties": {"a": {"type": "string"}}},
+        "patterned": {"type": "object", "patternProperties": {"^x": SECRET}},
+    },
+}
+VALUES = {
+    "a property": ({"pin": PIN}, {"pin": "***"}),
+    "a nested one": ({"inner": {"inner": {"pin": PIN}}}, {"inner": {"inner": {"pin": "***"}}}),
+    "in an array": ({"boxes": [{"pin": PIN}]}, {"boxes": [{"pin": "***"}]}),
+    "an item": ({"codes": [PIN]}, {"codes": ["***"]}),
+    "any property": ({"env": {"A": PIN}}, {"env": {"A": "***"}}),
+    "of a tuple": ({"pair": ["a", PIN]}, {"pair": ["a", "***"]}),
+    "of allOf": ({"mixed": {"code": PIN}}, {"mixed": {"code": "***"}}),
+    "of oneOf": ({"either": PIN}, {"either": "***"}),
+    "all of it": ({"vault": {"a": PIN, "b": [PIN]}}, {"vault": {"a": "***", "b": ["***"]}}),
+    "of a pattern": ({"patterned": {"xa": PIN}}, {"patterned": {"xa": "***"}}),
+    "beside others": ({"label": "l", "pin": PIN}, {"label": "l", "pin": "***"}),
+}
+each_value = pytest.mark.parametrize(("value", "masked"), VALUES.values(), ids=VALUES)
+
+
+def in_query(name, location="query", **members):
+    return {"name": name, "in": location, "schema": SECRET, **members}
+
+
+def api(kind="application/json", schema=None, **servers):
+    """Return a document whose operations take and give boxes."""
+    box = component("Box") if schema is None else schema
+    answers = {"200": {"description": "ok", "content": {"application/json": {"schema": box}}}}
+    body = {"content": {kind: {"schema": box}}}
+    item = {
+        "parameters": [in_query("box", "path", required=True)],
+        "get": operation(operationId="get_box", responses=answers),
+        "put": operation(operationId="put_box", requestBody=body, responses=answers),
+        "delete": operation(operationId="delete_box"),
+    }
+    listed = {
+        "post": operation(
+            operationId="add_box",
+            parameters=[in_query("q"), in_query("X-Mine", "header")],
+            requestBody=body,
+        )
+    }
+    schemas = {"schemas": {"Box": BOX}}
+    return document({"/boxes": listed, "/boxes/{box}": item}, components=schemas, **servers)
+
+
+async def asked_about(toolset, name, arguments):
+    """Return the question about a call of a tool."""
+    questions = []
+    toolset.add_input_guardrails([require_approval()])
+    context = Context(approve=lambda call: questions.append(question_of(toolset[name], call)))
+    await toolset.call(name, arguments, context=context)
+    (question,) = questions
+    return question
+
+
+@each_value
+async def test_a_question_hides_it(value, masked):
+    toolset = load_tools(api(servers=[{"url": "http://a.test"}]))
+
+    question = await asked_about(toolset, "add_box", {"body": value, "q": PIN, "X_Mine": PIN})
+
+    assert PIN not in question
+    assert f'"body": {json.dumps(masked)}' in question
+    assert '"q": "***"' in question
+
+
+@each_value
+async def test_what_a_write_changes_hides_it(value, masked, recorder):
+    recorder.answer = Answer(body=json.dumps(value | {"label": "old"}).encode())
+    toolset = load_tools(api(servers=[{"url": recorder.url}]))
+
+    put = await asked_about(toolset, "put_box", {"box": "7", "body": {"label": "new"} | value})
+    delete = await asked_about(toolset, "delete_box", {"box": "7"})
+
+    assert PIN not in put
+    assert "/label: was" in put or "label" in value
+    written = "vault" in value or "env" in value or "mixed" in value  # in no response
+    assert written or PIN not in delete
+
+
+async def test_a_changed_secret_is_a_change(recorder):
+    recorder.answer = Answer(body=json.dumps({"pin": PIN, "inner": {"codes": ["a"]}}).encode())
+    toolset = load_tools(api(servers=[{"url": recorder.url}]))
+    body = {"pin": "new", "inner": {"codes": ["b"]}}
+
+    question = await asked_about(toolset, "put_box", {"box": "7", "body": body})
+
+    assert '/pin: was "***", becomes "***"' in question
+    assert '/inner/codes: was ["***"], becomes ["***"]' in question
+
+
+async def test_a_preview_for_approval_hides_it_and_a_dry_run_shows_the_request(recorder):
+    previews = []
+    settings = {"base_url": recorder.url, "approve": previews.append}
+    toolset = load_tools(api(), settings=settings)
+    arguments = {"body": {"pin": PIN, "label": "l"}, "q": PIN, "X_Mine": PIN}
+
+    await toolset.call("add_box", arguments)
+    await toolset.call("put_box", {"box": PIN, "body": {"pin": PIN}})
+
+    add, put = previews
+    assert add.arguments == {"body": {"pin": "***", "label": "l"}, "q": "***", "X_Mine": "***"}
+    assert add.url == f"{recorder.url}/boxes?q=***"
+    assert json.loads(add.body) == {"pin": "***", "label": "l"}
+    assert ("x-mine", "***") in add.headers
+    assert put.url == f"{recorder.url}/boxes/***"
+    assert PIN not in repr(previews)
+
+
+FORMS = {
+    "JSON": "application/json",
+    "a form": "application/x-www-form-urlencoded",
+    "parts": "multipart/form-data",
+}
+FLAT = {"type": "object", "properties": {"label": {"type": "string"}, "pin": SECRET}}
+
+
+@pytest.mark.parametrize("kind", FORMS.values(), ids=FORMS)
+async def test_a_mock_records_no_marked_value(kind):
+    mock = mock_api(api(kind, FLAT))
+    toolset = load_tools(api(kind, FLAT), client=mock.client())
+    body = {"label": "l", "pin": PIN}
+    given = {"body": body} if "body" in toolset["add_box"].input_schema["properties"] else body
+
+    await toolset.call("add_box", {**given, "q": PIN, "X_Mine": PIN})
+    await toolset.call("get_box", {"box": PIN})
+
+    add, get = mock.calls
+    assert (add.tool, get.tool) == ("add_box", "get_box")
+    assert PIN not in repr(mock.calls)
+    assert add.url.endswith("/boxes?q=***")
+    assert get.url.endswith("/boxes/***")
+    assert get.arguments == {"box": "***"}
+    assert add.arguments["q"] == "***"
+
+
+@pytest.mark.parametrize("kind", FORMS.values(), ids=FORMS)
+async def test_a_cassette_has_no_marked_value_and_replays(kind, tmp_path):
+    def answer(request):
+        return httpx.Response(200, json={"pin": PIN, "label": "l"})
+
+    results = []
+    for transport in (httpx.MockTransport(answer), None):
+        with Cassette(tmp_path / "tape.json", transport=transport) as tape:
+            document = api(kind, FLAT, servers=[{"url": "http://a.test/v1"}])
+            toolset = load_tools(document, client=tape.client())
+            body = {"label": "l", "pin": PIN}
+            whole = "body" in toolset["add_box"].input_schema["properties"]
+            given = {"body": body} if whole else body
+            results.append(await toolset.call("add_box", {**given, "q": PIN, "X_Mine": PIN}))
+            results.append(await toolset.call("get_box", {"box": PIN}))
+
+    text = (tmp_path / "tape.json").read_text()
+    assert PIN not in text
+    assert "/v1/boxes/***" in text
+    assert [result.output for result in results[:2]] == [{"pin": PIN, "label": "l"}] * 2
+    assert [result.output for result in results[2:]] == [{"pin": "***", "label": "l"}] * 2
+
+
+async def test_the_audit_log_has_no_marked_value_also_with_names_of_two_apis(recorder, tmp_path):
+    document = api(servers=[{"url": recorder.url}])
+    file = tmp_path / "audit.jsonl"
+    keys = f'audit = "{file}"\naudit_arguments = true\nask = false'
+    config = configured(tmp_path, keys, one=document, two=document)
+    async with hosted(config) as server, Client(server.url) as client:
+        for name in ("one_add_box", "two_add_box"):
+            await client.call_tool(name, {"body": {"pin": PIN, "label": "l"}, "q": PIN})
+
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    arguments = {"body": {"pin": "***", "label": "l"}, "q": "***"}
+    assert [line["arguments"] for line in lines] == [arguments, arguments]
+
+
+def test_a_schema_without_end_and_one_of_many_unions_are_read_soon():
+    union = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in "abcdef"]}
+    node = {"properties": {"next": union, "pin": SECRET}, "items": union}
+    schema = {"$defs": dict.fromkeys("abcdef", node), **node}
+    value = {"pin": PIN}
+    for _ in range(50):
+        value = {"next": [value], "pin": PIN}
+
+    marked = MarkedSchema.of(schema)
+
+    assert PIN not in repr(hidden(value, marked))
+    assert marked.secret_names() == {"pin"}
+
+
+def test_a_pattern_of_a_document_is_never_applied():
+    schema = {"patternProperties": {"^(a+)+$": SECRET}, "properties": {"listed": {}}}
+
+    masked = hidden({"a" * 60 + "!": PIN, "listed": "l"}, MarkedSchema.of(schema))
+
+    assert masked == {"a" * 60 + "!": "***", "listed": "l"}
