@@ -159,9 +159,9 @@ async def _result(
         context = Context(fields=wishes["fields"], wait=wishes["wait"])
         return await tool.execute(given, context=context), True
     if wishes["fields"]:
-        from openapi_tools.responses.answer_shape import chosen, parsed
+        from openapi_tools.shaping.json_queries import apply_expression, parse_expression
 
-        parsed(wishes["fields"])  # raises before anything is sent
+        parse_expression(wishes["fields"])  # raises before anything is sent
     context = Context(wait=wishes["wait"])
     pages = toolset.pages(tool.name, given, max_items=wishes["limit"], context=context)
     result = await pages.collect()
@@ -172,7 +172,7 @@ async def _result(
         remark(f"note: the document shows no paging for {tool.name}; this is one answer's list.")
     if wishes["fields"] and result.success:
         try:
-            items = chosen(wishes["fields"], result.output)
+            items = apply_expression(wishes["fields"], result.output)
         except ValueError as error:
             raise click.UsageError(f"--fields: {error}.") from None
         result = ToolResult.ok(items, result.metadata, header_note=result.header_note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from openapi_tools import responses
 from openapi_tools.errors import DocumentError, InputError, SettingsError
@@ -257,7 +257,7 @@ def _check_shape(
     # Reading the operation raises for a faulty document.
     if tool.operation.body is None and shape.media_types and config.names_one(place):
         config.fail((*place, "media_type"), "the tool has no body.")
-    _check_expressions(tool, shape, config, place)
+    _check_fields(tool, shape, config, place)
     values = {("fixed", name): value for name, value in shape.fixed.items()}
     values |= {("defaults", name): value for name, value in shape.defaults.items()}
     if not values:
@@ -272,22 +272,18 @@ def _check_shape(
             config.fail((*place, key, name), str(error).removeprefix(f"/{name}: "))
 
 
-def _check_expressions(
+def _check_fields(
     tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
 ) -> None:
     """Raise SettingsError for JMESPath that is wrong, or chooses what no answer has."""
-    given: list[tuple[tuple[str, str], str, Any]] = []
-    if shape.answer is not None:
-        # At the end of long work another operation's answer may come.
-        known = tool.answer_schema if shape.answer.fields and not tool.operation.wait else None
-        given.append((("answer", "fields"), shape.answer.fields or "", known))
-    if shape.paging is not None:
-        given += [(("pages", k), getattr(shape.paging, k), None) for k in ("items", "next")]
-    for keys, expression, schema in given:
-        try:
-            responses.answer_shape.check_fields(expression, schema)
-        except SettingsError as error:
-            config.fail((*place, *keys), error.reason.removeprefix("fields: "))
+    if shape.answer is None or not shape.answer.fields:
+        return
+    # At the end of long work another operation's answer may come.
+    schema = None if tool.operation.wait else tool.answer_schema
+    try:
+        responses.answer_shape.check_fields(shape.answer.fields, schema)
+    except SettingsError as error:
+        config.fail((*place, "answer", "fields"), error.reason.removeprefix("fields: "))
 
 
 def describe(operation: OperationNode, limit: int, lines: AnswerLines) -> str:

@@ -6,18 +6,17 @@ Spec: RFC 8288, section 3, for `Link`.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
-import jmespath
-
 from openapi_tools import http_rules
+from openapi_tools.errors import SettingsError
 from openapi_tools.http_rules import InvalidUrlError, folded, header_label, linked
 from openapi_tools.json_values import compact, fitted, holds, whole
 from openapi_tools.model import Operation, Paging
 from openapi_tools.options import close_names
 from openapi_tools.shaping.argument_paths import arguments_with, property_schema, value_at
+from openapi_tools.shaping.json_queries import evaluate, parse_expression
 from openapi_tools.shaping.list_reader import list_in
 
 if TYPE_CHECKING:
@@ -51,20 +50,11 @@ class Step(NamedTuple):
     shortfall: str = ""  # how many items came, where no argument asks for more
 
 
-@lru_cache(maxsize=256)
-def _compiled(expression: str) -> Any:
-    try:
-        return jmespath.compile(expression)
-    except jmespath.exceptions.JMESPathError:
-        return None
-
-
 def search(expression: str, value: Any) -> Any:
     """Return what a JMESPath expression finds; None where it or the value does not fit."""
-    compiled = _compiled(expression)
     try:
-        return None if compiled is None else compiled.search(value)
-    except (jmespath.exceptions.JMESPathError, TypeError, ValueError):
+        return evaluate(expression, value)
+    except (SettingsError, ValueError):
         return None
 
 
@@ -77,9 +67,11 @@ def paging_faults(paging: Paging, known: Collection[str]) -> Iterator[tuple[str,
         if name and name not in known:
             yield key, f"the tool has no argument {name!r:.80}{close_names(name, known)}"
     for key in ("items", "next"):
-        expression = getattr(paging, key)
-        if expression and _compiled(expression) is None:
-            yield key, f"{expression!r:.80} is not a JMESPath expression."
+        if expression := getattr(paging, key):
+            try:
+                parse_expression(expression)
+            except SettingsError as error:
+                yield key, error.reason.removeprefix("fields: ")
 
 
 def items_of(value: Any, paging: Paging | None) -> list[Any] | None:

@@ -518,8 +518,11 @@ async def test_pages_of_a_configuration_are_read():
         ({"argument": "fron"}, "the tool has no argument 'fron'; did you mean from?"),
         ({"argument": ""}, "pages.argument: pages of style 'cursor' need the argument"),
         ({"size": "counts"}, "pages.size: the tool has no argument 'counts'; did you mean count?"),
-        ({"items": "found..rows"}, "pages.items: 'found..rows' is not a JMESPath expression."),
-        ({"next": "["}, "pages.next: '[' is not a JMESPath expression."),
+        (
+            {"items": "found..rows"},
+            "pages.items: the JMESPath 'found..rows' cannot be read at column 7.",
+        ),
+        ({"next": "["}, "pages.next: the JMESPath '[' ends too early."),
     ],
 )
 def test_wrong_pages_of_a_configuration_are_an_error_at_load(pages, said):
