@@ -208,7 +208,8 @@ def _loaded(
     known = manifest_in(Path(place[0]), manifest_name(_api(name, document.root), place[1]))
     kept = KeptNames() if known is None else KeptNames(frozenset(known.tools), known.short_names)
     found = find_operations(document, strict=False, kept=kept)
-    toolset = load.tools_of(document, credentials=credentials, operations=found)
+    # A package is the same whoever generates it: keys stay arguments until it is loaded with them.
+    toolset = load.tools_of(document, credentials=credentials, operations=found, hides_keys=False)
     chosen = toolset
     if file is not None:
         chosen = load.with_config(toolset, file, own, selects=select is None)

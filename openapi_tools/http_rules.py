@@ -210,6 +210,11 @@ def header_key(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
+def parameter_key(location: str, name: str) -> tuple[str, str]:
+    """Return a parameter's location and name for comparisons; headers as by `header_key`."""
+    return location, header_key(name) if location == "header" else name
+
+
 def has_dot_segment(text: str) -> bool:
     """Whether a server that decodes the text, once or several times, could read `.` or `..`."""
     for _ in range(_DECODINGS):

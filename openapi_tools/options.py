@@ -211,6 +211,18 @@ def from_environment(value: Any, name: str, *, secret: bool = True) -> Any:
     return VARIABLE.sub(lambda match: _variable(match.group(1), name, secret=secret), value)
 
 
+def variables_in(value: Any) -> list[str]:
+    """Return the names of environment variables in texts, also in those of lists and mappings."""
+    if isinstance(value, str):
+        return VARIABLE.findall(value)
+    parts = value.values() if isinstance(value, Mapping) else value
+    return [
+        name
+        for part in (parts if isinstance(value, list | tuple | Mapping) else ())
+        for name in variables_in(part)
+    ]
+
+
 def _variable(variable: str, name: str, *, secret: bool) -> str:
     found = os.environ.get(variable)
     if found:

@@ -16,6 +16,7 @@ from openapi_tools.auth.schemes import (
     lasting,
 )
 from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
+from openapi_tools.http_rules import parameter_key
 from openapi_tools.model import Operation, SecurityScheme
 from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.requests import RequestAuth, joined, origin_of
@@ -164,6 +165,15 @@ class Credentials:
         both._held = self._held | added
         return both
 
+    @property
+    def own_parameters(self) -> frozenset[tuple[str, str]]:
+        """The parameters, by `parameter_key`, that schemes of the user's own fill in each call."""
+        parts = joined(self._held[name].masked for name in self._own)
+        pairs = {"header": parts.headers, "query": parts.query, "cookie": parts.cookies}
+        return frozenset(
+            parameter_key(location, name) for location in pairs for name, _ in pairs[location]
+        )
+
     def lacks_word(self, name: str) -> bool:
         """Tell whether a credential is a fixed header value without a space."""
         held = self._held.get(name)
@@ -241,7 +251,11 @@ class Credentials:
             outcome: What became of the request, as `"; the request was not sent"`.
         """
         alternatives = ([name for name in r if name not in self._held] for r in operation.security)
-        missing = sorted(filter(None, alternatives), key=len)[:_NAMED]
+        missing: list[list[str]] = []
+        for names in sorted(filter(None, alternatives), key=len):
+            if not any(set(shorter) <= set(names) for shorter in missing[:_NAMED]):
+                missing.append(names)
+        missing = missing[:_NAMED]
         if not missing:
             return ""
         listed = " or ".join(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import visible_text
 from openapi_tools.errors import DocumentError
-from openapi_tools.http_rules import essence, header_key, is_json, is_kept, is_sequential
+from openapi_tools.http_rules import essence, is_json, is_kept, is_sequential, parameter_key
 from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, as_text, is_text, is_true
 from openapi_tools.loading import operations, versions
 from openapi_tools.loading.keyword_values import MAX_LITERAL, is_longer
@@ -60,11 +60,11 @@ class Inputs:
         self._schemas: dict[tuple[int, ...], tuple[Node, list[_Argument]]] = {}
         self._lists: dict[int, tuple[list[_Argument], dict[str, None]]] = {}
         self._known: dict[tuple[int, bytes], _Argument | None] = {}
-        self._credentials = {
-            (scheme.location, _key(scheme.location, scheme.name))
-            for scheme in versions.security_schemes(document).values()
-            if scheme.type == "apiKey"
-        }
+        self._credentials: dict[tuple[str, str], list[str]] = {}
+        for name, scheme in versions.security_schemes(document).items():
+            if scheme.type == "apiKey":
+                place = parameter_key(scheme.location, scheme.name)
+                self._credentials.setdefault(place, []).append(name)
 
     def input_schema(self, operation: OperationNode, kinds: tuple[str, ...]) -> Node:
         """Return the schema of an input; `kinds` are the media types that the user asks for."""
@@ -115,7 +115,7 @@ class Inputs:
             parameters=tuple(map(self._parameter, arguments, names)),
             body=_body(content, of_body, names[count:]) if content else None,
             servers=servers(document, operation),
-            security=requirements(document, operation.node),
+            security=self._security(operation),
             accept=self._accept(operation),
             tags=operation.tags,
             deprecated=operation.deprecated,
@@ -125,6 +125,19 @@ class Inputs:
         schemas = {name: each.schema for each, name in zip(arguments + of_body, names, strict=True)}
         paging = self._paging(operation, made, schemas)
         return made if paging is None else replace(made, paging=paging)
+
+    def _security(self, operation: OperationNode) -> tuple[dict[str, tuple[str, ...]], ...]:
+        """Return the security requirements, with the schemes of keys declared as parameters."""
+        declared = requirements(self._document, operation.node)
+        if not self._credentials:
+            return declared
+        listed = declared
+        for (location, name), (node, _) in self._document.parameters(operation).items():
+            schemes = self._credentials.get(parameter_key(location, name), ())
+            if schemes and not any(s in alternative for alternative in listed for s in schemes):
+                needed = is_true(node.get("required")) and not any(declared)
+                listed = _with_key(listed, schemes, needed=needed)
+        return listed
 
     def _paging(self, node: OperationNode, operation: Operation, schemas: Node) -> Paging | None:
         if operation.method not in ("GET", "POST", "QUERY"):
@@ -205,7 +218,7 @@ class Inputs:
         return self._known[key]
 
     def _is_offered(self, location: str, name: str, node: Node) -> bool:
-        place = location, _key(location, name)
+        place = parameter_key(location, name)
         if location in operations.OF_BODY or place in self._credentials:
             return False
         is_own = location == "header" and place[1] in OWN_HEADERS
@@ -297,8 +310,13 @@ class Inputs:
                 yield str(status), answer, resource
 
 
-def _key(location: str, name: str) -> str:
-    return header_key(name) if location == "header" else name
+def _with_key(
+    listed: tuple[dict[str, tuple[str, ...]], ...], schemes: Iterable[str], *, needed: bool
+) -> tuple[dict[str, tuple[str, ...]], ...]:
+    """Return alternatives with a key beside the others; those without it stay unless `needed`."""
+    alternatives = listed or ({},)
+    keyed = tuple({**each, scheme: ()} for scheme in schemes for each in alternatives)
+    return keyed if needed else keyed + alternatives
 
 
 def _media_type(node: Node) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from openapi_tools import errors
 from openapi_tools.json_values import Node, without_lazy
-from openapi_tools.loading import loaded_tool, plain
+from openapi_tools.loading import configured_tools, loaded_tool, plain
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
 from openapi_tools.loading.references import Resource
@@ -145,15 +145,11 @@ def with_config(
 ) -> Toolset:
     """Return a document's tools as a configuration selects and shapes them, with its warnings."""
     file.check_schemes(toolset.security_schemes)
-    tools = loaded_tool.shaped_tools(toolset, file, selects=selects)
+    tools = configured_tools.shaped_tools(toolset, file, selects=selects)
     advice = toolset.session.credentials.advice
     advice.variables = file.unset_variables(credentials_of(credentials))
     advice.instruction = _IN_CONFIGURATION
-    warnings = [
-        f"{file.name}: credentials.{name}: {variable} is not set; calls go without it."
-        for name, variable in advice.variables.items()
-    ]
-    return toolset.with_tools(tools, warnings)
+    return toolset.with_tools(tools, file.remarks(credentials_of(credentials)))
 
 
 class Given(NamedTuple):
@@ -289,8 +285,12 @@ def tools_of(
     strict: bool = False,
     operations: loaded_tool.Operations | None = None,
     index: Any = None,
+    hides_keys: bool = True,
 ) -> Toolset:
-    """Return the tools of a document; errors are as of `load_tools`."""
+    """Return the tools of a document; errors are as of `load_tools`.
+
+    With `hides_keys` parameters that the credentials fill are no arguments.
+    """
     found = operations or loaded_tool.find_operations(document, strict=strict)
     settings, schemes = document.settings, security_schemes(document)
     references = document.references
@@ -309,6 +309,9 @@ def tools_of(
         session.check_answer = make_checker(
             lambda: references.bundled, base_url=lambda: session.settings.base_url
         )
+    filled = session.filled_parameters if hides_keys else frozenset()
+    if index is not None and filled:  # the same document has other arguments
+        index = index.formed(repr(sorted(filled)))
     others = list(_others(document, found, session, has_credentials=bool(credentials)))
     number = len(found.tools) + len(found.skipped)
     counts = {"operations": number, "skipped": len(found.skipped)}
@@ -321,7 +324,7 @@ def tools_of(
         bundled=lambda: references.bundled,
         index=index,
     )
-    shared = loaded_tool.Shared(document, session)
+    shared = loaded_tool.Shared(document, session, filled)
     tools = map(loaded_tool.LoadedTool, found.tools, repeat(shared), found.nodes)
     return Toolset(tools, session, about)
 

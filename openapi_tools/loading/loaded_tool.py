@@ -7,24 +7,26 @@ from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from openapi_tools import responses
-from openapi_tools.errors import DocumentError, InputError, SettingsError
+from openapi_tools.errors import DocumentError
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import Node, as_dict, as_text, pointer_token, unescape
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.operations import Document, OperationNode, has_operators
 from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Operation, Skipped
-from openapi_tools.options import unknown_in
 from openapi_tools.shaping.answer_lines import AnswerLines
-from openapi_tools.shaping.tool_shape import Shape, faults, shaped_operation, shaped_schema
+from openapi_tools.shaping.tool_shape import (
+    Shape,
+    credential_shape,
+    shaped_operation,
+    shaped_schema,
+)
 from openapi_tools.tools.tool import OperationTool
 from openapi_tools.visible_text import NOTHING_KEPT, KeptNames, plain_text, tool_names, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.session import Session
 
 
@@ -42,10 +44,14 @@ class ToolFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class Shared:
-    """State that the tools of one document share; `turn` is held while one is built."""
+    """State that the tools of one document share; `turn` is held while one is built.
+
+    `filled` are the parameters, by `parameter_key`, that credentials fill and arguments do not.
+    """
 
     document: Document
     session: Session
+    filled: frozenset[tuple[str, str]] = frozenset()
     turn: ForkLock = field(default_factory=ForkLock)
 
     @cached_property
@@ -146,6 +152,9 @@ class LoadedTool(OperationTool):
         if self._input_schema is None:
             made = self.own_schema()
             made = made if self._shape is None else shaped_schema(made, self._shape)
+            if self._shared.filled:
+                filled = credential_shape(self._shaped_operation(), self._shared.filled)
+                made = shaped_schema(made, filled)
             self._input_schema = self._input_schema or made  # another thread may have had it before
         return self._input_schema
 
@@ -153,6 +162,17 @@ class LoadedTool(OperationTool):
         """Return the schema of the document, without the user's shape."""
         with self._shared.turn:
             return self._shared.inputs.input_schema(self._found(), self._kinds())
+
+    def offered_schema(self) -> Node:
+        """Return the schema of the document; arguments that credentials fill are optional."""
+        schema, shared = self.own_schema(), self._shared
+        filled = shared.session.filled_parameters
+        if not filled:
+            return schema
+        with shared.turn:
+            found = shared.inputs.operation(self._found(), self._kinds())
+        hidden = credential_shape(found, filled).hide
+        return {**schema, "required": [n for n in schema.get("required", ()) if n not in hidden]}
 
     @property
     def answer_schema(self) -> Node | None:
@@ -167,12 +187,16 @@ class LoadedTool(OperationTool):
     def operation(self) -> Operation:
         """How it is called."""
         if self._operation is None:
-            with self._shared.turn:
-                if self._operation is None:  # else another thread has built it
-                    found = self._shared.inputs.operation(self._found(), self._kinds())
-                    shape = self._shape
-                    self._operation = found if shape is None else shaped_operation(found, shape)
+            made = self._shaped_operation()
+            if self._shared.filled:
+                made = shaped_operation(made, credential_shape(made, self._shared.filled))
+            self._operation = self._operation or made  # another thread may have had it before
         return self._operation
+
+    def _shaped_operation(self) -> Operation:
+        with self._shared.turn:
+            found = self._shared.inputs.operation(self._found(), self._kinds())
+        return found if self._shape is None else shaped_operation(found, self._shape)
 
     @property
     def pointer(self) -> str:
@@ -210,80 +234,6 @@ class LoadedTool(OperationTool):
         if self._node is None:
             self._node = self._shared.document.operation(self._facts.path, self._facts.member)
         return self._node
-
-
-def shaped_tools(
-    tools: Iterable[OperationTool], config: ConfigFile, *, selects: bool = True
-) -> list[LoadedTool]:
-    """Return tools shaped by a configuration; with `selects` only those that it selects."""
-    listed = [tool for tool in tools if isinstance(tool, LoadedTool)]
-    skipped = getattr(tools, "skipped", ())
-    select = config.select() if selects else None
-    place: tuple[str, ...] = ("select",)
-    table = config.data.select if select is not None else None
-    while table is not None:
-        for key, reason in unknown_in(table, listed, config.data.prefix, skipped):
-            config.fail((*place, key), reason)
-        table, place = table.exclude, (*place, "exclude")
-    shapes = config.shapes(listed, skipped)
-    places: dict[str, tuple[str, ...]] = {}
-    made: dict[str, LoadedTool] = {}
-    for tool in listed:
-        shape, place = shapes.get(tool.name, (None, ()))
-        shaped = tool if shape is None else tool.shaped(shape)
-        if shape is not None and place[0] == "tools":
-            _check_shape(shaped, shape, config, place)
-        if select is not None and not select.takes(tool):
-            continue
-        if shaped.name in made:
-            place = place if place[:1] == ("tools",) else places[shaped.name]
-            config.fail((*place, "name"), f"two tools would be called {shaped.name!r}.")
-        made[shaped.name], places[shaped.name] = shaped, place
-    if listed and not made:
-        table = config.data.select
-        empty = [] if table is None else [name for name, value in table if value == ()]
-        if empty:
-            reason = "an empty list selects nothing; leave the key out to set no limit."
-            config.fail(("select", empty[0]), reason)
-        config.fail(("select",), "no tool of the document has all of these; nothing is selected.")
-    return list(made.values())
-
-
-def _check_shape(
-    tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
-) -> None:
-    schema = tool.own_schema()
-    config.check(faults(shape, schema, tool.settings.description_chars), place)
-    # Reading the operation raises for a faulty document.
-    if tool.operation.body is None and shape.media_types and config.names_one(place):
-        config.fail((*place, "media_type"), "the tool has no body.")
-    _check_fields(tool, shape, config, place)
-    values = {("fixed", name): value for name, value in shape.fixed.items()}
-    values |= {("defaults", name): value for name, value in shape.defaults.items()}
-    if not values:
-        return
-    from openapi_tools.validation.checker import Checker  # loading needs it here only
-
-    checker = Checker({key: part for key, part in schema.items() if key != "required"})
-    for (key, name), value in values.items():
-        try:
-            checker.check({name: value})
-        except InputError as error:
-            config.fail((*place, key, name), str(error).removeprefix(f"/{name}: "))
-
-
-def _check_fields(
-    tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
-) -> None:
-    """Raise SettingsError for JMESPath that is wrong, or chooses what no answer has."""
-    if shape.answer is None or not shape.answer.fields:
-        return
-    # At the end of long work another operation's answer may come.
-    schema = None if tool.operation.wait else tool.answer_schema
-    try:
-        responses.answer_shape.check_fields(shape.answer.fields, schema)
-    except SettingsError as error:
-        config.fail((*place, "answer", "fields"), error.reason.removeprefix("fields: "))
 
 
 def describe(operation: OperationNode, limit: int, lines: AnswerLines) -> str:

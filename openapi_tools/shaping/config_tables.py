@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from openapi_tools.http_rules import is_media_type, is_wildcard
 from openapi_tools.model import AnswerShape, Paging
-from openapi_tools.options import VARIABLE
+from openapi_tools.options import variables_in
 from openapi_tools.settings import Settings
 from openapi_tools.shaping.tool_shape import Argument, Shape
 
@@ -154,19 +153,10 @@ class Configuration(Table):
     @classmethod
     def _check_credentials(cls, given: dict[str, Any]) -> dict[str, Any]:
         for name, value in given.items():
-            if not any(VARIABLE.search(text) for text in texts_in(value)):
+            if not variables_in(value):
                 reason = "names no environment variable; write '${NAME}', and no secret, here."
                 raise ValueError(f"{name!r:.60} {reason}")
         return given
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts in JSON-native data."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from texts_in(part)
 
 
 TABLES: dict[str, type[BaseModel]] = {"answer": ToolAnswers, "answers": Answers, "pages": Pages}

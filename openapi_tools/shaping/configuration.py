@@ -22,7 +22,13 @@ from pydantic import BaseModel, ValidationError
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import AnswerShape
-from openapi_tools.options import VARIABLE, Select, close_names, from_environment, why_skipped
+from openapi_tools.options import (
+    Select,
+    close_names,
+    from_environment,
+    variables_in,
+    why_skipped,
+)
 from openapi_tools.settings import Settings
 from openapi_tools.shaping import config_tables
 from openapi_tools.shaping.config_tables import Configuration, SelectTable, ToolTable
@@ -95,6 +101,27 @@ class ConfigFile:
             for name, value in self.data.credentials.items()
             if name not in credentials and (missing := _unset(value))
         }
+
+    def remarks(self, credentials: Mapping[str, Any]) -> list[str]:
+        """Return a warning for each variable that is not set, and for secrets in `defaults`."""
+        fixed = [
+            f"{self.name}: tools.{key}.fixed.{name}: {missing[0]} is not set; such calls fail."
+            for key, table in self.data.tools.items()
+            for name, value in table.fixed.items()
+            if (missing := _unset(value))
+        ]
+        literal = [
+            f"{self.name}: tools.{key}.defaults.{name}: {variables[0]} is not read, as a model "
+            "sees defaults; give the value in `fixed`."
+            for key, table in self.data.tools.items()
+            for name, value in table.defaults.items()
+            if (variables := variables_in(value))
+        ]
+        unset = [
+            f"{self.name}: credentials.{name}: {variable} is not set; calls go without it."
+            for name, variable in self.unset_variables(credentials).items()
+        ]
+        return [*fixed, *literal, *unset]
 
     def _settings(self) -> dict[str, Any]:
         data, members = self.data, dict(self.data.settings)
@@ -194,13 +221,9 @@ class ConfigFile:
             self.fail((*place, *fault.place), fault.reason)
 
 
-def _variables_in(value: Any) -> list[str]:
-    return [name for text in config_tables.texts_in(value) for name in VARIABLE.findall(text)]
-
-
 def _unset(value: Any) -> list[str]:
     """Return the environment variables that a credential names and that are not set."""
-    return [name for name in _variables_in(value) if not os.environ.get(name)]
+    return [name for name in variables_in(value) if not os.environ.get(name)]
 
 
 def named_variables(path: str | os.PathLike[str]) -> list[str]:
@@ -210,7 +233,7 @@ def named_variables(path: str | os.PathLike[str]) -> list[str]:
         SettingsError: The file cannot be read, or is not TOML.
     """
     tables, _ = read_tables(Path(path))
-    return list(dict.fromkeys(_variables_in(tables)))
+    return list(dict.fromkeys(variables_in(tables)))
 
 
 def _is_pattern(key: str) -> bool:

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.http_rules import parameter_key
 from openapi_tools.json_values import reached
 from openapi_tools.options import DefaultSettings, close_names
 from openapi_tools.shaping.paging import paging_faults
@@ -185,6 +186,16 @@ def _renamed_path(path: str, shape: Shape) -> str:
     """Return an argument, or a property in one as `q.page`, under its new name; empty if hidden."""
     name, dot, rest = path.partition(".")
     return "" if name in shape.hidden else f"{shape.renamed(name)}{dot}{rest}"
+
+
+def credential_shape(operation: Operation, filled: Collection[tuple[str, str]]) -> Shape:
+    """Return the shape that hides the parameters, by `parameter_key`, that credentials fill."""
+    hidden = (
+        parameter.argument
+        for parameter in operation.parameters
+        if parameter_key(parameter.location, parameter.name) in filled
+    )
+    return Shape(hide=tuple(hidden))
 
 
 def faults(shape: Shape, schema: Schema, most_words: int = MAX_WORDS) -> Iterator[Fault]:

@@ -26,6 +26,7 @@ from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import Changes, Context, ToolResult, context_for, user_of
 from openapi_tools.shaping.list_reader import ListReader
 from openapi_tools.tools.explanations import explain_failure
+from openapi_tools.tools.fixed_values import FixedValues
 from openapi_tools.tools.guardrails import asked, takes_approval
 from openapi_tools.tools.session import PLAIN, PerCall
 from openapi_tools.transport.exchange import SendOptions
@@ -92,6 +93,7 @@ class Execution:
             caches=session.settings.http_cache,
         )
         self._grant: Grant | None = None
+        self._fixed = FixedValues(self._operation.fixed, session.redactor)
         self._sender: Sender | None = None
         self._files: Files | None = None
         if session.settings.download_dir is not None or session.settings.files is not None:
@@ -127,6 +129,7 @@ class Execution:
             if settings.dry_run:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
+            self._fixed.read()  # before a person is asked: a variable may not be set
             if once is not None and (known := await once.known()) is not None:
                 return known
             if settings.approve is not None and takes_approval(self._tool, settings):
@@ -234,7 +237,7 @@ class Execution:
             credentials = credentials.overlaid(given, redactor, user)
         operation = self._operation
         if operation.fixed or operation.defaults:  # of the user's configuration
-            arguments = {**operation.defaults, **arguments, **operation.fixed}
+            arguments = {**operation.defaults, **arguments, **self._fixed.masked}
         prepared = PreparedCall(arguments, credentials, redactor, user=user)
         if self._session.settings.idempotency_header and not self._tool.idempotent:
             prepared.key = str(uuid.uuid4())
@@ -243,7 +246,7 @@ class Execution:
     def _masked(self, prepared: PreparedCall) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about it."""
         grant = prepared.credentials.masked(self._operation, self._bounds)
-        return described(self._built(prepared, grant)), grant.note
+        return described(self._built(prepared, prepared.arguments, grant)), grant.note
 
     async def _seen(
         self, prepared: PreparedCall, call_id: str, *, is_question: bool = False
@@ -289,7 +292,9 @@ class Execution:
 
     async def _send(self, prepared: PreparedCall, attempts: Attempts) -> Answer:
         options = self._options_of(prepared)
-        build = partial(self._built, prepared, prepared.grant)
+        # The secrets among fixed values are in the request only, like those of the grant.
+        arguments = {**prepared.arguments, **self._fixed.read()}
+        build = partial(self._built, prepared, arguments, prepared.grant)
         has_store = self._session.settings.files is not None
         prepared.request = await asyncio.to_thread(build) if has_store else build()
         if self._sender is not None and not self._sender.is_own:  # it may be a cassette's
@@ -316,10 +321,12 @@ class Execution:
             self._grant = grant
         return grant
 
-    def _built(self, prepared: PreparedCall, grant: Grant) -> httpx.Request:
+    def _built(
+        self, prepared: PreparedCall, arguments: dict[str, Any], grant: Grant
+    ) -> httpx.Request:
         if prepared.own.address:
-            return self._plan.follow(prepared.own.address, prepared.arguments, grant.auth)
-        request = self._plan.build(prepared.arguments, grant.auth)
+            return self._plan.follow(prepared.own.address, arguments, grant.auth)
+        request = self._plan.build(arguments, grant.auth)
         header = self._session.settings.idempotency_header
         if prepared.key and header and header not in request.headers:
             request.headers[header] = prepared.key

@@ -24,6 +24,7 @@ from openapi_tools.options import (
     from_environment,
     members_of,
 )
+from openapi_tools.shaping.tool_shape import credential_shape, shaped_operation, shaped_schema
 from openapi_tools.tools.session import About, Provenance, Session, open_session, settings_of
 from openapi_tools.tools.toolset import Toolset
 
@@ -85,6 +86,8 @@ def load_package(
         if select is None or select.takes_name(name)
     )
     tools = _offering([found(session) for found in classes], settings)
+    if filled := session.filled_parameters:
+        tools = [_without_parameters(tool, filled) for tool in tools]
     toolset = Toolset(tools, session, about)
     return toolset.select(select) if select is not None else toolset
 
@@ -185,6 +188,16 @@ def _check_names(select: Select | None, names: Iterable[str]) -> None:
         return
     name = next(iter(select.names))
     raise SettingsError(f"select: no tool has the name {name!r:.60}{close_names(name, names)}")
+
+
+def _without_parameters(tool: OperationTool, filled: frozenset[tuple[str, str]]) -> OperationTool:
+    """Hide the parameters, by `parameter_key`, that credentials fill; return the tool."""
+    shape = credential_shape(tool.operation, filled)
+    if shape.hide:
+        schema, operation = tool.input_schema, tool.operation
+        vars(tool)["input_schema"] = shaped_schema(schema, shape)
+        vars(tool)["operation"] = shaped_operation(operation, shape)
+    return tool
 
 
 def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:

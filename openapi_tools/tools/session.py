@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.auth import Credentials, OriginPolicy
 from openapi_tools.errors import CallError, NotPicklableError, SettingsError, counted
 from openapi_tools.forks import importing
+from openapi_tools.http_rules import names_credential, parameter_key
 from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
 from openapi_tools.observability import Observers
 from openapi_tools.options import (
@@ -125,6 +126,12 @@ class Session:
         """Have a client answer all calls, which need no credentials, at another address."""
         self.settings = settings_of(self.settings, {"base_url": base_url, "anonymous": True})
         self.client, self._origins, self._sender = client, None, None
+
+    @property
+    def filled_parameters(self) -> frozenset[tuple[str, str]]:
+        """The parameters, by `parameter_key`, that no argument feeds: credentials fill them."""
+        named = filter(names_credential, getattr(self.client, "headers", ()))
+        return self.credentials.own_parameters | {parameter_key("header", name) for name in named}
 
     def home(self) -> OriginPolicy:
         """Return `bounds` for the document's own server."""

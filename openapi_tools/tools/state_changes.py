@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.http_rules import essence, is_json
 from openapi_tools.json_values import as_dict, find, follow, keys_of, pointer_token, same
-from openapi_tools.options import member_of, with_members
+from openapi_tools.options import member_of, variables_in, with_members
 from openapi_tools.redaction import hidden
 from openapi_tools.requests.excerpts import (
     describe_pointer,
@@ -107,6 +107,8 @@ def _given(tool: OperationTool, reader: OperationTool, arguments: _Given) -> dic
         if value is not _MISSING and call.fixed.get(name, value) != value:
             return None
         if value is not _MISSING and name not in call.fixed:
+            if variables_in(value):  # a secret of the write that the read does not have
+                return None
             found[name] = value
     # What only the write takes may choose another resource, unless it is a header.
     is_same = all(location in _OUTSIDE for location, _ in wanted)

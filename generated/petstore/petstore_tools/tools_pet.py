@@ -274,7 +274,10 @@ class DeletePet(OperationTool):
         operation_id="deletePet",
         parameters=(Parameter("petId", "path"),),
         servers=(Server("https://petstore3.swagger.io/api/v3"),),
-        security=({"petstore_auth": ("write:pets", "read:pets")},),
+        security=(
+            {"petstore_auth": ("write:pets", "read:pets"), "api_key": ()},
+            {"petstore_auth": ("write:pets", "read:pets")},
+        ),
         tags=("pet",),
     )
 

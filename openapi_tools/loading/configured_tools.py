@@ -1,0 +1,111 @@
+"""The tools of a document as a configuration selects and shapes them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools import responses
+from openapi_tools.errors import InputError, SettingsError
+from openapi_tools.loading.loaded_tool import LoadedTool
+from openapi_tools.options import from_environment, unknown_in, variables_in
+from openapi_tools.shaping.tool_shape import Shape, faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openapi_tools.shaping.configuration import ConfigFile
+    from openapi_tools.tools.tool import OperationTool
+
+
+def shaped_tools(
+    tools: Iterable[OperationTool], config: ConfigFile, *, selects: bool = True
+) -> list[LoadedTool]:
+    """Return tools shaped by a configuration; with `selects` only those that it selects."""
+    listed = [tool for tool in tools if isinstance(tool, LoadedTool)]
+    skipped = getattr(tools, "skipped", ())
+    select = config.select() if selects else None
+    place: tuple[str, ...] = ("select",)
+    table = config.data.select if select is not None else None
+    while table is not None:
+        for key, reason in unknown_in(table, listed, config.data.prefix, skipped):
+            config.fail((*place, key), reason)
+        table, place = table.exclude, (*place, "exclude")
+    shapes = config.shapes(listed, skipped)
+    places: dict[str, tuple[str, ...]] = {}
+    made: dict[str, LoadedTool] = {}
+    for tool in listed:
+        shape, place = shapes.get(tool.name, (None, ()))
+        shaped = tool if shape is None else tool.shaped(shape)
+        if shape is not None and place[0] == "tools":
+            _check_shape(shaped, shape, config, place)
+        if select is not None and not select.takes(tool):
+            continue
+        if shaped.name in made:
+            place = place if place[:1] == ("tools",) else places[shaped.name]
+            config.fail((*place, "name"), f"two tools would be called {shaped.name!r}.")
+        made[shaped.name], places[shaped.name] = shaped, place
+    if listed and not made:
+        table = config.data.select
+        empty = [] if table is None else [name for name, value in table if value == ()]
+        if empty:
+            reason = "an empty list selects nothing; leave the key out to set no limit."
+            config.fail(("select", empty[0]), reason)
+        config.fail(("select",), "no tool of the document has all of these; nothing is selected.")
+    return list(made.values())
+
+
+def _check_shape(
+    tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
+) -> None:
+    schema = tool.own_schema()
+    config.check(faults(shape, tool.offered_schema(), tool.settings.description_chars), place)
+    # Reading the operation raises for a faulty document.
+    if tool.operation.body is None and shape.media_types and config.names_one(place):
+        config.fail((*place, "media_type"), "the tool has no body.")
+    _check_fields(tool, shape, config, place)
+    values = {("fixed", name): value for name, value in shape.fixed.items()}
+    values |= {("defaults", name): value for name, value in shape.defaults.items()}
+    if not values:
+        return
+    from openapi_tools.validation.checker import Checker  # loading needs it here only
+
+    checker = Checker({key: part for key, part in schema.items() if key != "required"})
+    fed = {parameter.argument for parameter in tool.operation.parameters}
+    for (key, name), value in values.items():
+        variables = variables_in(value) if key == "fixed" else []
+        if not all(map(os.environ.get, variables)):  # which `ConfigFile.remarks` reports
+            continue
+        text = from_environment(value, name) if variables else value
+        try:
+            checker.check({name: text})
+        except InputError as error:
+            reason = str(error).removeprefix(f"/{name}: ")
+            if variables:
+                # In a parameter a number is sent like its text.
+                if name in fed and checker.fits({name: _parsed(text)}):
+                    continue
+                reason = f"the value of {variables[0]} does not fit the argument."  # a secret
+            config.fail((*place, key, name), reason)
+
+
+def _parsed(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return text
+
+
+def _check_fields(
+    tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
+) -> None:
+    """Raise SettingsError for JMESPath that is wrong, or chooses what no answer has."""
+    if shape.answer is None or not shape.answer.fields:
+        return
+    # At the end of long work another operation's answer may come.
+    schema = None if tool.operation.wait else tool.answer_schema
+    try:
+        responses.answer_shape.check_fields(shape.answer.fields, schema)
+    except SettingsError as error:
+        config.fail((*place, "answer", "fields"), error.reason.removeprefix("fields: "))

@@ -1,0 +1,57 @@
+"""The fixed arguments of a call: texts of a configuration may name environment variables.
+
+The operation keeps `${NAME}`, so that no value of the environment reaches a file. The values are
+read when the tool is first called, and are in requests only, like credentials.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import CallError
+from openapi_tools.options import VARIABLE, from_environment, variables_in
+from openapi_tools.redaction import MASK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi_tools.redaction import Redactor
+
+
+class FixedValues:
+    """The fixed arguments of one operation; `masked` has `***` for environment variables."""
+
+    def __init__(self, fixed: Mapping[str, Any], redactor: Redactor) -> None:
+        self.masked: dict[str, Any] = {name: _mask(value) for name, value in fixed.items()}
+        self._fixed = fixed
+        self._redactor = redactor
+        self._values: dict[str, Any] | None = None
+
+    def read(self) -> dict[str, Any]:
+        """Return the arguments with the values of environment variables, which are secrets.
+
+        Raises:
+            CallError: A variable is not set.
+        """
+        if self._values is None:
+            for name, value in self._fixed.items():
+                self._redactor.know(*(_read(variable, name) for variable in variables_in(value)))
+            self._values = {n: from_environment(value, n) for n, value in self._fixed.items()}
+        return self._values
+
+
+def _read(variable: str, argument: str) -> str:
+    value = os.environ.get(variable)
+    if not value:
+        reason = f"{argument!r:.60}: the environment variable {variable} is not set"
+        raise CallError("credentials", f"{reason}; the request was not sent.")
+    return value
+
+
+def _mask(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_mask(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _mask(item) for name, item in value.items()}
+    return VARIABLE.sub(MASK, value) if isinstance(value, str) else value
