@@ -15,7 +15,8 @@ from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, is_json, is_kept, is_sequential, parameter_key
 from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, as_text, is_text, is_true
 from openapi_tools.loading import operations, versions
-from openapi_tools.loading.keyword_values import MAX_LITERAL, is_longer
+from openapi_tools.loading.examples import example_values, first_fitting, has_examples
+from openapi_tools.loading.keyword_values import ABSENT
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.versions import requirements, servers
@@ -230,10 +231,21 @@ class Inputs:
             out["description"] = visible_text.plain_text(described, self._limit)
         if is_true(node.get("deprecated")):
             out["deprecated"] = True
-        if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):
-            out["examples"] = [visible_text.visible_in(node["example"])]
+        if "examples" not in out:
+            self._show_example(out, node, resource)
         required = location == "path" or is_true(node.get("required"))
         return _Argument(location, name, out, required, node)
+
+    def _show_example(self, out: Node, node: Node, resource: Resource) -> None:
+        """Add the first example of a parameter, or of its content, that fits its schema."""
+        references, holder = self._document.references, node
+        if not has_examples(holder) and (kind := _media_type(node)):
+            holder, resource, _ = references.follow(node["content"][kind], resource)
+        if isinstance(holder, dict) and has_examples(holder):
+            values = example_values(holder, resource, references)
+            found = first_fitting(values, out, self._document.schemas, self._limit)
+            if found is not ABSENT:
+                out["examples"] = [found]
 
     def _schema(self, node: Node, resource: Resource) -> Node:
         node = self._modern(node)

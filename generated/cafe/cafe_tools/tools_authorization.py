@@ -31,11 +31,12 @@ class RegisterOauth2Client(OperationTool):
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
-            "name": {"type": "string", "description": "Client name."},
+            "name": {"type": "string", "description": "Client name.", "examples": ["auth"]},
             "redirectUris": {
                 "type": "array",
                 "items": {"type": "string", "format": "uri"},
                 "description": "List of redirect URIs (optional, defaults to empty array).",
+                "examples": [["https://api.cafe.redocly.com/callback"]],
             },
             "scopes": {
                 "type": "array",
@@ -50,11 +51,15 @@ class RegisterOauth2Client(OperationTool):
                     ],
                 },
                 "description": "List of scopes.",
+                "examples": [
+                    ["menu:read", "menu:write", "orders:read", "orders:write", "revenue:read"],
+                ],
             },
             "grantTypes": {
                 "type": "array",
                 "items": {"type": "string", "enum": ["authorization_code", "client_credentials"]},
                 "description": "List of grant types.",
+                "examples": [["client_credentials"]],
             },
         },
         "required": ["name"],

@@ -137,6 +137,7 @@ class CreateOrder(OperationTool):
                 "pattern": "^[A-Za-z]+(?:[\\s'-][A-Za-z]+)*$",
                 "minLength": 1,
                 "maxLength": 100,
+                "examples": ["Mary Ann"],
             },
             "orderItems": {
                 "type": "array",
@@ -171,6 +172,16 @@ class CreateOrder(OperationTool):
                     },
                     "required": ["menuItemId", "quantity"],
                 },
+                "examples": [
+                    [
+                        {
+                            "menuItemId": "prd_01h1s5z6vf2mm1mz3hevnn9va7",
+                            "quantity": 2,
+                            "comment": "No sugar!",
+                            "discount": 0,
+                        },
+                    ],
+                ],
             },
         },
         "required": ["customerName", "orderItems"],

@@ -246,6 +246,16 @@ class CreateMenuItem(OperationTool):
                     },
                 ],
                 "description": "`category` selects the variant: beverage, dessert.",
+                "examples": [
+                    {
+                        "name": "Cappuccino",
+                        "price": 4500,
+                        "category": "beverage",
+                        "volume": 250,
+                        "containsCaffeine": True,
+                        "photoTextDescription": "A hot cappuccino in a white ceramic cup.",
+                    },
+                ],
             },
         },
         "required": ["body"],

@@ -32,7 +32,7 @@ class CreateSpecialEvent(OperationTool):
             "name": {"$ref": "#/$defs/EventName"},
             "location": {"$ref": "#/$defs/EventLocation"},
             "eventDescription": {"$ref": "#/$defs/EventDescription"},
-            "dates": {"$ref": "#/$defs/EventDates"},
+            "dates": {"$ref": "#/$defs/EventDates", "examples": [["2023-09-05", "2023-09-08"]]},
             "price": {"$ref": "#/$defs/EventPrice"},
         },
         "required": ["name", "location", "eventDescription", "dates", "price"],

@@ -10,7 +10,10 @@ defmodule PetstoreTools.Tools.DeletePet do
     path: ["/pet/", "petId", ""],
     accept: "*/*",
     parameters: [%{location: :path, name: "petId", style: :simple}],
-    security: [[{"petstore_auth", :bearer, "authorization"}]]
+    security: [
+      [{"petstore_auth", :bearer, "authorization"}, {"api_key", :header, "api_key"}],
+      [{"petstore_auth", :bearer, "authorization"}]
+    ]
   }
 
   @impl true

@@ -1,0 +1,128 @@
+"""Examples that a document gives beside a schema: the first one that fits is shown.
+
+Spec: OpenAPI 3.0.4 section 4.7.19, 3.1.2 section 4.8.19, 3.2.0 section 4.19 (Example Object), and
+the fields `example` and `examples` of Parameter and Media Type Objects.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import DocumentError
+from openapi_tools.loading.keyword_values import ABSENT, is_longer
+from openapi_tools.loading.schema_components import complete, uses_of
+from openapi_tools.validation.checker import Checker
+from openapi_tools.visible_text import visible_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openapi_tools.json_values import Node
+    from openapi_tools.loading.references import References, Resource
+    from openapi_tools.loading.schemas import Schemas
+
+_MOST = 10  # examples of one value that are looked at
+_LARGEST = 100_000  # characters of definitions that an example is checked against
+_OF_EXAMPLE = frozenset({"value", "dataValue", "serializedValue", "externalValue"})
+_WORDS = frozenset({"summary", "description"})
+_NAMED = ("examples", "x-examples")
+_SINGLE = ("example", "x-example")
+"""Beside the standard's names those of Swagger 2.0, which has examples in extensions only."""
+
+
+def has_examples(holder: Node) -> bool:
+    """Tell whether a Parameter or Media Type Object has examples."""
+    return any(key in holder for key in (*_SINGLE, *_NAMED))
+
+
+def example_values(holder: Node, resource: Resource, references: References) -> Iterator[Any]:
+    """Yield the values of a Parameter or Media Type Object's examples, in their order."""
+    yield from (holder[key] for key in _SINGLE if key in holder)
+    for key in _NAMED:
+        named = holder.get(key)
+        if isinstance(named, list):  # as in a schema
+            yield from named
+        for example in named.values() if isinstance(named, dict) else ():
+            try:
+                node = references.follow(example, resource).node
+            except DocumentError:  # an example that cannot be read does not spoil the request
+                continue
+            yield from _values_of(node)
+
+
+def _values_of(node: Any) -> Iterator[Any]:
+    if isinstance(node, dict) and (node.keys() & _OF_EXAMPLE or node.keys() <= _WORDS):
+        # Texts of `serializedValue` are written for the wire, and external ones are not fetched.
+        yield from (node[key] for key in ("dataValue", "value") if key in node)
+    else:  # a bare value in place of an Example Object
+        yield node
+
+
+def first_fitting(values: Iterable[Any], schema: Node, schemas: Schemas, limit: int) -> Any:
+    """Return the first value of at most `limit` characters that fits a converted schema.
+
+    A string that holds the JSON of a fitting value is read; `ABSENT` where none fits.
+    """
+    checker: Checker | None = None
+    for value in islice(values, _MOST):
+        if is_longer(value, limit):
+            continue
+        if checker is None and (checker := _checker_of(schema, schemas)) is None:
+            break
+        for meant in _meanings(visible_in(value)):
+            if checker.fits({"value": meant}):
+                return meant
+    return ABSENT
+
+
+def _checker_of(schema: Node, schemas: Schemas) -> Checker | None:
+    """Return a checker of the argument `value`; None for a schema that is too large."""
+    uses = uses_of(schema).every
+    if uses and schemas.closure(uses).most > _LARGEST:
+        return None
+    whole: Node = {"type": "object", "properties": {"value": schema}}
+    return Checker(complete(whole, schemas.closure, cut=False))
+
+
+def _meanings(value: Any) -> Iterator[Any]:
+    yield value
+    if isinstance(value, str):
+        try:
+            yield json.loads(value)
+        except (ValueError, RecursionError):
+            return
+    elif isinstance(value, int | float):
+        yield json.dumps(value)
+
+
+def with_member_examples(
+    members: Node, values: Iterable[Any], schemas: Schemas, limit: int
+) -> Node:
+    """Return an object's members with their parts of an example of the object.
+
+    It is that of the first example whose members all fit, else of the first one.
+    """
+    best: Node = {}
+    exemplified = {
+        name
+        for name, member in members.items()
+        if not isinstance(member, dict) or "examples" in schemas.content(member)
+    }
+    for value in islice(values, _MOST):
+        given = next((each for each in _meanings(value) if isinstance(each, dict)), {})
+        named = [name for name in members if name in given and name not in exemplified]
+        shown = {
+            name: found
+            for name in named
+            if (found := first_fitting([given[name]], members[name], schemas, limit)) is not ABSENT
+        }
+        best = best or shown
+        if shown and len(shown) == len(named):
+            best = shown
+            break
+    return {
+        name: {**member, "examples": [best[name]]} if name in best else member
+        for name, member in members.items()
+    }
