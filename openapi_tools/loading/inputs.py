@@ -8,19 +8,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools import visible_text
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, is_json, is_kept, is_sequential, parameter_key
-from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, as_text, is_text, is_true
+from openapi_tools.json_values import Node, as_dict, as_list, is_text, is_true
 from openapi_tools.loading import operations, versions
-from openapi_tools.loading.examples import example_values, first_fitting, has_examples
-from openapi_tools.loading.keyword_values import ABSENT
+from openapi_tools.loading.parameters import Argument, Parameters
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.versions import requirements, servers
-from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
+from openapi_tools.model import Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 
 if TYPE_CHECKING:
@@ -30,24 +29,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.references import Resource, Target
     from openapi_tools.model import Paging
 
-_STYLES = {
-    "path": {"simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "tabDelimited"},
-    "query": {"form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"},
-    "header": {"simple", "spaceDelimited", "pipeDelimited", "tabDelimited"},
-    "cookie": {"form", "cookie"},
-}
-_PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
 _SENDABLE = re.compile(r"[ -+\--~]*")  # printable ASCII but a comma
-
-
-class _Argument(NamedTuple):
-    """One argument of a tool; `node` is the Parameter Object that it feeds, None for a body."""
-
-    location: str
-    wire: str
-    schema: Node
-    required: bool
-    node: Node | None = None
 
 
 class Inputs:
@@ -57,10 +39,11 @@ class Inputs:
         self._document = document
         self._limit = document.settings.description_chars
         self._bodies = Bodies(document)
+        self._parameters = Parameters(document)
         self._contents: dict[tuple[int, bytes, tuple[str, ...]], Content] = {}
-        self._schemas: dict[tuple[int, ...], tuple[Node, list[_Argument]]] = {}
-        self._lists: dict[int, tuple[list[_Argument], dict[str, None]]] = {}
-        self._known: dict[tuple[int, bytes], _Argument | None] = {}
+        self._schemas: dict[tuple[int, ...], tuple[Node, list[Argument]]] = {}
+        self._lists: dict[int, tuple[list[Argument], dict[str, None]]] = {}
+        self._known: dict[tuple[int, bytes], Argument | None] = {}
         self._credentials: dict[tuple[str, str], list[str]] = {}
         for name, scheme in versions.security_schemes(document).items():
             if scheme.type == "apiKey":
@@ -79,7 +62,7 @@ class Inputs:
             schema[part] = schema[part].copy()
         return schema
 
-    def _made_schema(self, arguments: list[_Argument]) -> Node:
+    def _made_schema(self, arguments: list[Argument]) -> Node:
         names = visible_text.argument_names([argument[:2] for argument in arguments])
         pairs = list(zip(names, arguments, strict=True))
         properties = {
@@ -92,7 +75,7 @@ class Inputs:
         schema["additionalProperties"] = False
         return complete(schema, self._document.schemas.closure)
 
-    def _named(self, argument: _Argument, name: str) -> Node:
+    def _named(self, argument: Argument, name: str) -> Node:
         """Return an argument's schema, with the API's own name if the argument's lost it."""
         schema, wire = argument.schema, argument.wire
         if not visible_text.is_other(name, wire):
@@ -113,7 +96,7 @@ class Inputs:
             method=operation.method,
             path=operations.plain_path(operation.path, [argument.wire for argument in arguments]),
             operation_id=operation.operation_id,
-            parameters=tuple(map(self._parameter, arguments, names)),
+            parameters=tuple(map(self._parameters.parameter, arguments, names)),
             body=_body(content, of_body, names[count:]) if content else None,
             servers=servers(document, operation),
             security=self._security(operation),
@@ -186,7 +169,7 @@ class Inputs:
         is_empty = content.flat and not content.required and not content.schema.get("properties")
         return None if is_empty else content
 
-    def _arguments(self, operation: OperationNode) -> list[_Argument]:
+    def _arguments(self, operation: OperationNode) -> list[Argument]:
         arguments, known = self._offered(self._document.parameters(operation))
         variables = operations.path_variables(operation.path, known)
         if variables.keys() == known.keys():
@@ -194,11 +177,14 @@ class Inputs:
         missing = [name for name in variables if name not in known]
         text = {"schema": {"type": "string"}}
         return [
-            *[self._made("path", name, text, operation.resource) for name in missing],
+            *[
+                self._parameters.argument("path", name, text, operation.resource)
+                for name in missing
+            ],
             *[each for each in arguments if each.location != "path" or each.wire in variables],
         ]
 
-    def _offered(self, parameters: ParameterNodes) -> tuple[list[_Argument], dict[str, None]]:
+    def _offered(self, parameters: ParameterNodes) -> tuple[list[Argument], dict[str, None]]:
         key = id(parameters)
         if key not in self._lists:
             found = [self._argument(*key, *where) for key, where in parameters.items()]
@@ -209,12 +195,12 @@ class Inputs:
 
     def _argument(
         self, location: str, name: str, node: Node, resource: Resource
-    ) -> _Argument | None:
+    ) -> Argument | None:
         """Return the argument of a parameter; equal Parameter Objects share one."""
         key = (id(resource), resource.text(node))
         if key not in self._known:
             is_offered = self._is_offered(location, name, node)
-            made = self._made(location, name, node, resource) if is_offered else None
+            made = self._parameters.argument(location, name, node, resource) if is_offered else None
             self._known[key] = made
         return self._known[key]
 
@@ -224,59 +210,6 @@ class Inputs:
             return False
         is_own = location == "header" and place[1] in OWN_HEADERS
         return not is_own and not operations.is_left_out(node)
-
-    def _made(self, location: str, name: str, node: Node, resource: Resource) -> _Argument:
-        out = dict(self._schema(node, resource))
-        if described := as_text(node.get("description")):
-            out["description"] = visible_text.plain_text(described, self._limit)
-        if is_true(node.get("deprecated")):
-            out["deprecated"] = True
-        if "examples" not in out:
-            self._show_example(out, node, resource)
-        required = location == "path" or is_true(node.get("required"))
-        return _Argument(location, name, out, required, node)
-
-    def _show_example(self, out: Node, node: Node, resource: Resource) -> None:
-        """Add the first example of a parameter, or of its content, that fits its schema."""
-        references, holder = self._document.references, node
-        if not has_examples(holder) and (kind := _media_type(node)):
-            holder, resource, _ = references.follow(node["content"][kind], resource)
-        if isinstance(holder, dict) and has_examples(holder):
-            values = example_values(holder, resource, references)
-            found = first_fitting(values, out, self._document.schemas, self._limit)
-            if found is not ABSENT:
-                out["examples"] = [found]
-
-    def _schema(self, node: Node, resource: Resource) -> Node:
-        node = self._modern(node)
-        schema = node.get("schema")
-        if kind := _media_type(node):
-            target = self._document.references.follow(node["content"][kind], resource)
-            schema, resource = as_dict(target.node).get("schema"), target.resource
-        return self._document.schemas.convert(schema, resource)
-
-    def _modern(self, node: Node) -> Node:
-        swagger = self._document.dialect.swagger and "schema" not in node
-        return versions.parameter(node) if swagger else node
-
-    def _parameter(self, made: _Argument, argument: str) -> Parameter:
-        node, location = self._modern(made.node or {}), made.location
-        kind = _media_type(node)
-        style = str(node.get("style", ""))
-        style = style if not kind and style in _STYLES.get(location, ()) else ""
-        shown = style or DEFAULT_STYLES.get(location, "form")
-        dialect = self._document.dialect
-        return Parameter(
-            made.wire,
-            location,
-            argument=argument,
-            style=style,
-            explode=None if kind else as_boolean(node.get("explode")),
-            allow_reserved=is_true(node.get("allowReserved")),
-            media_type=kind,
-            inner=versions.inner_delimiters(made.node or {}) if dialect.swagger else (),
-            printed=dialect.printed and shown in _PRINTED,
-        )
 
     def _accept(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the media types of an operation's successful answers, JSON first."""
@@ -331,27 +264,23 @@ def _with_key(
     return keyed if needed else keyed + alternatives
 
 
-def _media_type(node: Node) -> str:
-    return next(iter(as_dict(node.get("content"))), "")
-
-
-def _body_arguments(content: Content | None) -> list[_Argument]:
+def _body_arguments(content: Content | None) -> list[Argument]:
     """Return a body's members, or one argument for all of it, then the headers of its parts."""
     if content is None:
         return []
     needed = frozenset(content.schema.get("required", ()))
     if content.flat:
         members = content.schema.get("properties", {})
-        arguments = [_Argument("body", name, members[name], name in needed) for name in members]
+        arguments = [Argument("body", name, members[name], name in needed) for name in members]
     else:
-        arguments = [_Argument("body", "body", content.schema, content.required)]
+        arguments = [Argument("body", "body", content.schema, content.required)]
     if content.choices:
         kinds = [content.media_type, *(other.media_type for other in content.choices)]
         words = "The media type of the body."
         schema = {"type": "string", "enum": kinds, "description": words}
-        arguments.append(_Argument("body", "media_type", schema, content.required))
+        arguments.append(Argument("body", "media_type", schema, content.required))
     return arguments + [
-        _Argument(
+        Argument(
             "header",
             f"{header.part}_{header.parameter.name}".replace("*", "items"),
             header.schema,
@@ -361,7 +290,7 @@ def _body_arguments(content: Content | None) -> list[_Argument]:
     ]
 
 
-def _body(content: Content, arguments: list[_Argument], names: list[str]) -> RequestBody:
+def _body(content: Content, arguments: list[Argument], names: list[str]) -> RequestBody:
     body = content.body()
     count = len(arguments) - len(content.headers)
     headers: dict[str, list[Parameter]] = {}

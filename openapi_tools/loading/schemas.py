@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import TYPES, Node, as_boolean, as_dict, as_list, is_true
 from openapi_tools.loading import keyword_values
+from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, uses_of
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
@@ -51,6 +52,7 @@ class Schemas:
     ) -> None:
         self._references = references
         self._ref_siblings = ref_siblings
+        self._limit = words
         self._text = cache(partial(plain_text, limit=words))
         self._targets: dict[str, Target] = {}
         self._names: dict[tuple[int, str], str] = {}
@@ -172,6 +174,9 @@ class Schemas:
                 self._hold(out, key, value, resource, depth + 1)
         if "description" in out:
             out["description"] = self._text(out["description"])
+        if "enum" in out and has_enum_words(node):
+            words = with_enum_words(out.get("description", ""), node, self._limit)
+            out |= {"description": words} if words else {}
         kind = out.get("type", "string")
         if keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
             return out

@@ -1,0 +1,117 @@
+"""Parameter Object -> an argument of a tool, and how its value is written.
+
+Spec: OpenAPI 3.2.0, section 4.12 (Parameter Object).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from openapi_tools import visible_text
+from openapi_tools.json_values import Node, as_boolean, as_dict, as_text, is_true
+from openapi_tools.loading import versions
+from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
+from openapi_tools.loading.examples import example_values, first_fitting, has_examples
+from openapi_tools.loading.keyword_values import ABSENT
+from openapi_tools.model import DEFAULT_STYLES, Parameter
+
+if TYPE_CHECKING:
+    from openapi_tools.loading.operations import Document
+    from openapi_tools.loading.references import Resource
+
+_STYLES = {
+    "path": {"simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "tabDelimited"},
+    "query": {"form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"},
+    "header": {"simple", "spaceDelimited", "pipeDelimited", "tabDelimited"},
+    "cookie": {"form", "cookie"},
+}
+_PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
+
+
+class Argument(NamedTuple):
+    """One argument of a tool; `node` is the Parameter Object that it feeds, None for a body."""
+
+    location: str
+    wire: str
+    schema: Node
+    required: bool
+    node: Node | None = None
+
+
+class Parameters:
+    """Reads the Parameter Objects of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._limit = document.settings.description_chars
+
+    def argument(self, location: str, name: str, node: Node, resource: Resource) -> Argument:
+        """Return the argument that feeds a parameter, with the name on the wire."""
+        out = dict(self._schema(node, resource))
+        if described := as_text(node.get("description")):
+            out["description"] = visible_text.plain_text(described, self._limit)
+        if (holder := self._enum_holder(node, resource)) is not None:
+            words = with_enum_words(out.get("description", ""), holder, self._limit)
+            out |= {"description": words} if words else {}
+        if is_true(node.get("deprecated")):
+            out["deprecated"] = True
+        if "examples" not in out:
+            self._show_example(out, node, resource)
+        required = location == "path" or is_true(node.get("required"))
+        return Argument(location, name, out, required, node)
+
+    def _enum_holder(self, node: Node, resource: Resource) -> Node | None:
+        """Return a schema with the words of enum values that a parameter's description replaced."""
+        schema = as_dict(self._modern(node).get("schema"))
+        if not has_enum_words(node):
+            return schema if has_enum_words(schema) else None
+        # Beside the schema in place of inside it, or Swagger 2.0.
+        target = as_dict(self._document.references.follow(schema, resource).node)
+        return {**node, "enum": target.get("enum", as_dict(target.get("items")).get("enum"))}
+
+    def _show_example(self, out: Node, node: Node, resource: Resource) -> None:
+        """Add the first example of a parameter, or of its content, that fits its schema."""
+        references, holder = self._document.references, node
+        if not has_examples(holder) and (kind := _media_type(node)):
+            holder, resource, _ = references.follow(node["content"][kind], resource)
+        if isinstance(holder, dict) and has_examples(holder):
+            values = example_values(holder, resource, references)
+            found = first_fitting(values, out, self._document.schemas, self._limit)
+            if found is not ABSENT:
+                out["examples"] = [found]
+
+    def _schema(self, node: Node, resource: Resource) -> Node:
+        node = self._modern(node)
+        schema = node.get("schema")
+        if kind := _media_type(node):
+            target = self._document.references.follow(node["content"][kind], resource)
+            schema, resource = as_dict(target.node).get("schema"), target.resource
+        return self._document.schemas.convert(schema, resource)
+
+    def _modern(self, node: Node) -> Node:
+        swagger = self._document.dialect.swagger and "schema" not in node
+        return versions.parameter(node) if swagger else node
+
+    def parameter(self, made: Argument, argument: str) -> Parameter:
+        """Return how the value of an argument is written, by the argument's name in the tool."""
+        node, location = self._modern(made.node or {}), made.location
+        kind = _media_type(node)
+        style = str(node.get("style", ""))
+        style = style if not kind and style in _STYLES.get(location, ()) else ""
+        shown = style or DEFAULT_STYLES.get(location, "form")
+        dialect = self._document.dialect
+        return Parameter(
+            made.wire,
+            location,
+            argument=argument,
+            style=style,
+            explode=None if kind else as_boolean(node.get("explode")),
+            allow_reserved=is_true(node.get("allowReserved")),
+            media_type=kind,
+            inner=versions.inner_delimiters(made.node or {}) if dialect.swagger else (),
+            printed=dialect.printed and shown in _PRINTED,
+        )
+
+
+def _media_type(node: Node) -> str:
+    return next(iter(as_dict(node.get("content"))), "")
