@@ -54,6 +54,7 @@ class Parameter(_Value):
     inner: tuple[str, ...] = ()  # 2.0's `collectionFormat` of the arrays in it, the outermost first
     # Delimiters as the tables of 3.0.0 to 3.0.3 and 3.1.0 print them: `|`, `[`, `]`; `.` in labels.
     printed: bool = False
+    slashes: bool = False  # in a path: slashes of the value stay, each segment is encoded
 
     def __post_init__(self) -> None:
         for name in ("argument", "style", "explode"):

@@ -301,6 +301,7 @@ def _parameter(parameter: Parameter) -> Iterator[tuple[str, Any]]:
     content = http_rules.is_json(parameter.media_type) and place in ("path", "query")
     printed = parameter.printed and style == "pipeDelimited" and not parameter.explode
     obstacles = (
+        (parameter.slashes, "is a path of several segments."),
         (bool(parameter.inner), "has lists in lists, each with a delimiter of its own."),
         (bool(parameter.media_type) and not content, "has content of its own."),
         (printed, "has '|' between its values, which Elixir's client refuses."),

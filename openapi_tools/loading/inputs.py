@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import visible_text
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, is_json, is_kept, is_sequential, parameter_key
-from openapi_tools.json_values import Node, as_dict, as_list, is_text, is_true
+from openapi_tools.json_values import Node, as_dict, as_list, is_text, is_true, kinds_of
 from openapi_tools.loading import operations, versions
 from openapi_tools.loading.parameters import Argument, Parameters
 from openapi_tools.loading.request_bodies import Bodies, Content
@@ -21,6 +21,7 @@ from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.versions import requirements, servers
 from openapi_tools.model import Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
+from openapi_tools.requests.path_notations import read_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.operations import Document, OperationNode, ParameterNodes
     from openapi_tools.loading.references import Resource, Target
     from openapi_tools.model import Paging
+    from openapi_tools.requests.path_notations import PathTemplate
 
 _SENDABLE = re.compile(r"[ -+\--~]*")  # printable ASCII but a comma
 
@@ -42,7 +44,7 @@ class Inputs:
         self._parameters = Parameters(document)
         self._contents: dict[tuple[int, bytes, tuple[str, ...]], Content] = {}
         self._schemas: dict[tuple[int, ...], tuple[Node, list[Argument]]] = {}
-        self._lists: dict[int, tuple[list[Argument], dict[str, None]]] = {}
+        self._lists: dict[int, tuple[list[Argument], frozenset[str]]] = {}
         self._known: dict[tuple[int, bytes], Argument | None] = {}
         self._credentials: dict[tuple[str, str], list[str]] = {}
         for name, scheme in versions.security_schemes(document).items():
@@ -92,9 +94,10 @@ class Inputs:
         arguments, of_body = self._arguments(operation), _body_arguments(content)
         names = visible_text.argument_names([argument[:2] for argument in arguments + of_body])
         count = len(arguments)
+        template = self._template(operation)
         made = Operation(
             method=operation.method,
-            path=operations.plain_path(operation.path, [argument.wire for argument in arguments]),
+            path=template.path,
             operation_id=operation.operation_id,
             parameters=tuple(map(self._parameters.parameter, arguments, names)),
             body=_body(content, of_body, names[count:]) if content else None,
@@ -170,27 +173,41 @@ class Inputs:
         return None if is_empty else content
 
     def _arguments(self, operation: OperationNode) -> list[Argument]:
-        arguments, known = self._offered(self._document.parameters(operation))
-        variables = operations.path_variables(operation.path, known)
-        if variables.keys() == known.keys():
+        arguments, declared = self._offered(self._document.parameters(operation))
+        variables = self._template(operation).variables
+        if variables.keys() == declared and not any(variables.values()):
             return arguments
-        missing = [name for name in variables if name not in known]
-        text = {"schema": {"type": "string"}}
+        missing = [name for name in variables if name not in declared]
+        text, resource = {"schema": {"type": "string"}}, operation.resource
         return [
-            *[
-                self._parameters.argument("path", name, text, operation.resource)
-                for name in missing
-            ],
-            *[each for each in arguments if each.location != "path" or each.wire in variables],
+            self._with_slashes(each) if each.location == "path" and variables[each.wire] else each
+            for each in (
+                *[self._parameters.argument("path", name, text, resource) for name in missing],
+                *[each for each in arguments if each.location != "path" or each.wire in variables],
+            )
         ]
 
-    def _offered(self, parameters: ParameterNodes) -> tuple[list[Argument], dict[str, None]]:
+    def _with_slashes(self, argument: Argument) -> Argument:
+        """Return the argument of a path variable that takes slashes, which its description says."""
+        kinds = kinds_of(self._document.schemas.content(argument.schema))
+        is_styled = as_dict(argument.node).get("style", "simple") != "simple"
+        if is_styled or (kinds and "string" not in kinds):  # a list in the notation of RFC 6570
+            return argument
+        described = argument.schema.get("description", "")
+        words = f"{described} Slashes separate segments of the path.".strip()
+        return argument._replace(schema={**argument.schema, "description": words}, slashes=True)
+
+    def _template(self, operation: OperationNode) -> PathTemplate:
+        parameters = self._document.parameters(operation)
+        return read_template(operation.path, self._offered(parameters)[1])
+
+    def _offered(self, parameters: ParameterNodes) -> tuple[list[Argument], frozenset[str]]:
         key = id(parameters)
         if key not in self._lists:
             found = [self._argument(*key, *where) for key, where in parameters.items()]
             arguments = [argument for argument in found if argument is not None]
-            known = dict.fromkeys(each.wire for each in arguments if each.location == "path")
-            self._lists[key] = arguments, known
+            declared = frozenset(each.wire for each in arguments if each.location == "path")
+            self._lists[key] = arguments, declared
         return self._lists[key]
 
     def _argument(

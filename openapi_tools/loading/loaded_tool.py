@@ -11,9 +11,10 @@ from openapi_tools.errors import DocumentError
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import Node, as_dict, as_text, pointer_token, unescape
 from openapi_tools.loading.inputs import Inputs
-from openapi_tools.loading.operations import Document, OperationNode, has_operators
+from openapi_tools.loading.operations import Document, OperationNode
 from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Operation, Skipped
+from openapi_tools.requests.path_notations import is_plain
 from openapi_tools.shaping.answer_lines import AnswerLines
 from openapi_tools.shaping.tool_shape import (
     Shape,
@@ -116,9 +117,9 @@ class LoadedTool(OperationTool):
 
     @property
     def path(self) -> str:
-        """As in the document, but for operators of RFC 6570 inside the braces."""
+        """As in the document, but with every variable as `{name}`."""
         path = self._facts.path
-        return self.operation.path if has_operators(path) else path
+        return path if is_plain(path) else self.operation.path
 
     @property
     def tags(self) -> tuple[str, ...]:

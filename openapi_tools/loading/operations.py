@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
@@ -27,10 +27,9 @@ from openapi_tools.loading import versions
 from openapi_tools.loading.references import References, Resource, is_url_reference
 from openapi_tools.loading.schemas import Schemas
 from openapi_tools.requests.encoding import is_cookie_name, is_token
-from openapi_tools.requests.path_templates import VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.settings import Settings
@@ -44,7 +43,6 @@ ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[Node, Resource]]"
 _Made = TypeVar("_Made")
 _MOST_FLAGS = 32
 _LONGEST_FLAG = 64
-_OPERATOR = re.compile(r"\{[.;?]|\*\}")
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _NAME_TESTS: dict[Any, Callable[[str], bool]] = {
     "query": bool,
@@ -321,33 +319,3 @@ def is_left_out(node: Mapping[str, Any]) -> bool:
 
 def _is_legible(name: str) -> bool:
     return name.isprintable() or not _UNSENDABLE.search(name)
-
-
-def path_variables(path: str, declared: Collection[str]) -> dict[str, None]:
-    """Return the names between braces in a path, as in `plain_path`, in their order."""
-    variables = _variables(path)
-    if not variables.keys() <= set(declared):
-        variables = _variables(plain_path(path, declared))
-    return variables
-
-
-@lru_cache(maxsize=1024)
-def _variables(path: str) -> dict[str, None]:
-    return dict.fromkeys(name for name in VARIABLE.findall(path) if "/" not in name)
-
-
-def plain_path(path: str, declared: Iterable[str]) -> str:
-    """Return a path without RFC 6570 operators around declared names: `{;id*}` is `{id}`."""
-    known = frozenset(declared)
-
-    def spelled(variable: re.Match[str]) -> str:
-        name = variable[1].lstrip(".;?").rstrip("*")
-        changes = variable[1] not in known and name in known and "/" not in name
-        return f"{{{name}}}" if changes else variable[0]
-
-    return VARIABLE.sub(spelled, path)
-
-
-def has_operators(path: str) -> bool:
-    """Tell whether `plain_path` may change a path."""
-    return _OPERATOR.search(path) is not None

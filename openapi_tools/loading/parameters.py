@@ -29,13 +29,17 @@ _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
 
 
 class Argument(NamedTuple):
-    """One argument of a tool; `node` is the Parameter Object that it feeds, None for a body."""
+    """One argument of a tool; `node` is the Parameter Object that it feeds, None for a body.
+
+    `slashes` is as in `Parameter`.
+    """
 
     location: str
     wire: str
     schema: Node
     required: bool
     node: Node | None = None
+    slashes: bool = False
 
 
 class Parameters:
@@ -110,6 +114,7 @@ class Parameters:
             media_type=kind,
             inner=versions.inner_delimiters(made.node or {}) if dialect.swagger else (),
             printed=dialect.printed and shown in _PRINTED,
+            slashes=made.slashes,
         )
 
 

@@ -16,7 +16,8 @@ from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.json_values import as_boolean, as_dict, as_list, pointer
 from openapi_tools.loading import keyword_values
-from openapi_tools.loading.operations import Document, OperationNode, is_left_out, path_variables
+from openapi_tools.loading.operations import Document, OperationNode, is_left_out
+from openapi_tools.requests.path_notations import read_template
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -70,7 +71,10 @@ class Usability:
         if ("/." in path or "%" in path) and has_dot_segment(path.partition("?")[0]):
             reason = "the path has '.' or '..' segments, which servers resolve differently."
             raise self._document.invalid(reason, operation.pointer)
-        variables, known = path_variables(path, declared), set(declared)
+        known = frozenset(declared)
+        _, variables, notes = read_template(path, known)
+        if notes:
+            self.warnings += [f"{operation.pointer[:_LONGEST]}: {note}" for note in notes]
         if variables.keys() != known:
             undeclared = [name for name in variables if name not in known]
             placeless = [name for name in declared if name not in variables]

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from openapi_tools.errors import missing_extra
-from openapi_tools.json_values import as_text, follow, keys_of
+from openapi_tools.json_values import as_list, as_text, follow, keys_of
 from openapi_tools.redaction import redacted
+from openapi_tools.requests.path_notations import read_template
 from openapi_tools.requests.path_templates import VARIABLE, fits_glob, match_path
 
 if TYPE_CHECKING:
@@ -102,16 +103,20 @@ def operation_at(document: Node, place: str) -> tuple[Node, Node]:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An operation and its path item, the keys that lead there, and the decoded path variables."""
+    """An operation and its path item, the keys that lead there, and the decoded path variables.
+
+    `template` is the path with its variables as `{name}`.
+    """
 
     pointer: tuple[str, ...]
     operation: Node
     item: Node
+    template: str
     variables: Mapping[str, str]
 
     @property
     def path(self) -> str:
-        """The path template."""
+        """The path as the document writes it."""
         return self.pointer[1]
 
 
@@ -122,19 +127,22 @@ class Routes:
     """
 
     def __init__(self, document: Node, base_path: str | None = None) -> None:
-        self._listed: dict[str, list[tuple[_Template, Route]]] = defaultdict(list)
+        self._listed: dict[str, list[tuple[_ServedPath, Route]]] = defaultdict(list)
         for path, entry in follow(document, document.get("paths")).items():
             if not isinstance(path, str) or path.startswith("x-"):
                 continue
             item = follow(document, entry)
-            shape, _, fixed = path.partition("#")[0].partition("?")
-            shape = shape if path.startswith("/") else f"/{shape}"  # as loading has it
             for keys, operation in _operations(item):
+                template = read_template(path, _path_names(document, item, operation))
+                shape, _, fixed = template.path.partition("#")[0].partition("?")
+                shape = shape if shape.startswith("/") else f"/{shape}"  # as loading has it
                 bases = [base_path] if base_path is not None else _bases(document, item, operation)
                 ends = tuple(dict.fromkeys(base.rstrip("/") for base in bases))
-                template = _Template(ends, shape, frozenset(parse_qsl(fixed)))
-                route = Route(("paths", path, *keys), operation, item, {})
-                self._listed[str(keys[-1]).lower()].append((template, route))
+                # Values of only one variable have slashes: of several, which has which is open.
+                greedy = [name for name, slashes in template.variables.items() if slashes][-1:]
+                served = _ServedPath(ends, shape, frozenset(parse_qsl(fixed)), "".join(greedy))
+                route = Route(("paths", path, *keys), operation, item, template.path, {})
+                self._listed[str(keys[-1]).lower()].append((served, route))
 
     def find(self, method: str, target: str) -> Route | None:
         """Return the operation of a request, None without one.
@@ -144,10 +152,10 @@ class Routes:
         path, _, query = target.partition("?")
         given = parse_qsl(query, keep_blank_values=True)
         found = []
-        for template, route in self._listed.get(method.lower(), ()):
-            texts = template.values_in(path)
-            if texts is not None and template.query <= set(given):
-                values = zip(VARIABLE.findall(route.path), texts, strict=False)
+        for served, route in self._listed.get(method.lower(), ()):
+            texts = served.values_in(path)
+            if texts is not None and served.query <= set(given):
+                values = zip(VARIABLE.findall(route.template), texts, strict=False)
                 found.append(replace(route, variables={n: unquote(text) for n, text in values}))
         return min(found, key=lambda route: _rank(route, given), default=None)
 
@@ -170,6 +178,14 @@ def _operations(item: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
             yield ("additionalOperations", name), operation
 
 
+def _path_names(document: Node, item: Node, operation: Node) -> frozenset[str]:
+    """Return the names of the path parameters that an operation or its path item declares."""
+    listed = [part for holder in (item, operation) for part in as_list(holder.get("parameters"))]
+    nodes = [follow(document, part) for part in listed]
+    names = (n["name"] for n in nodes if as_text(n.get("in")).lower() == "path" and "name" in n)
+    return frozenset(name for name in names if isinstance(name, str))
+
+
 def _bases(document: Node, item: Node, operation: Node) -> list[str]:
     if "swagger" in document:
         return ["", as_text(document.get("basePath"))]
@@ -180,19 +196,20 @@ def _bases(document: Node, item: Node, operation: Node) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Template:
-    """A path below some servers, and the pairs of its query."""
+class _ServedPath:
+    """A path below some servers, the pairs of its query, and the variable that takes slashes."""
 
     bases: tuple[str, ...]
     shape: str
     query: frozenset[tuple[str, str]]
+    greedy: str = ""
 
     def values_in(self, path: str) -> list[str] | None:
         """Return the values of the variables in a path; None for another path."""
-        found = match_path(self.shape, path)
-        if found is None or not any(_ends_base(base, found[0]) for base in self.bases):
-            return None
-        return found[1]
+        for before, values in match_path(self.shape, path, greedy=self.greedy):
+            if any(_ends_base(base, before) for base in self.bases):
+                return values
+        return None
 
 
 def _ends_base(base: str, path: str) -> bool:

@@ -159,7 +159,7 @@ def asker_of(
     path = url.raw_path.partition(b"?")[0].decode("ascii").removeprefix(f"/{base}" if base else "")
     near = (t for t in tools if t.method == "GET" and t.path.count("/") == path.count("/"))
     for tool in sorted(near, key=lambda tool: tool.path.count("{")):
-        before, values = match_path(tool.path, path) or ("/", [])
+        before, values = next(match_path(tool.path, path), ("/", list[str]()))
         is_same = before == "" and all(values)
         arguments = _arguments_at(tool, values, url) if is_same else None
         with suppress(OpenAPIToolsError):

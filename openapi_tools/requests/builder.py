@@ -49,7 +49,16 @@ class _Places:
 class RequestPlan:
     """Builds the requests of one operation; CallError for an unusable server or method."""
 
-    __slots__ = ("_base", "_netloc", "_operation", "_own", "_path", "_settings", "_templates")
+    __slots__ = (
+        "_base",
+        "_leading",
+        "_netloc",
+        "_operation",
+        "_own",
+        "_path",
+        "_settings",
+        "_templates",
+    )
 
     def __init__(self, operation: Operation, settings: Settings) -> None:
         if not encoding.is_token(operation.method):
@@ -66,6 +75,7 @@ class RequestPlan:
         self._netloc, self._path = url.netloc, url.raw_path.rstrip(b"/")
         self._base = f"{url.scheme}://{(self._netloc + self._path).decode('ascii')}"
         self._templates = split_template(operation.path)
+        self._leading = _leading_argument(operation)
         self._own = (
             (b"Host", self._netloc),
             (b"Accept", _accept(operation.accept).encode("latin-1")),
@@ -76,7 +86,7 @@ class RequestPlan:
     def build(self, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH) -> httpx.Request:
         """Return the request for validated arguments; an InputError points at one of them."""
         operation, settings = self._operation, self._settings
-        places = _places(operation, arguments, settings)
+        places = self._places(arguments)
         target = _path(operation, self._templates[0], places)
         target += _query(operation, self._templates[1], places, auth)
         content = build_content(operation.body, arguments, settings) if operation.body else None
@@ -96,6 +106,28 @@ class RequestPlan:
             request.read()
         return request
 
+    def _places(self, arguments: Mapping[str, Any]) -> _Places:
+        if self._leading in arguments:
+            arguments = {**arguments, self._leading: self._inner_path(arguments[self._leading])}
+        return _places(self._operation, arguments, self._settings)
+
+    def _inner_path(self, value: Any) -> Any:
+        """Return the path that a template begins with, as it stands in responses, below the server.
+
+        It may begin with a slash, with the server's own base path, or be a whole URL of the server.
+        """
+        if not isinstance(value, str):
+            return value
+        base = self._path.decode("ascii")
+        if http_rules.WEB.match(value):
+            if not value.startswith(f"{self._base}/"):
+                reason = f"{shown(value)} is no address of this API, which is at {self._base}."
+                raise InputError(reason, pointer=pointer_token(self._leading))
+            return value.removeprefix(f"{self._base}/")
+        if base and value.startswith(f"{base}/"):
+            return value.removeprefix(f"{base}/")
+        return value.removeprefix("/")
+
     def follow(
         self, address: str, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH
     ) -> httpx.Request:
@@ -111,7 +143,7 @@ class RequestPlan:
         query = "&".join(filter(None, [others, *requests.auth_query(auth)]))
         if http_rules.has_override(query):
             raise CallError("denied", "not requested, as '_method' may change the method.")
-        headers = self._headers(_places(self._operation, arguments, self._settings), auth)
+        headers = self._headers(self._places(arguments), auth)
         url = self._url(path + (f"?{query}" if query else ""))
         request = httpx.Request("GET", url, headers=headers)
         request.read()
@@ -229,6 +261,12 @@ def _at_argument(body: RequestBody, error: InputError) -> InputError:
     return InputError(error.reason, pointer=argument + slash + rest)
 
 
+def _leading_argument(operation: Operation) -> str:
+    """Return the argument that a path begins with in place of a slash; empty for most paths."""
+    match = VARIABLE.match(operation.path)
+    return match[1] and _argument_of(match[1], operation) if match else ""
+
+
 def split_template(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return a path and its query, each as encoded literals and names of variables in turn."""
     # The part after `#` only tells operations apart.
@@ -291,6 +329,9 @@ def _path(operation: Operation, template: tuple[str, ...], places: _Places) -> s
             reason = "the value would leave a gap in the path; it cannot be empty here."
             raise InputError(reason, pointer=_pointer(gap, operation))
     encoding.check_length(path)
+    if "//" in path and any(parameter.slashes for parameter in operation.parameters):
+        reason = "the path would have an empty segment; leave out the slash at the end."
+        raise InputError(reason, pointer=_pointer(names[-1], operation))
     if http_rules.has_dot_segment(path):
         if not names:
             raise CallError("connection", f"the path {shown(operation.path)} leads elsewhere.")
@@ -310,8 +351,12 @@ def _joined(pieces: tuple[str, ...], operation: Operation, places: _Places) -> s
 
 
 def _pointer(name: str, operation: Operation) -> str:
+    return pointer_token(_argument_of(name, operation))
+
+
+def _argument_of(name: str, operation: Operation) -> str:
     found = (p.argument for p in operation.parameters if p.location == "path" and p.name == name)
-    return pointer_token(next(found, name))
+    return next(found, name)
 
 
 def _query(

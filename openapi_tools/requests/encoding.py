@@ -46,6 +46,7 @@ _UNRESERVED = re.compile(r"[0-9A-Za-z._~-]*")
 _TRIPLE = re.compile(r"(%[0-9A-Fa-f]{2})")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"(?:[!-~\xa0-\xff](?:[ \t!-~\xa0-\xff]*[!-~\xa0-\xff])?)?")
+_NOT_IN_SEGMENTS = re.compile(r"[?#\\]")
 _COOKIE_NAME = re.compile(r"[!#-+\--:<>-\[\]-~]+")
 _COOKIE_VALUE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
 
@@ -244,12 +245,24 @@ def path_text(parameter: Parameter, value: Any) -> str:
         return writer.value(content_text(parameter.media_type, value))
     if not is_text and _is_undefined(value):
         return ""
+    if is_text and parameter.slashes:
+        return _segments(value, writer)
     if is_matrix:
         found = pairs(parameter, value, writer)
         return "".join(f";{name}={text}" if text else f";{name}" for name, text in found)
     if parameter.style == "label":
         return "." + ".".join(_texts(parameter, value, writer))
     return ",".join(_texts(parameter, value, writer))
+
+
+def _segments(value: str, writer: Writer) -> str:
+    """Return a path of several segments, each encoded; what could lead elsewhere is refused."""
+    if value.startswith("/") or "//" in value:
+        raise InputError(f"{shown(value)} has an empty segment; give a path such as 'a/b/c'.")
+    if _NOT_IN_SEGMENTS.search(value):
+        reason = "a path has no '?', '#' or backslash; give queries by arguments of their own."
+        raise InputError(f"{shown(value)}: {reason}")
+    return "/".join(map(writer.value, value.split("/")))
 
 
 def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:

@@ -15,29 +15,50 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 VARIABLE = re.compile(r"\{([^{}]*)\}")
+_MOST_BEFORE = 32  # segments before a template, whose server has a path of its own
 _KEPT = "!$&'()*+,/:;=@~%"
 
 
-def match_path(template: str, path: str) -> tuple[str, list[str]] | None:
-    """Return what stands before a template in a path, and the values of its variables.
+def match_path(template: str, path: str, *, greedy: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield what stands before a template in a path, and the values of its variables.
 
-    None where the path does not end as the template does. A variable takes no slash, and may be
-    empty; of several in a segment, the first takes as much as it can.
+    Nothing where the path does not end as the template does. A variable takes no slash, and may be
+    empty; of several in a segment, the first takes as much as it can. The `greedy` one takes
+    slashes, so that there may be several ways, with the least before the template first.
     """
     segments = _segments(template)
-    before, *given = path.rsplit("/", len(segments))
-    if len(given) != len(segments):
+    before, *texts = path.rsplit("/", len(segments))
+    if not greedy:
+        values = _match_segments(segments, texts)
+        if values is not None:
+            yield before, values
+        return
+    place = next(n for n, part in enumerate(template.split("/")[1:]) if f"{{{greedy}}}" in part)
+    after = len(segments) - place - 1
+    texts = path.split("/")
+    for start in range(1, min(len(texts) - len(segments) + 1, _MOST_BEFORE)):
+        end = len(texts) - after
+        long = "/".join(texts[start + place : end])
+        values = _match_segments(segments, [*texts[start : start + place], long, *texts[end:]])
+        if values is not None:
+            yield "/".join(texts[:start]), values
+
+
+def _match_segments(
+    segments: Sequence[Sequence[tuple[str, ...]]], texts: Sequence[str]
+) -> list[str] | None:
+    if len(texts) != len(segments):
         return None
     values: list[str] = []
-    for segment, text in zip(segments, given, strict=True):
+    for segment, text in zip(segments, texts, strict=True):
         found = _match_segment(segment, text)
         if found is None:
             return None
         values += found
-    return before, values
+    return values
 
 
 @lru_cache(maxsize=8192)

@@ -212,7 +212,7 @@ class MockApi:
         return response
 
     def _recorded(self, request: httpx.Request, route: Route | None) -> RecordedCall:
-        place = "" if route is None else _place_of(request.method, route.path)
+        place = "" if route is None else _place_of(request.method, route.template)
         tool = self._tools.get(place)
         marked = None if tool is None else tool.marked_values
         headers = hidden_headers(request.headers, marked)
@@ -240,7 +240,7 @@ class MockApi:
         if faults and self._options["refuse"]:
             known = follow(document, route.operation.get("responses"))
             return problem(422 if "422" in known else 400, faults[0], problems=faults)
-        place, accept = _place_of(request.method, route.path), request.headers.get("accept", "")
+        place, accept = _place_of(request.method, route.template), request.headers.get("accept", "")
         chosen = self._chosen.get(place)
         if isinstance(chosen, list):
             chosen = chosen[min(self._given[place], len(chosen) - 1)] if chosen else None

@@ -86,7 +86,7 @@ class State:
         """Return GET of a path; an operation without answers where it has none."""
         document = self._document()
         item = follow(document, follow(document, document.get("paths")).get(path))
-        return Route(("paths", path, "get"), follow(document, item.get("get")), item, {})
+        return Route(("paths", path, "get"), follow(document, item.get("get")), item, path, {})
 
 
 def _of_item(

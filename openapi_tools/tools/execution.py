@@ -292,14 +292,20 @@ class Execution:
 
     async def _send(self, prepared: PreparedCall, attempts: Attempts) -> Answer:
         options = self._options_of(prepared)
-        # The secrets among fixed values are in the request only, like those of the grant.
-        arguments = {**prepared.arguments, **self._fixed.read()}
-        build = partial(self._built, prepared, arguments, prepared.grant)
-        has_store = self._session.settings.files is not None
-        prepared.request = await asyncio.to_thread(build) if has_store else build()
+        prepared.request = await self._build(prepared)
         if self._sender is not None and not self._sender.is_own:  # it may be a cassette's
             prepared.request.extensions[EXTENSION] = self._tool.marked_values
         return await attempts.send(prepared.request, options)
+
+    async def _build(self, prepared: PreparedCall) -> httpx.Request:
+        if self._session.settings.files is not None:  # a store of the user's own may be slow
+            return await asyncio.to_thread(self._build_with_secrets, prepared)
+        return self._build_with_secrets(prepared)
+
+    def _build_with_secrets(self, prepared: PreparedCall) -> httpx.Request:
+        # Secrets among fixed values are in the request only, and in no frame that waits for it.
+        arguments = {**prepared.arguments, **self._fixed.read()}
+        return self._built(prepared, arguments, prepared.grant)
 
     async def _granted(
         self, prepared: PreparedCall, attempts: Attempts, stale: Grant | None

@@ -14,7 +14,7 @@ from openapi_tools.options import VARIABLE, from_environment, variables_in
 from openapi_tools.redaction import MASK
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from openapi_tools.redaction import Redactor
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 class FixedValues:
     """The fixed arguments of one operation; `masked` has `***` for environment variables."""
 
+    __slots__ = ("_fixed", "_redactor", "_values", "masked")  # so that `vars` shows no secret
+
     def __init__(self, fixed: Mapping[str, Any], redactor: Redactor) -> None:
         self.masked: dict[str, Any] = {name: _mask(value) for name, value in fixed.items()}
         self._fixed = fixed
         self._redactor = redactor
-        self._values: dict[str, Any] | None = None
+        self._values: Callable[[], dict[str, Any]] | None = None  # wrapped, as in `Secret`
 
     def read(self) -> dict[str, Any]:
         """Return the arguments with the values of environment variables, which are secrets.
@@ -37,8 +39,9 @@ class FixedValues:
         if self._values is None:
             for name, value in self._fixed.items():
                 self._redactor.know(*(_read(variable, name) for variable in variables_in(value)))
-            self._values = {n: from_environment(value, n) for n, value in self._fixed.items()}
-        return self._values
+            values = {n: from_environment(value, n) for n, value in self._fixed.items()}
+            self._values = lambda: values
+        return self._values()
 
 
 def _read(variable: str, argument: str) -> str:

@@ -30,7 +30,22 @@ from openapi_tools.requests.path_templates import fits_glob, match_path
     ],
 )
 def test_a_template_gives_the_values_of_its_variables(template, path, found):
-    assert match_path(template, path) == found
+    assert next(match_path(template, path), None) == found
+
+
+@pytest.mark.parametrize(
+    ("template", "path", "found"),
+    [
+        ("/files/{p}", "/v1/files/a/b", [("/v1", ["a/b"])]),
+        ("/files/{p}/raw", "/files/a/b/raw", [("", ["a/b"])]),
+        ("/{p}", "/a/b", [("", ["a/b"]), ("/a", ["b"])]),
+        ("/{p}", "/a", [("", ["a"])]),
+        ("/{id}/{p}.txt", "/x/a/b.txt", [("", ["x", "a/b"]), ("/x", ["a", "b"])]),
+        ("/files/{p}/raw", "/files/raw", []),
+    ],
+)
+def test_a_greedy_variable_takes_slashes(template, path, found):
+    assert list(match_path(template, path, greedy="p")) == found
 
 
 @pytest.mark.parametrize(
@@ -57,6 +72,6 @@ def test_literals_with_anything_between_them(literals, text, fits):
 def test_many_variables_in_a_segment_cost_no_more_than_one(template, piece):
     def work_on(length):
         path = "/" + piece * length
-        return lambda: match_path(template, path)
+        return lambda: next(match_path(template, path), None)
 
     assert pattern_costs.growth_of(work_on) <= pattern_costs.MOST
