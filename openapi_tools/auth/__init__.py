@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -32,6 +33,7 @@ logger = logging.getLogger("openapi_tools")
 _OWN = frozenset({"type", "in", "name", "scheme", "value"})
 _OWN_EXAMPLE = "{'in': 'header', 'name': 'X-Key', 'value': …}"
 _OWN_INSTRUCTION = f"Pass credentials={{{{{{name!r}}: {{{_OWN_EXAMPLE}}}}}}} to load_tools()."
+_CHALLENGE = re.compile(r"\s*([A-Za-z][\w-]{1,30})(?=\s|,|$)")
 _REMEMBERED = 256
 _NAMED = 5
 
@@ -179,6 +181,20 @@ class Credentials:
         held = self._held.get(name)
         headers = held.fixed.headers if held is not None and held.fixed is not None else ()
         return any(" " not in text for _, text in headers)
+
+    def missing_word(self, grant: Grant, challenge: str | None) -> str:
+        """Return a hint if a server asks for another word before a key than was sent; or nothing.
+
+        Spec: RFC 9110, section 11.6.1 (WWW-Authenticate).
+        """
+        keys = [text for name, text in grant.auth.headers if name.lower() == "authorization"]
+        word = _CHALLENGE.match(challenge or "")
+        if not keys or " " in keys[0] or word is None:
+            return ""
+        return (
+            f"the server asks for {word[1]!r}, and the key was sent without a word before it; "
+            f"give it as '{word[1]} …'"
+        )
 
     async def grant(
         self,

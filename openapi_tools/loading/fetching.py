@@ -24,7 +24,7 @@ from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, ErrorType, SettingsError, SourceError
 from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.loading.source import Source, too_large
-from openapi_tools.loading.versions import requirements, root_servers, security_schemes
+from openapi_tools.loading.versions import root_servers
 from openapi_tools.model import Operation
 from openapi_tools.options import credentials_of, kind_of
 from openapi_tools.requests import named_origins, origin_of, url_of
@@ -140,7 +140,7 @@ class Fetcher:
         """Fetch the entry document with its schemes' credentials; None if they change nothing."""
         if not self.digest:
             return None
-        schemes = security_schemes(document)
+        schemes = document.security.schemes
         given = {name: value for name, value in self._given.items() if name in schemes}
         was_inside = self._bounds(self._address).inside
         if not given and (was_inside or not self._can_identify):
@@ -153,7 +153,7 @@ class Fetcher:
             return None
         given_all = self._own | given
         self._credentials = Credentials(given_all, schemes, ca_file=self._settings.ca_file)
-        alternatives = requirements(document, document.root)
+        alternatives = document.security.requirements(document.root, document.entry)
         self._operation = Operation(
             "GET", "/", security=(*alternatives, *({name: ()} for name in given))
         )

@@ -14,11 +14,11 @@ from openapi_tools import visible_text
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, is_json, is_kept, is_sequential, parameter_key
 from openapi_tools.json_values import Node, as_dict, as_list, is_text, is_true, kinds_of
-from openapi_tools.loading import operations, versions
+from openapi_tools.loading import operations
 from openapi_tools.loading.parameters import Argument, Parameters
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
-from openapi_tools.loading.versions import requirements, servers
+from openapi_tools.loading.versions import servers
 from openapi_tools.model import Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 from openapi_tools.requests.path_notations import read_template
@@ -47,7 +47,7 @@ class Inputs:
         self._lists: dict[int, tuple[list[Argument], frozenset[str]]] = {}
         self._known: dict[tuple[int, bytes], Argument | None] = {}
         self._credentials: dict[tuple[str, str], list[str]] = {}
-        for name, scheme in versions.security_schemes(document).items():
+        for name, scheme in document.security.schemes.items():
             if scheme.type == "apiKey":
                 place = parameter_key(scheme.location, scheme.name)
                 self._credentials.setdefault(place, []).append(name)
@@ -115,7 +115,7 @@ class Inputs:
 
     def _security(self, operation: OperationNode) -> tuple[dict[str, tuple[str, ...]], ...]:
         """Return the security requirements, with the schemes of keys declared as parameters."""
-        declared = requirements(self._document, operation.node)
+        declared = self._document.security.requirements(operation.node, operation.resource)
         if not self._credentials:
             return declared
         listed = declared

@@ -18,7 +18,7 @@ from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays, read_source
-from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
+from openapi_tools.loading.versions import root_servers
 from openapi_tools.options import Select, credentials_of, kind_of
 from openapi_tools.requests import origin_of
 from openapi_tools.tools.session import (
@@ -292,7 +292,7 @@ def tools_of(
     With `hides_keys` parameters that the credentials fill are no arguments.
     """
     found = operations or loaded_tool.find_operations(document, strict=strict)
-    settings, schemes = document.settings, security_schemes(document)
+    settings, schemes = document.settings, document.security.schemes
     references = document.references
     told = () if references.fetcher is None else tuple(references.fetcher.warnings)
     origin = origin_of(document.entry.uri)
@@ -342,7 +342,8 @@ def _others(
         with contextlib.suppress(errors.CallError):  # it has no usable server
             if not (bounds := session.home()).inside:
                 yield bounds.refusal()
-    for name, word in key_prefixes(document).items() if has_credentials else ():
+    yield from document.security.warnings
+    for name, word in document.security.key_prefixes if has_credentials else ():
         if session.credentials.lacks_word(name):
             yield (
                 f"the key for {name!r:.100} is sent unchanged, but by the document's description "

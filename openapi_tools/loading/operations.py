@@ -26,6 +26,7 @@ from openapi_tools.json_values import (
 from openapi_tools.loading import versions
 from openapi_tools.loading.references import References, Resource, is_url_reference
 from openapi_tools.loading.schemas import Schemas
+from openapi_tools.loading.security import BY_URI, Security
 from openapi_tools.requests.encoding import is_cookie_name, is_token
 
 if TYPE_CHECKING:
@@ -122,6 +123,17 @@ class Document:
         self._merged: dict[tuple[int, int], ParameterNodes] = {}
         self._none: ParameterNodes = {}
         self._form: Any = {"words": settings.description_chars, "ref_siblings": self.dialect.modern}
+
+    @cached_property
+    def security(self) -> Security:
+        """Reads security schemes and requirements."""
+        found = Security(self.entry, self.references, self.dialect)
+        if self.dialect.minor >= BY_URI:  # requirements may add schemes to those of the components
+            found.requirements(self.root, self.entry)
+            for operation in self.operations():
+                if isinstance(operation, OperationNode) and "security" in operation.node:
+                    found.requirements(operation.node, operation.resource)
+        return found
 
     @cached_property
     def schemas(self) -> Schemas:

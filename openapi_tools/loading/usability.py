@@ -60,6 +60,8 @@ class Usability:
                 if not _WATCHED.isdisjoint(node):  # most have no member to check
                     self._walk(node, resource, operation, "/parameters")
             self._clean.add(id(parameters))
+        if "security" in operation.node:
+            self.warnings += document.security.uri_warnings(operation.node, operation.pointer)
         body = None if document.dialect.swagger else document.request_body(operation)
         if body is not None:
             self._walk(*body, operation, "/requestBody")

@@ -1,4 +1,4 @@
-"""A document's version, servers and security, and objects of Swagger 2.0 as OpenAPI 3 has them.
+"""A document's version and servers, and objects of Swagger 2.0 as OpenAPI 3 has them.
 
 `Dialect` holds the few differences between versions of OpenAPI 3. Swagger 2.0 objects become
 OpenAPI 3 on demand; schemas stay in place.
@@ -15,13 +15,11 @@ from urllib.parse import urljoin
 
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import WEB
-from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_text, is_true
-from openapi_tools.model import SecurityScheme, Server, ServerVariable
+from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true
+from openapi_tools.model import Server, ServerVariable
 from openapi_tools.visible_text import user_in, without_user
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from openapi_tools.loading.operations import Document, OperationNode
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
@@ -43,14 +41,6 @@ _VERSION = re.compile(r"3\.([012])(?:\.(\d++)\S*+)?")
 _SCHEMA_ENDS = frozenset({"name", "in", "required", "description", "collectionFormat", "schema"})
 _STYLES = {"csv": "", "ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 _DELIMITERS = {"csv": ",", "ssv": " ", "tsv": "\t", "pipes": "|"}
-_FLOWS = {"application": "clientCredentials", "accessCode": "authorizationCode"}
-_PLACEHOLDER = r"(?:[<{\[$`'\"…]|\.{3}|x{3}|[Yy]our_|YOUR|[\w-]*\d|[\w-]+\.[\w-]+\.)"
-_PREFIX = re.compile(
-    rf"\b((?i:bearer))\b|\b(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS) (?={_PLACEHOLDER})"
-    r"|[`'\"]([A-Za-z][\w-]{1,20}) [`'\"]"
-)
-"""`Bearer` anywhere, another word before a placeholder of a key, a quoted word with a space."""
-_FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refreshUrl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,17 +192,6 @@ def _swagger_servers(root: Node, operation: Node) -> list[Node]:
     return [{"url": f"{scheme}://{host}{base}"} for scheme in known] or [{"url": f"//{host}{base}"}]
 
 
-def _swagger_scheme(declared: Node) -> Node:
-    if declared.get("type") == "basic":
-        return {"type": "http", "scheme": "basic"}
-    if declared.get("type") != "oauth2":
-        return declared
-    flow = declared.get("flow")
-    flow = _FLOWS.get(flow, flow) if isinstance(flow, str) else "implicit"
-    keys = declared.keys() & {"authorizationUrl", "tokenUrl", "scopes"}
-    return {"type": "oauth2", "flows": {flow: {key: declared[key] for key in keys}}}
-
-
 def servers(document: Document, declared: OperationNode) -> tuple[Server, ...]:
     """Return an operation's servers, its path's, or the document's (OpenAPI 3.2.0, 4.8.5)."""
     if document.dialect.swagger:
@@ -266,74 +245,3 @@ def _scalar(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, str | int | float) else ""
-
-
-def requirements(
-    document: Document, node: Mapping[str, Any]
-) -> tuple[dict[str, tuple[str, ...]], ...]:
-    """Return an operation's security requirements, by default those of the document."""
-    listed = node.get("security", document.root.get("security"))
-    if isinstance(listed, dict) and listed:  # meant as the only alternative
-        return _requirements([listed])
-    if not isinstance(listed, list):
-        return ()
-    return document.shared("security", listed, _requirements)
-
-
-def _requirements(listed: list[Any]) -> tuple[dict[str, tuple[str, ...]], ...]:
-    return tuple(
-        {name: tuple(filter(is_text, as_list(scopes))) for name, scopes in requirement.items()}
-        for requirement in listed
-        if isinstance(requirement, dict)
-    )
-
-
-def security_schemes(document: Document) -> dict[str, SecurityScheme]:
-    """Return the document's security schemes by name; those that cannot be read are left out."""
-    return {name: _security_scheme(node) for name, node in _nodes(document)}
-
-
-def key_prefixes(document: Document) -> dict[str, str]:
-    """Return by scheme name the word that a key in `Authorization` begins with, if any."""
-    found = {}
-    for name, node in _nodes(document):
-        scheme, said = _security_scheme(node), _PREFIX.search(as_text(node.get("description")))
-        if said and scheme.type == "apiKey" and scheme.name.lower() == "authorization":
-            word = next(filter(None, said.groups()))
-            found[name] = "Bearer" if word == "bearer" else word
-    return found
-
-
-def _nodes(document: Document) -> Iterator[tuple[str, Node]]:
-    """Yield the security schemes as they are in OpenAPI 3, by name."""
-    holder, key = as_dict(document.root.get("components")), "securitySchemes"
-    if document.dialect.swagger:
-        holder, key = document.root, "securityDefinitions"
-    for name, node in as_dict(holder.get(key)).items():
-        try:
-            found = document.references.follow(node, document.entry).node
-        except DocumentError:
-            continue
-        if isinstance(found, dict) and isinstance(found.get("type"), str):
-            yield name, _swagger_scheme(found) if document.dialect.swagger else found
-
-
-def _security_scheme(node: Node) -> SecurityScheme:
-    flows = as_dict(node.get("flows")).items()
-    return SecurityScheme(
-        type=node["type"],
-        name=as_text(node.get("name")),
-        location=as_text(node.get("in")),
-        scheme=as_text(node.get("scheme")).lower(),
-        flows={key: _flow(flow) for key, flow in flows if isinstance(flow, dict)},
-        openid_connect_url=without_user(as_text(node.get("openIdConnectUrl"))),
-    )
-
-
-def _flow(node: Node) -> Node:
-    """Return the standard's members of an OAuth Flow Object: others may be huge."""
-    flow: Node = {key: without_user(node[key]) for key in _FLOW_URLS if is_text(node.get(key))}
-    scopes = node.get("scopes")
-    if isinstance(scopes, dict):
-        flow["scopes"] = {name: as_text(text) for name, text in scopes.items()}
-    return flow

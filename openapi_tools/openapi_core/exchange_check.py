@@ -338,8 +338,8 @@ def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
     yield from (("header", name) for name in ("accept", "authorization", "content-type"))
     schemes = follow(document, follow(document, document.get("components")).get("securitySchemes"))
     for scheme in (follow(document, entry) for entry in schemes.values()):
-        if scheme.get("type") == "apiKey":
-            yield str(scheme.get("in")), str(scheme.get("name")).lower()
+        if str(scheme.get("type")).lower() == "apikey":  # as loading reads it
+            yield str(scheme.get("in")).lower(), str(scheme.get("name")).lower()
 
 
 def _drop_untyped(error: Exception) -> bool:

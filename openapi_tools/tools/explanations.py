@@ -38,8 +38,11 @@ def explain_failure(
     return result
 
 
-def _missing_credential(prepared: PreparedCall, operation: Operation) -> str:
-    return "" if prepared.grant.auth else prepared.credentials.describe_missing(operation)
+def _missing_credential(prepared: PreparedCall, answer: Answer, operation: Operation) -> str:
+    credentials = prepared.credentials
+    if not prepared.grant.auth:
+        return credentials.describe_missing(operation)
+    return credentials.missing_word(prepared.grant, answer.headers.get("www-authenticate"))
 
 
 def _missing_base_path(operation: Operation, session: Session) -> str:

@@ -1,0 +1,320 @@
+"""Security schemes and requirements of a document, also where it writes them otherwise.
+
+Published documents write types and locations in another case (`apikey`, `Header`), take the scheme
+of HTTP for a type (`bearer`), and mix the flows of versions. What they mean is plain.
+
+Spec: Swagger 2.0, Security Scheme Object; OpenAPI 3.0.4, sections 4.7.27 to 4.7.30; 3.2.0, sections
+4.27 to 4.30 (from 3.2 on a requirement may name a scheme by URI).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.errors import DocumentError
+from openapi_tools.http_rules import folded
+from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_text, pointer_token
+from openapi_tools.model import SecurityScheme
+from openapi_tools.visible_text import without_user
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from openapi_tools.loading.references import References, Resource
+    from openapi_tools.loading.versions import Dialect
+
+    Requirements = tuple[dict[str, tuple[str, ...]], ...]
+
+BY_URI = 2  # the minor version of OpenAPI 3 from which requirements name schemes by URI
+_TYPES = {
+    **dict.fromkeys(("apikey", "apikeyauth"), ("apiKey", "")),
+    "http": ("http", ""),
+    **dict.fromkeys(("oauth2", "oauth20", "oauth"), ("oauth2", "")),
+    **dict.fromkeys(("openidconnect", "oidc"), ("openIdConnect", "")),
+    **dict.fromkeys(("mutualtls", "mtls"), ("mutualTLS", "")),
+    **dict.fromkeys(("basic", "basicauth", "httpbasic"), ("http", "basic")),
+    **dict.fromkeys(("bearer", "bearerauth", "httpbearer", "jwt"), ("http", "bearer")),
+    **dict.fromkeys(("digest", "httpdigest"), ("http", "digest")),
+}
+"""The type, and the scheme of `http`, that a type means; keys as by `folded`."""
+
+_LOCATIONS = {"header": "header", "headers": "header", "query": "query", "cookie": "cookie"}
+_FLOWS = {
+    **dict.fromkeys(("application", "clientcredentials"), "clientCredentials"),
+    **dict.fromkeys(("accesscode", "authorizationcode"), "authorizationCode"),
+    "implicit": "implicit",
+    "password": "password",
+    "deviceauthorization": "deviceAuthorization",
+}
+_FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refreshUrl")
+_OF_TYPES = (
+    ("flows", "oauth2"),
+    ("flow", "oauth2"),
+    ("openIdConnectUrl", "openIdConnect"),
+    ("scheme", "http"),
+    ("in", "apiKey"),
+)
+"""Members that tell the type of a scheme without one."""
+
+_PLACEHOLDER = r"(?:[<{\[$`'\"…]|\.{3}|x{3}|[Yy]our_|YOUR|[\w-]*\d|[\w-]+\.[\w-]+\.)"
+_QUOTE = "[`'\"\u201c\u201d\u2018\u2019]"
+_KNOWN = r"(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS|GenieKey)"
+_PREFIX = re.compile(
+    rf"\b((?i:bearer))\b|\b{_KNOWN} (?={_PLACEHOLDER})"
+    r"|[`'\"]([A-Za-z][\w-]{1,20}) [`'\"]"
+    rf"|\b(?i:prefix(?:ed)?)\b[^.\n]{{0,40}}?{_QUOTE}([A-Za-z][\w-]{{1,20}}){_QUOTE}"
+    r"|\b(?i:prefix(?:ed)?)(?: it)?(?: ?[:=]| is:?| of| with| by| must be) ?(?:the word )?"
+    r"([A-Z][\w-]{1,20})\b"
+    rf"|\b(?i:starts?|starting|begins?|beginning|preceded) (?:with|by) (?:the word )?{_QUOTE}?"
+    rf"{_KNOWN}\b|\bAuthorization: ([A-Za-z][\w-]{{1,20}}) (?={_PLACEHOLDER})"
+)
+"""`Bearer` anywhere, a word before a placeholder of a key, and words that a prefix is told in."""
+_NO_PREFIX = frozenset(
+    {"your", "the", "an", "it", "this", "api", "none", "no", "not", "and", "or", "value", "header"}
+    | {"required", "optional", "authorization"}
+)
+_MOST = 100  # alternatives of an operation that are read
+_DESCRIBED = 4_000  # characters of a description that are searched
+
+
+class _Found(NamedTuple):
+    """A Security Scheme Object as OpenAPI 3 writes it, its JSON Pointer, and how it was read."""
+
+    node: Node
+    pointer: str
+    notes: tuple[tuple[str, str], ...]
+
+
+class Security:
+    """Reads the security schemes and requirements of one document.
+
+    It holds no document: in a circle of objects that would outlive its tools.
+    """
+
+    def __init__(self, entry: Resource, references: References, dialect: Dialect) -> None:
+        self._entry = entry
+        self._references = references
+        self._dialect = dialect
+        self._read_lists: dict[int, Requirements] = {}
+        self._by_uri: dict[tuple[int, str], str] = {}
+        self._unread: list[str] = []
+        self._named: dict[str, _Found] = dict(self._components())
+
+    @property
+    def schemes(self) -> dict[str, SecurityScheme]:
+        """The schemes by name; those that cannot be read are left out.
+
+        One that requirements name by a URI outside of the components has the end of the URI.
+        """
+        return {name: _scheme(found.node) for name, found in self._named.items()}
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """Warnings about schemes that are written otherwise."""
+        for found in self._named.values():
+            yield from (f"{found.pointer}{member}: {note}" for member, note in found.notes)
+        yield from self._unread
+        yield from self.uri_warnings(self._entry.root, "")
+
+    def uri_warnings(self, node: Mapping[str, Any], pointer: str) -> Iterator[str]:
+        """Yield a warning for each URI in the requirements of an object, up to OpenAPI 3.1."""
+        version, is_usual = self._dialect.version, self._dialect.minor >= BY_URI
+        for requirement in () if is_usual else as_list(node.get("security")):
+            for name in filter(is_scheme_uri, as_dict(requirement)):
+                if name not in self._named:
+                    said = f"{name!r:.100} is a URI, which {version} does not have; it is read"
+                    yield f"{pointer}/security: {said} as in 3.2."
+
+    @property
+    def key_prefixes(self) -> Iterator[tuple[str, str]]:
+        """The words that keys in `Authorization` begin with by their descriptions, by name."""
+        for name, scheme in self.schemes.items():
+            if scheme.type == "apiKey" and scheme.name.lower() == "authorization":
+                described = as_text(self._named[name].node.get("description"))
+                if word := _prefix_in(described[:_DESCRIBED]):
+                    yield name, word
+
+    def requirements(self, node: Mapping[str, Any], resource: Resource) -> Requirements:
+        """Return an operation's security requirements, by default those of the document."""
+        if "security" not in node:
+            node, resource = self._entry.root, self._entry
+        listed = node.get("security")
+        if isinstance(listed, dict) and listed:  # meant as the only alternative
+            return self._read([listed], resource)
+        if not isinstance(listed, list):
+            return ()
+        if id(listed) not in self._read_lists:  # which operations share
+            self._read_lists[id(listed)] = self._read(listed[:_MOST], resource)
+        return self._read_lists[id(listed)]
+
+    def _read(self, listed: list[Any], resource: Resource) -> Requirements:
+        return tuple(
+            {
+                self._name(name, resource): tuple(filter(is_text, as_list(scopes)))
+                for name, scopes in requirement.items()
+            }
+            for requirement in listed
+            if isinstance(requirement, dict)
+        )
+
+    def _name(self, name: str, resource: Resource) -> str:
+        """Return the name of a scheme that a requirement names, perhaps by a URI."""
+        if name in self._named or not is_scheme_uri(name):
+            return name
+        key = (id(resource), name)
+        if key not in self._by_uri:
+            try:
+                self._by_uri[key] = self._name_at(name, resource)
+            except DocumentError:
+                return name  # calls say that the document does not define it
+        return self._by_uri[key]
+
+    def _name_at(self, uri: str, resource: Resource) -> str:
+        references, entry = self._references, self._entry
+        first = references.resolve(uri, resource)
+        for name, found in self._named.items():
+            if first.resource is entry and found.pointer == first.pointer:
+                return name
+        target = references.follow({"$ref": uri}, resource)
+        known = _read_scheme(target.node, swagger=False)
+        if known is None:
+            return uri
+        name = uri.rpartition("/")[2] or uri
+        name = uri if name in self._named else name
+        is_own = target.resource is entry
+        place = target.pointer if is_own else f"{target.resource.name}#{target.pointer}"
+        self._named[name] = _Found(known[0], place, known[1])
+        return name
+
+    def _components(self) -> Iterator[tuple[str, _Found]]:
+        holder, above = as_dict(self._entry.root.get("components")), "/components/securitySchemes"
+        if self._dialect.swagger:
+            holder, above = self._entry.root, "/securityDefinitions"
+        for name, node in as_dict(holder.get(above.rpartition("/")[2])).items():
+            place = f"{above}{pointer_token(name)}"
+            try:
+                target = self._references.follow(node, self._entry)
+            except DocumentError as error:
+                self._unread.append(f"{place}: {error.reason}")
+                continue
+            known = _read_scheme(target.node, swagger=self._dialect.swagger)
+            if known is None:
+                self._unread.append(f"{place}: this is no security scheme; it is left out.")
+            else:
+                yield name, _Found(known[0], place, known[1])
+
+
+def is_scheme_uri(name: str) -> bool:
+    """Tell whether the name of a scheme can be a URI."""
+    return "#" in name or "/" in name
+
+
+def _read_scheme(node: Any, *, swagger: bool) -> tuple[Node, tuple[tuple[str, str], ...]] | None:
+    """Return a Security Scheme Object as OpenAPI 3 writes it, and notes; None for anything else."""
+    if not isinstance(node, dict):
+        return None
+    reader = _SchemeReader(node, swagger=swagger)
+    return (reader.out, tuple(reader.notes)) if reader.read() else None
+
+
+class _SchemeReader:
+    """Reads one Security Scheme Object; `notes` are members and how they were read."""
+
+    def __init__(self, node: Node, *, swagger: bool) -> None:
+        self.out = dict(node)
+        self.notes: list[tuple[str, str]] = []
+        self._node = node
+        self._swagger = swagger
+
+    def read(self) -> bool:
+        """Fill `out`; False where the type is not known."""
+        written = self._node.get("type")
+        if written is None:
+            written = next((kind for key, kind in _OF_TYPES if key in self._node), None)
+        if not isinstance(written, str) or not written:
+            return False
+        kind, scheme = _TYPES.get(folded(written), (written, ""))
+        self.out["type"] = kind
+        is_usual = self._swagger and written == "basic"  # the standard's word there
+        if kind != self._node.get("type") and not is_usual:
+            self._note("type", f"{kind} {scheme}".strip())
+        match kind:
+            case "http":
+                self._read_http(scheme)
+            case "apiKey":
+                self._read_location()
+            case "oauth2":
+                self._read_flows()
+        return True
+
+    def _read_http(self, scheme: str) -> None:
+        scheme = scheme or as_text(self._node.get("scheme")).strip()
+        if not scheme and "bearerFormat" in self._node:
+            scheme = "bearer"
+            self._note("scheme", scheme)
+        self.out["scheme"] = scheme
+
+    def _read_location(self) -> None:
+        written = as_text(self._node.get("in"))
+        location = _LOCATIONS.get(folded(written), written)
+        self.out["in"] = location
+        if location != written:
+            self._note("in", location)
+
+    def _read_flows(self) -> None:
+        declared = as_dict(self._node.get("flows"))
+        if self._swagger or (not declared and "flow" in self._node):
+            written = as_text(self._node.get("flow")) or "implicit"
+            flow = _FLOWS.get(folded(written), written)
+            keys = self._node.keys() & {*_FLOW_URLS, "scopes"}
+            self.out["flows"] = {flow: {key: self._node[key] for key in keys}}
+            if not self._swagger:
+                self._note("flow", flow)
+            return
+        self.out["flows"] = flows = {}
+        for written, node in declared.items():
+            if isinstance(node, dict) and not written.startswith("x-"):
+                flow = _FLOWS.get(folded(written), written)
+                flows[flow] = node
+                if flow != written:
+                    said = f"{written!r:.60} is read as {flow!r}."
+                    self.notes.append((f"/flows{pointer_token(written)}", said))
+
+    def _note(self, member: str, meaning: str) -> None:
+        if member in self._node:
+            said = f"{self._node[member]!r:.60} is read as {meaning!r}."
+            self.notes.append((f"/{member}", said))
+        else:
+            self.notes.append(("", f"{member!r} is missing; it is read as {meaning!r}."))
+
+
+def _scheme(node: Node) -> SecurityScheme:
+    return SecurityScheme(
+        type=node["type"],
+        name=as_text(node.get("name")),
+        location=as_text(node.get("in")),
+        scheme=as_text(node.get("scheme")).lower(),
+        flows={key: _flow(flow) for key, flow in as_dict(node.get("flows")).items()},
+        openid_connect_url=without_user(as_text(node.get("openIdConnectUrl"))),
+    )
+
+
+def _flow(node: Any) -> Node:
+    """Return the standard's members of an OAuth Flow Object: others may be huge."""
+    node = as_dict(node)
+    flow: Node = {key: without_user(node[key]) for key in _FLOW_URLS if is_text(node.get(key))}
+    scopes = node.get("scopes")
+    if isinstance(scopes, dict):
+        flow["scopes"] = {name: as_text(text) for name, text in scopes.items()}
+    return flow
+
+
+def _prefix_in(described: str) -> str:
+    for match in _PREFIX.finditer(described):
+        word = next(filter(None, match.groups()))
+        before = described[max(0, match.start() - 10) : match.start()].lower()
+        is_denied = before.rstrip().endswith(("no", "without"))
+        if word.lower() not in _NO_PREFIX and not is_denied:
+            return "Bearer" if word == "bearer" else word
+    return ""
