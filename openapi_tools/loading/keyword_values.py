@@ -10,6 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools import json_values
+from openapi_tools.loading.type_names import read_type
 from openapi_tools.visible_text import visible, visible_in
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def modernise(out: Node) -> None:
         else:
             out["anyOf"] = branches
     if "type" in out and not (out["type"].__class__ is str and out["type"] in json_values.TYPES):
-        _known_type(out)
+        read_type(out)
     if "multipleOf" in out and out["multipleOf"] <= 0:
         del out["multipleOf"]
     if "dependentRequired" in out:
@@ -202,16 +203,6 @@ def _required(out: Node) -> None:
     out["required"] = list(dict.fromkeys(names))
     if not names:
         del out["required"]
-
-
-def _known_type(out: Node) -> None:
-    """Drop types that JSON Schema does not have (`file`, `any`, `float`)."""
-    declared = out["type"] if isinstance(out["type"], list) else [out["type"]]
-    known = [name for name in dict.fromkeys(map(str, declared)) if name in json_values.TYPES]
-    if not known or len(known) < len(declared) == len(set(map(str, declared))):
-        del out["type"]
-    elif isinstance(out["type"], list):
-        out["type"] = known
 
 
 def is_nullable(node: Mapping[str, Any]) -> bool:

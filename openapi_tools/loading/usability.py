@@ -17,6 +17,7 @@ from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.json_values import as_boolean, as_dict, as_list, pointer
 from openapi_tools.loading import keyword_values
 from openapi_tools.loading.operations import Document, OperationNode, is_left_out
+from openapi_tools.loading.type_names import type_remark
 from openapi_tools.requests.path_notations import read_template
 
 if TYPE_CHECKING:
@@ -229,6 +230,9 @@ class _Search:
             elif is_schema and not keyword_values.is_readable(key, value):
                 if not (is_parameter and key in _OF_PARAMETERS):
                     said = f"{value!r:.60} cannot be used as {key!r}; it is left out."
+                    self._note((path, key), resource, said, self.keywords)
+            elif is_schema and key == "type":
+                if said := type_remark(value):
                     self._note((path, key), resource, said, self.keywords)
             elif key in holds:
                 self._hold(_Place(holds[key], value, (path, key), resource))

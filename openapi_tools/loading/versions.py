@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import WEB
 from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true
+from openapi_tools.loading.type_names import main_type
 from openapi_tools.model import Server, ServerVariable
 from openapi_tools.visible_text import user_in, without_user
 
@@ -104,7 +105,7 @@ def parameter(declared: Node) -> Node:
     out["schema"] = schema(declared)
     location = declared.get("in")
     collection = _collection(declared)
-    if declared.get("type") == "array" and location in ("path", "query", "header"):
+    if main_type(declared) == "array" and location in ("path", "query", "header"):
         out["explode"] = collection == "multi"
         if _STYLES.get(collection):
             out["style"] = _STYLES[collection]
@@ -120,7 +121,7 @@ def inner_delimiters(declared: Node) -> tuple[str, ...]:
     """Return the delimiters of the arrays inside a 2.0 array, outermost first."""
     delimiters = []
     items = declared.get("items")
-    while isinstance(items, dict) and items.get("type") == "array":
+    while isinstance(items, dict) and main_type(items) == "array":
         delimiters.append(_DELIMITERS.get(_collection(items), ","))
         items = items.get("items")
     return tuple(delimiters)
@@ -157,7 +158,7 @@ def _form(fields: list[Node], consumes: list[str]) -> Node:
         if "description" in declared:
             properties[name]["description"] = declared["description"]
         collection = _collection(declared)
-        if declared.get("type") == "array" and collection != "multi":
+        if main_type(declared) == "array" and collection != "multi":
             style = _STYLES.get(collection) or "form"
             inner = inner_delimiters(declared)
             encoding[name] = {"style": style, "explode": False, "x-inner": inner}

@@ -26,9 +26,8 @@ def explain_failure(
 ) -> ToolResult:
     """Return the result of a call with the likely reason of its failure, where there is one."""
     if result.error is not None and result.error["type"] == "auth":
-        result = _with_reason(
-            result, prepared.grant.note or _missing_credential(prepared, operation)
-        )
+        reason = prepared.grant.note or _missing_credential(prepared, answer, operation)
+        result = _with_reason(result, reason)
     if answer.status == HTTPStatus.PRECONDITION_FAILED and prepared.changes is not None:
         again = " or by an earlier attempt of this call" if answer.attempts > 1 else ""
         result = _with_reason(result, f"it was changed by another{again} {_SINCE}")
