@@ -93,7 +93,7 @@ def _duplicate_keys(source: Any) -> list[Finding]:
     fetcher = fetcher_of(given.source, given.settings, given.credentials)
     known = read_overlays(given.overlays, given.settings, fetcher)
     try:
-        Reader(given.settings, fetcher, known, duplicates=True).read(given.source)
+        Reader(given.settings, fetcher, known, duplicates=True, strict=True).read(given.source)
     except DocumentError as error:
         return [Finding(error.pointer, shorten(error.reason), rule="duplicate-key")]
     return []

@@ -72,7 +72,7 @@ def load_tools(
         settings: How the document is read and the API called.
         client: An `httpx.AsyncClient`, or one of httpx2, for its transport, authentication and
             headers; not closed.
-        strict: Raise for the first operation that would be skipped, and look for duplicate keys in
+        strict: Raise for the first operation that would be skipped, and for duplicate keys, in
             documents of any size.
         overlays: OpenAPI Overlays, each given as `source` may be; applied to the document in order,
             before anything else reads it.
@@ -122,7 +122,7 @@ def _loaded(
     try:
         with paused_gc():
             known = read_overlays(overlays, settings, fetcher, **more)
-            reader = Reader(settings, fetcher, known, duplicates=strict)
+            reader = Reader(settings, fetcher, known, duplicates=strict, strict=strict)
             if not strict and not isinstance(source, Mapping) and is_cache_on(settings):
                 toolset = _through_cache(source, reader, **more)
             else:
@@ -190,12 +190,16 @@ def is_cache_on(settings: Settings) -> bool:
 
 
 class Reader(NamedTuple):
-    """How the document of one load is read: from where, and with which overlays and checks."""
+    """How the document of one load is read: from where, and with which overlays and checks.
+
+    `duplicates` looks for repeated keys in documents of any size, `strict` refuses them.
+    """
 
     settings: Settings
     fetcher: Fetcher | None = None
     overlays: Overlays = NO_OVERLAYS
     duplicates: bool = False
+    strict: bool = False
 
     def read(self, source: str | os.PathLike[str] | bytes | Mapping[str, Any]) -> Document:
         """Return the parsed document; errors are as of `load_tools`."""
@@ -204,15 +208,18 @@ class Reader(NamedTuple):
         if found.value is None:
             return self.personal(self.parsed(found))
         root, told = self.overlays.applied(plain(found.value, name=found.name))
-        return Document(Resource(root, name=found.name), self.settings, remarks=tuple(told))
+        entry = Resource(root, name=found.name)
+        return Document(entry, self.settings, remarks=tuple(told), strict=self.strict)
 
     def parsed(self, found: Source) -> Document:
         """Return the document in the bytes that were read."""
-        parsed = parse(found.data or b"", name=found.name, duplicates=self.duplicates or None)
+        look = self.duplicates or None
+        parsed = parse(found.data or b"", name=found.name, duplicates=look, strict=self.strict)
         root, told = self.overlays.applied(parsed.root, found.uri, found.name)
         entry = Resource(root, found.uri, found.name, public=found.public)
         entry.is_tree = parsed.is_tree and root is parsed.root
-        return Document(entry, self.settings, self.fetcher, (*parsed.warnings, *told))
+        remarks = (*parsed.warnings, *told)
+        return Document(entry, self.settings, self.fetcher, remarks, strict=self.strict)
 
     def personal(self, document: Document) -> Document:
         """Return the document as its server gives it to the user; itself where it is the same."""
@@ -317,7 +324,9 @@ def tools_of(
     counts = {"operations": number, "skipped": len(found.skipped)}
     about = About(
         skipped=tuple(found.skipped),
-        warnings=cache(lambda: (*document.remarks, *told, *found.warnings(), *others)),
+        warnings=cache(
+            lambda: (*document.remarks, *told, *references.warnings, *found.warnings(), *others)
+        ),
         security_schemes=schemes,
         counts=lambda: counts | found.counts(),
         document=lambda: without_lazy(document.root),

@@ -99,7 +99,8 @@ class OperationNode:
 class Document:
     """One OpenAPI document; InvalidDocument where its version is not supported.
 
-    `remarks` are the warnings of its parser and overlays.
+    `remarks` are the warnings of its parser and overlays; `strict` refuses repeated keys in other
+    documents that it refers to.
     """
 
     def __init__(
@@ -108,6 +109,8 @@ class Document:
         settings: Settings,
         fetcher: Fetcher | None = None,
         remarks: tuple[str, ...] = (),
+        *,
+        strict: bool = False,
     ) -> None:
         self.entry = entry
         self.remarks = remarks
@@ -115,7 +118,7 @@ class Document:
         self.dialect = versions.read_dialect(entry.root, entry.name)
         address = as_text(entry.root.get("$self")) if self.dialect.modern else ""
         entry.self_uri = address if is_url_reference(address) else ""
-        self.references = References(entry, settings, fetcher)
+        self.references = References(entry, settings, fetcher, strict=strict)
         self._methods = {method: method.upper() for method in self.dialect.methods}
         self._shared: dict[tuple[str, int], Any] = {}
         self._lists: dict[tuple[int, bytes], ParameterNodes] = {}

@@ -38,6 +38,7 @@ _FILE_KINDS = (
 )
 _EMPTY = "the document is empty."
 _OPENAPI = "'openapi' or 'swagger'"
+_MOST = 100  # repeated keys that are named
 _SIGHT = 4096
 _PAGE_BYTES = 100_000
 _BRACKET = re.compile(rb"\s*[\[{]")
@@ -95,12 +96,19 @@ class Parsed:
 
 
 def parse(
-    data: bytes, *, name: str, duplicates: bool | None = None, wanted: str = _OPENAPI
+    data: bytes,
+    *,
+    name: str,
+    duplicates: bool | None = None,
+    strict: bool = False,
+    wanted: str = _OPENAPI,
 ) -> Parsed:
     """Read a document in UTF-8, or in UTF-16 or UTF-32 with a byte order mark.
 
     Repeated keys and numbers out of range are looked for if `duplicates` is True, or None and the
-    document has up to 1 MB. InvalidDocument says where it is broken, or built to do harm.
+    document has up to 1 MB. Of a repeated key the last value counts, with a warning; if `strict`,
+    one that hides more than words is refused. InvalidDocument says where a document is broken, or
+    built to do harm.
 
     Spec: OpenAPI 3.2.0, section 4.3 (JSON, or YAML that amounts to JSON); RFC 8259; YAML 1.2.2.
     """
@@ -108,7 +116,7 @@ def parse(
     try:
         text = _utf8(data)
         _refuse_other_files(text, name)
-        found = _read(text, check=check)
+        found = _read(text, check=check or strict, strict=strict)
         _refuse_other_values(found.root, wanted)
     except InvalidDocument as error:
         error.source = name
@@ -162,29 +170,35 @@ def _page_reason(page: bytes, name: str) -> str:
     return f"looks like an HTML page, which names the document {address}; give that address."
 
 
-def _read(data: bytes, *, check: bool) -> Parsed:
+def _read(data: bytes, *, check: bool, strict: bool) -> Parsed:
     """Read JSON where the text begins like it, else YAML; JSON with comments is YAML, too."""
     if not _BRACKET.match(data) or _FLOW_MAPPING.match(data):
-        return _read_as_yaml(data, check=check)
+        return _read_as_yaml(data, check=check, strict=strict)
     try:
-        root, warnings = _read_json(data, check=check)
+        root, warnings = _read_json(data, check=check, strict=strict)
     except NotJSON as fault:
         try:
-            return _read_as_yaml(data, f"{fault.reason} It was read as YAML.", check=check)
+            remark = f"{fault.reason} It was read as YAML."
+            return _read_as_yaml(data, remark, check=check, strict=strict)
         except InvalidDocument as error:
             raise (error if error.reason.startswith("not valid UTF-8") else fault) from None
-    return Parsed(root, tuple(warnings))
+    return Parsed(root, _first(warnings))
 
 
-def _read_as_yaml(data: bytes, *remarks: str, check: bool) -> Parsed:
+def _first(warnings: list[str]) -> tuple[str, ...]:
+    others = len(warnings) - _MOST
+    return (*warnings[:_MOST], *[f"{others} further keys stand twice."] * (others > 0))
+
+
+def _read_as_yaml(data: bytes, *remarks: str, check: bool, strict: bool) -> Parsed:
     from openapi_tools.loading.parse_yaml import read_yaml
 
     try:
-        root, warnings = read_yaml(data, check=check)
+        root, warnings = read_yaml(data, check=check, strict=strict)
     except UnicodeDecodeError:
         _decode(data, "UTF-8")
         raise  # pragma: no cover -- the line before has raised
-    return Parsed(root, (*warnings, *remarks), is_tree=False)
+    return Parsed(root, (*_first(warnings), *remarks), is_tree=False)
 
 
 def _refuse_other_values(root: Any, wanted: str) -> None:
@@ -215,7 +229,7 @@ def paused_gc() -> Iterator[None]:
             gc.enable()
 
 
-def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
+def _read_json(data: bytes, *, check: bool, strict: bool) -> tuple[Any, list[str]]:
     from pydantic_core import from_json
 
     if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > loading.MAX_NODES:
@@ -228,7 +242,7 @@ def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
     if not check:
         return root, []
     loading.plain(root, name="")  # raises for an infinite number, and names the place
-    return root, list(_repeated(data))
+    return root, list(_repeated(data, strict=strict))
 
 
 def _complaint(data: bytes, message: str) -> InvalidDocument:
@@ -249,8 +263,7 @@ def _complaint(data: bytes, message: str) -> InvalidDocument:
     return InvalidDocument(f"{place}: {loading.NOT_FINITE}.")
 
 
-def _repeated(data: bytes) -> Iterator[str]:
-    """Yield a warning for every repeated key, or raise for the first that may hide something."""
+def _repeated(data: bytes, *, strict: bool) -> Iterator[str]:
     found: dict[int, tuple[Any, list[str]]] = {}
 
     def collect(pairs: list[tuple[str, Any]]) -> Node:
@@ -265,18 +278,22 @@ def _repeated(data: bytes) -> Iterator[str]:
     while stack:
         node, path = stack.pop()
         _, keys = found.get(id(node), (None, ()))
-        yield from (repeated_key(path, key) for key in keys)
+        yield from (repeated_key(path, key, strict=strict) for key in keys)
         members = list(node.items() if isinstance(node, dict) else enumerate(node))
         inner = [(item, [*path, key]) for key, item in members if isinstance(item, (dict, list))]
         stack += reversed(inner)
 
 
-def repeated_key(path: Sequence[str | int], key: str, *, line: int | None = None) -> str:
-    """Return a warning for a repeated key that hides words only; else raise InvalidDocument."""
+def repeated_key(
+    path: Sequence[str | int], key: str, *, strict: bool, line: int | None = None
+) -> str:
+    """Return a warning for a repeated key; if strict, InvalidDocument where it hides a value."""
     place = "" if line is None else f" (again in line {line})"
     is_map = bool(path) and path[-1] in _NAMED_BY_USERS
-    if (key in _DOCUMENTATION or key.startswith("x-")) and not is_map:
-        return f"{pointer([*path, key])}: {key!r} stands twice{place}; the last one counts."
+    is_words = (key in _DOCUMENTATION or key.startswith("x-")) and not is_map
+    if not strict or is_words:
+        counts = "both are merged" if key == "<<" else "the last one counts"
+        return f"{pointer([*path, key])}: {key!r} stands twice{place}; {counts}."
     raise InvalidDocument(
         f"{key!r} stands twice in one object{place} and hides the first; remove one of them.",
         pointer=pointer(path),

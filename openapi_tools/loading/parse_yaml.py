@@ -55,21 +55,23 @@ _NOTATIONS = {"0o": (8, 1), "0x": (16, 1.21)}  # base; most decimal digits of a 
 _NO_TEXT = "a key is a list or a mapping; keys are text."
 
 
-def read_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
+def read_yaml(data: bytes, *, check: bool, strict: bool = False) -> tuple[Any, list[str]]:
     """Return a document's data (YAML 1.2.2, core schema; merge keys of 1.1), and warnings."""
     text, restore = _shield(data.decode())
     try:
-        return _build(text, restore, check=check)
+        return _build(text, restore, check=check, strict=strict)
     except InvalidDocument:
         joined, restore = _join_pairs(text, restore)
         if joined == text:
             raise
-        return _build(joined, restore, check=check)
+        return _build(joined, restore, check=check, strict=strict)
 
 
-def _build(text: str, restore: Restore | None, *, check: bool) -> tuple[Any, list[str]]:
+def _build(
+    text: str, restore: Restore | None, *, check: bool, strict: bool
+) -> tuple[Any, list[str]]:
     parser = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)
-    builder = _Builder(check=check)
+    builder = _Builder(check=check, strict=strict)
     try:
         with paused_gc():
             for event in iter(parser.get_event, None):
@@ -160,10 +162,11 @@ class _Frame:
 
 
 class _Builder:
-    """Turns parse events into plain data; `check` looks for repeated keys."""
+    """Turns parse events into plain data; `check` looks for repeated keys, `strict` refuses."""
 
-    def __init__(self, *, check: bool) -> None:
+    def __init__(self, *, check: bool, strict: bool) -> None:
         self._check = check
+        self._strict = strict
         self.warnings: list[str] = []
         self._bottom = _Frame([], None, 0)
         self._top = self._bottom
@@ -266,7 +269,8 @@ class _Builder:
             is_repeated = text in frame.data or (type(text) is _MergeKey and frame.merged)
             if is_repeated and self._check:
                 line = event.start_mark.line + 1
-                self.warnings.append(repeated_key(self._path(), text, line=line))
+                told = repeated_key(self._path(), text, strict=self._strict, line=line)
+                self.warnings.append(told)
         if self._nodes > loading.MAX_NODES:
             raise InvalidDocument(f"{loading.TOO_MANY}.", pointer=pointer(self._path()))
 

@@ -71,12 +71,24 @@ class Target(NamedTuple):
 
 
 class References:
-    """Resolves the references of one document; `alone` while it has requested no other one."""
+    """Resolves the references of one document; `alone` while it has requested no other one.
 
-    def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
+    `warnings` are those of the parser about other documents.
+    """
+
+    def __init__(
+        self,
+        entry: Resource,
+        settings: Settings,
+        fetcher: Fetcher | None = None,
+        *,
+        strict: bool = False,
+    ) -> None:
         self.entry = entry
         self.fetcher = fetcher
         self.alone = True
+        self.warnings: list[str] = []
+        self._strict = strict
         self._settings = settings
         self._resources: dict[str, Resource] = {entry.uri: entry} if entry.uri else {}
         # Here and not in the resource: in a circle of objects a large document outlives its tools.
@@ -186,7 +198,8 @@ class References:
                 found = read_file(path, self._settings)
             if found.uri in self._resources:
                 return self._resources[found.uri]
-            root = parse(found.data or b"", name=found.name).root
+            parsed = parse(found.data or b"", name=found.name, strict=self._strict)
+            self.warnings += [f"{found.name}#{warning}" for warning in parsed.warnings]
         except SourceError as error:
             # The reason alone: a message must not show a path of this machine.
             raise _error(ref, f"cannot be read: {error.reason}", base) from error
@@ -195,7 +208,7 @@ class References:
         except DocumentError as error:
             place = f"#{error.pointer}: " if error.pointer else ""
             raise _error(ref, f"is not a usable file: {place}{error.reason}", base) from error
-        return Resource(root, found.uri, found.name, public=found.public)
+        return Resource(parsed.root, found.uri, found.name, public=found.public)
 
     def _allowed_url(self, url: str, ref: str) -> str:
         """Refuse URLs outside the document's own folder that the user did not allow."""

@@ -85,7 +85,7 @@ def test_another_encoding_is_refused_by_name_and_never_misread(data, reason):
 
 def test_the_error_carries_the_name_and_the_pointer():
     with pytest.raises(InvalidDocument) as raised:
-        parse(b'{"a": {"b": 1, "b": 2}}', name="specs/api.json")
+        parse(b'{"a": {"b": 1, "b": 2}}', name="specs/api.json", strict=True)
 
     assert (raised.value.source, raised.value.pointer) == ("specs/api.json", "/a")
 
@@ -174,11 +174,17 @@ def in_both_formats(document):
 @pytest.mark.parametrize(
     "text", in_both_formats('{"paths": {"/pets/~me": {"get": {"x": 1}, "put": {}, "get": {}}}}')
 )
-def test_a_duplicate_key_that_hides_an_operation_is_refused(text):
+def test_of_a_duplicate_key_the_last_one_counts_unless_strict(text):
     line = " (again in line 2)" if text.startswith("#") else ""
-    said = f"api#/paths/~1pets~1~0me: 'get' stands twice in one object{line} and hides the first"
+    place = "/paths/~1pets~1~0me"
 
-    assert refusal(text).startswith(said)
+    parsed = parse(text.encode(), name="api")
+
+    assert parsed.root == {"paths": {"/pets/~me": {"get": {}, "put": {}}}}
+    told = f"{place}/get: 'get' stands twice{line}; the last one counts."
+    assert parsed.warnings == (told,)
+    said = f"api#{place}: 'get' stands twice in one object{line} and hides the first"
+    assert refusal(text, strict=True).startswith(said)
 
 
 @pytest.mark.parametrize("key", ["description", "summary", "title", "example", "x-internal"])
@@ -186,7 +192,7 @@ def test_a_duplicate_key_that_hides_an_operation_is_refused(text):
 def test_a_duplicate_documentation_member_is_a_warning(comment, key):
     text = comment + f'{{"info": {{"{key}": "a", "b": 1, "{key}": "c"}}}}'
 
-    parsed = parse(text.encode(), name="")
+    parsed = parse(text.encode(), name="", strict=True)
 
     assert parsed.root == {"info": {key: "c", "b": 1}}
     place = " (again in line 2)" if comment else ""
@@ -196,7 +202,7 @@ def test_a_duplicate_documentation_member_is_a_warning(comment, key):
 @pytest.mark.parametrize("text", in_both_formats('{"a": {"title": {"b": 1, "b": 2}, "title": 1}}'))
 def test_what_a_duplicate_hides_is_looked_at_in_yaml_and_gone_in_json(text):
     if text.startswith("#"):
-        assert refusal(text).startswith("api#/a/title: 'b' stands twice")
+        assert refusal(text, strict=True).startswith("api#/a/title: 'b' stands twice")
     else:
         assert root(text) == {"a": {"title": 1}}
 
@@ -208,7 +214,8 @@ def test_a_duplicate_name_is_refused_although_it_reads_like_documentation(commen
     text = f'{{"{inner}": {{"description": {{}}, "description": {{}}}}}}'
     text = f'{{"{outer}": {text}}}' if outer else text
 
-    assert f"api#/{holder}: 'description' stands twice" in refusal(comment + text)
+    said = refusal(comment + text, strict=True)
+    assert f"api#/{holder}: 'description' stands twice" in said
 
 
 @pytest.mark.parametrize(
@@ -221,7 +228,8 @@ def test_a_duplicate_name_is_refused_although_it_reads_like_documentation(commen
     ],
 )
 def test_no_spelling_hides_a_duplicate(text):
-    assert "stands twice" in refusal(text)
+    assert "stands twice" in refusal(text, strict=True)
+    assert "stands twice" in parse(text.encode(), name="").warnings[0]
 
 
 def test_duplicates_are_looked_for_in_large_documents_only_when_asked():
@@ -233,7 +241,10 @@ def test_duplicates_are_looked_for_in_large_documents_only_when_asked():
         (f'{{"a": 1e999, "x": "{padding}"}}', math.inf, "api#/a: a number that JSON does not have"),
     ):
         assert root(text)["a"] == root(text, duplicates=False)["a"] == found
-        assert said in refusal(text, duplicates=True)
+        assert said in refusal(text, strict=True)
+        if found == 2:
+            assert parse(text.encode(), name="").warnings == ()
+            assert said in parse(text.encode(), name="", duplicates=True).warnings[0]
 
 
 @given(st.data())
@@ -247,7 +258,18 @@ def test_json_duplicates_are_found_exactly(data):
     if len(dict(pairs)) == len(pairs):
         assert root(text) == dict(pairs)
     else:
-        assert "stands twice" in refusal(text)
+        assert "stands twice" in refusal(text, strict=True)
+        assert root(text) == dict(pairs)
+
+
+@pytest.mark.parametrize("comment", ["", "# YAML\n"], ids=["json", "yaml"])
+def test_many_duplicates_are_counted(comment):
+    text = "".join(f'"{n}": 1, "{n}": 2, ' for n in range(250))
+
+    parsed = parse(f'{comment}{{{text}"x": 1}}'.encode(), name="")
+
+    assert len(parsed.warnings) == 101
+    assert parsed.warnings[-1] == "150 further keys stand twice."
 
 
 # Depth and size

@@ -173,7 +173,15 @@ def test_keys_are_text_as_they_are_written(key):
     ids=lambda text: ascii(text)[:30],
 )
 def test_no_spelling_hides_a_duplicate_in_yaml(text):
-    assert "stands twice" in refusal(text)
+    assert "stands twice" in refusal(text, strict=True)
+    assert "stands twice" in parse(text.encode(), name="").warnings[0]
+
+
+def test_mappings_that_are_merged_twice_are_all_merged():
+    parsed = parse(b"a: {<<: {b: 1}, <<: {c: 1}}", name="")
+
+    assert parsed.root == {"a": {"b": 1, "c": 1}}
+    assert parsed.warnings == ("/a/<<: '<<' stands twice (again in line 1); both are merged.",)
 
 
 @pytest.mark.parametrize("key", ["[a, b]", "{a: b}", "? - a\n", "? {a: b}\n", "&a [b]", "*b"])
@@ -223,7 +231,6 @@ def test_other_tags_are_refused_and_construct_nothing(tmp_path, monkeypatch, tex
         ('{"a": 1}\nb: 2\n', "not valid JSON: line 2, column 1: trailing characters"),
         ("a: {<<: 1}", "line 1, column 9: '<<' takes a mapping"),
         ("a: {<<: [1]}", "'<<' takes a mapping"),
-        ("a: {<<: {b: 1}, <<: {c: 1}}", "api#/a: '<<' stands twice"),
         ("a: *b", "line 1, column 4: the alias 'b' has no anchor"),
         ("a: &a [*a]", "line 1, column 8: 'a' contains itself"),
         ("a: &a {b: {c: *a}}", "'a' contains itself"),
