@@ -42,10 +42,10 @@ class Inputs:
         self._limit = document.settings.description_chars
         self._bodies = Bodies(document)
         self._parameters = Parameters(document)
-        self._contents: dict[tuple[int, bytes, tuple[str, ...]], Content] = {}
+        self._contents: dict[tuple[int, bytes | int, tuple[str, ...]], Content] = {}
         self._schemas: dict[tuple[int, ...], tuple[Node, list[Argument]]] = {}
         self._lists: dict[int, tuple[list[Argument], frozenset[str]]] = {}
-        self._known: dict[tuple[int, bytes], Argument | None] = {}
+        self._known: dict[tuple[int, bytes | int], Argument | None] = {}
         self._credentials: dict[tuple[str, str], list[str]] = {}
         for name, scheme in document.security.schemes.items():
             if scheme.type == "apiKey":
@@ -165,7 +165,7 @@ class Inputs:
         if found is None:
             return None
         node, resource = found
-        key = (id(resource), resource.text(node), kinds)
+        key = (*self._key(node, resource), kinds)
         if key not in self._contents:
             self._contents[key] = self._bodies.read(node, resource, kinds)
         content = self._contents[key]
@@ -214,12 +214,17 @@ class Inputs:
         self, location: str, name: str, node: Node, resource: Resource
     ) -> Argument | None:
         """Return the argument of a parameter; equal Parameter Objects share one."""
-        key = (id(resource), resource.text(node))
+        key = self._key(node, resource)
         if key not in self._known:
             is_offered = self._is_offered(location, name, node)
             made = self._parameters.argument(location, name, node, resource) if is_offered else None
             self._known[key] = made
         return self._known[key]
+
+    def _key(self, node: Node, resource: Resource) -> tuple[int, bytes | int]:
+        """Return a key that objects share which mean the same."""
+        is_local = self._document.references.has_local(resource)
+        return id(resource), id(node) if is_local else resource.text(node)
 
     def _is_offered(self, location: str, name: str, node: Node) -> bool:
         place = parameter_key(location, name)

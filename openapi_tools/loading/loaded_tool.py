@@ -288,7 +288,11 @@ def find_operations(
     return Operations(
         tools,
         skipped,
-        warnings=lambda: [*usability.warnings, *unreadable(document, good)],
+        warnings=lambda: [
+            *usability.warnings,
+            *document.references.local_notes,
+            *unreadable(document, good),
+        ],
         counts=lambda: _counts(document),
         nodes=good,
     )

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.http_rules import WEB
-from openapi_tools.json_values import Node, compact, find, without_lazy
+from openapi_tools.json_values import Node, compact, find, pointer, without_lazy
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.source import read_file
 from openapi_tools.visible_text import without_user
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
 MAX_TEXTS = 64_000_000  # bytes of parts that are compared; aliases can make many more
+LOCAL = ("#/$defs/", "#/definitions/")  # references of a JSON Schema to its own definitions
 MAX_CHAIN = 64  # longest chain of references without content
 _FRAGMENT = "/?:@!$&'()*+,;=~"  # RFC 3986, section 3.5
 
@@ -44,6 +45,7 @@ class Resource:
     public: bool = False
     is_tree: bool = True
     _anchors: Node | None = None
+    _scopes: dict[int, _Scope] | None = None
     _texts: dict[int, bytes] = field(default_factory=dict)
     _room: int = MAX_TEXTS
 
@@ -60,6 +62,37 @@ class Resource:
         if self._anchors is None:
             self._anchors = dict(_anchors(without_lazy(self.root)))
         return self._anchors.get(name)
+
+    def local_target(self, reference: Node) -> tuple[Any, str] | None:
+        """Return what a reference means in the nearest object around it that has definitions.
+
+        With it comes its JSON Pointer; None where no such object has the name.
+        """
+        if self._scopes is None:
+            self._scopes = _scopes_in(without_lazy(self.root))
+        scope, fragment = self._scopes.get(id(reference)), unquote(reference["$ref"][1:])
+        while scope is not None:
+            try:
+                return find(scope.node, fragment), f"{scope.pointer}{fragment}"
+            except LookupError:
+                scope = scope.outer
+        return None
+
+
+class _Scope(NamedTuple):
+    """An object with `$defs` or `definitions` of its own, and the one around it."""
+
+    node: Node
+    path: tuple[Any, ...]
+    outer: _Scope | None
+
+    @property
+    def pointer(self) -> str:
+        keys, path = [], self.path
+        while path:
+            path, key = path
+            keys.append(key)
+        return pointer(reversed(keys))
 
 
 class Target(NamedTuple):
@@ -88,7 +121,10 @@ class References:
         self.fetcher = fetcher
         self.alone = True
         self.warnings: list[str] = []
+        self.local_notes: dict[str, None] = {}  # warnings about definitions inside schemas
         self._strict = strict
+        self._local: dict[tuple[int, int], Target] = {}
+        self._with_local: set[int] = set()
         self._settings = settings
         self._resources: dict[str, Resource] = {entry.uri: entry} if entry.uri else {}
         # Here and not in the resource: in a circle of objects a large document outlives its tools.
@@ -96,16 +132,42 @@ class References:
         if entry.self_uri:
             self._resources[urldefrag(entry.self_uri).url] = entry
 
-    def resolve(self, ref: object, resource: Resource) -> Target:
-        """Return where one reference leads, which may be a reference again."""
+    def has_local(self, resource: Resource) -> bool:
+        """Tell whether equal references of a resource may lead to different definitions."""
+        return id(resource) in self._with_local
+
+    def resolve(self, ref: object, resource: Resource, holder: Node | None = None) -> Target:
+        """Return where one reference leads, which may be a reference again.
+
+        `holder` is the object with the reference: a schema that was pasted whole has definitions
+        of its own, to which `#/$defs/X` leads if it leads nowhere in the document.
+        """
         if not isinstance(ref, str) or not ref:
             reason = f"'$ref' is {ref!r:.60}; it must be a text that names a place."
             raise UnresolvableReference(reason, source=resource.name)
         key = (id(resource), ref)
         target = self._targets.get(key)
         if target is None:
-            target = self._targets[key] = self._find(ref, resource)
+            try:
+                target = self._targets[key] = self._find(ref, resource)
+            except UnresolvableReference:
+                if holder is None or not ref.startswith(LOCAL):
+                    raise
+                return self._find_local(holder, resource)
         return target
+
+    def _find_local(self, holder: Node, resource: Resource) -> Target:
+        key = (id(resource), id(holder))
+        if key not in self._local:
+            found = resource.local_target(holder)
+            if found is None:
+                return self._find(holder["$ref"], resource)  # which raises
+            self._local[key] = Target(found[0], resource, found[1])
+            self._with_local.add(id(resource))
+            place = found[1] if resource is self.entry else f"{resource.name}#{found[1]}"
+            said = f"{holder['$ref']!r:.100} leads here, as it leads nowhere in the document"
+            self.local_notes[f"{place}: {said}."] = None
+        return self._local[key]
 
     def follow(
         self, node: Any, resource: Resource, *, stops: Callable[[Node], bool] | None = None
@@ -113,14 +175,14 @@ class References:
         """Return the end of a chain of references, or the first on it for which `stops` is true."""
         if type(node) is not dict or "$ref" not in node:
             return Target(node, resource, "")
-        target = self.resolve(node["$ref"], resource)
+        target = self.resolve(node["$ref"], resource, node)
         first = None
         for _ in range(MAX_CHAIN):
             if not isinstance(target.node, dict) or "$ref" not in target.node:
                 return first or target
             if first is None and stops is not None and stops(target.node):
                 first = target
-            target = self.resolve(target.node["$ref"], target.resource)
+            target = self.resolve(target.node["$ref"], target.resource, target.node)
         reason = f"leads through more than {MAX_CHAIN} references without content, in a circle"
         raise _error(node["$ref"], f"{reason}; let one of them hold a definition.", resource)
 
@@ -161,9 +223,10 @@ class References:
         root, parts = without_lazy(self.entry.root), dict[str, Any]()
         places, waiting = {(id(self.entry), ""): ""}, [("", root, self.entry)]
 
-        def place(ref: str, resource: Resource) -> str:
+        def place(holder: Node, resource: Resource) -> str:
+            ref: str = holder["$ref"]
             with suppress(UnresolvableReference):
-                node, owner, end = self.resolve(ref, resource)
+                node, owner, end = self.resolve(ref, resource, holder)
                 anchor, end = (end, "") if end.startswith("#") else ("", end)
                 if (key := (id(owner), anchor)) not in places:
                     places[key] = f"/x-documents/{len(places)}"
@@ -173,9 +236,10 @@ class References:
 
         while waiting:
             name, node, owner = waiting.pop()
-            if name or any(not ref.startswith("#") for ref in refs_in(node)):
+            if name or any(ref[:1] != "#" or ref.startswith(LOCAL) for ref in refs_in(node)):
                 parts[name] = _moved(node, partial(place, resource=owner), {})
-        return {**parts.pop(""), "x-documents": parts} if parts else root
+        whole = parts.pop("", root)
+        return {**whole, "x-documents": parts} if parts else whole
 
     @property
     def has_public(self) -> bool:
@@ -257,6 +321,27 @@ def _anchors(root: Any) -> Iterator[tuple[str, Any]]:
             stack.extend(node.values())
 
 
+def _scopes_in(root: Any) -> dict[int, _Scope]:
+    """Return the innermost scope of each object with a `$ref` to definitions, by its id."""
+    found: dict[int, _Scope] = {}
+    waiting: list[tuple[Any, tuple[Any, ...], _Scope | None]] = [(root, (), None)]
+    seen = set[int]()
+    while waiting:
+        node, path, scope = waiting.pop()
+        if id(node) in seen:  # YAML's aliases share parts
+            continue
+        seen.add(id(node))
+        if isinstance(node, dict):
+            if path and any(isinstance(node.get(key), dict) for key in ("$defs", "definitions")):
+                scope = _Scope(node, path, scope)
+            ref = node.get("$ref")
+            if scope is not None and isinstance(ref, str) and ref.startswith(LOCAL):
+                found[id(node)] = scope
+        inner = node.items() if isinstance(node, dict) else enumerate(node)
+        waiting += [(v, (path, k), scope) for k, v in inner if isinstance(v, dict | list)]
+    return found
+
+
 def refs_in(root: Any) -> Iterator[str]:
     """Yield every text of a `$ref`."""
     waiting, seen = [root], set[int]()
@@ -269,7 +354,7 @@ def refs_in(root: Any) -> Iterator[str]:
                 yield node["$ref"]
 
 
-def _moved(node: Any, place: Callable[[str], str], made: dict[int, Any]) -> Any:
+def _moved(node: Any, place: Callable[[Node], str], made: dict[int, Any]) -> Any:
     """Return a part of a document with other references, and without ids that they count from."""
     if not isinstance(node, dict | list) or id(node) in made:
         return made.get(id(node), node)
@@ -278,7 +363,9 @@ def _moved(node: Any, place: Callable[[str], str], made: dict[int, Any]) -> Any:
     else:
         named = ((k, v) for k, v in node.items() if k != "$id" or not isinstance(v, str))
         is_ref = isinstance(node.get("$ref"), str)
-        new = {k: place(v) if is_ref and k == "$ref" else _moved(v, place, made) for k, v in named}
+        new = {
+            k: place(node) if is_ref and k == "$ref" else _moved(v, place, made) for k, v in named
+        }
     made[id(node)] = new
     return new
 

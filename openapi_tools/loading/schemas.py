@@ -215,7 +215,10 @@ class Schemas:
     def _member(self, node: Any, resource: Resource, depth: int) -> Node:
         key = (id(resource), resource.text(node))
         if key not in self._members:
-            self._members[key] = self.convert(node, resource, depth)
+            made = self.convert(node, resource, depth)
+            if self._references.has_local(resource):
+                return made  # an equal one elsewhere may have other definitions around it
+            self._members[key] = made
         return self._members[key]
 
     def _translated(self, out: Node, node: Node, resource: Resource) -> Node:

@@ -17,6 +17,7 @@ from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.json_values import as_boolean, as_dict, as_list, pointer
 from openapi_tools.loading import keyword_values
 from openapi_tools.loading.operations import Document, OperationNode, is_left_out
+from openapi_tools.loading.references import LOCAL
 from openapi_tools.loading.type_names import type_remark
 from openapi_tools.requests.path_notations import read_template
 
@@ -47,7 +48,8 @@ class Usability:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._refs: dict[int, Collection[str]] = {}
+        self._refs: dict[int, Collection[Any]] = {}
+        self._local = LOCAL[:1] if document.dialect.swagger else LOCAL
         self._clean: set[int | tuple[int, int]] = set()
         self.warnings: list[str] = []
 
@@ -104,17 +106,20 @@ class Usability:
                     continue
                 seen.add(key)
                 if id(node) not in self._refs:
-                    self._refs[id(node)] = _refs_in(node)
-                waiting += [follow({"$ref": ref}, owner)[:2] for ref in self._refs[id(node)]]
+                    self._refs[id(node)] = _refs_in(node, self._local)
+                waiting += [follow(holder, owner)[:2] for holder in self._refs[id(node)]]
         except DocumentError as error:
             error.source, error.pointer = self._document.entry.name, f"{operation.pointer}{member}"
             raise
         self._clean |= seen
 
 
-def _refs_in(root: Any) -> Collection[str]:
-    """Return the references in a node, each once; InvalidDocument for its first fault."""
-    refs: dict[str, None] = {}
+def _refs_in(root: Any, local: tuple[str, ...]) -> Collection[Any]:
+    """Return the objects with references in a node; InvalidDocument for its first fault.
+
+    There is one for each reference, but for `local` ones, whose meaning depends on their place.
+    """
+    refs: dict[Any, Any] = {}
     nodes = [root]
     for node in nodes:  # which grows on the way: breadth first
         for key in node if node.__class__ is dict else ():
@@ -130,11 +135,11 @@ def _refs_in(root: Any) -> Collection[str]:
             elif key != "$ref":
                 nodes += _schemas(key, value)
             elif value.__class__ is str and value:
-                refs[value] = None
+                refs[(value, id(node)) if value.startswith(local) else value] = node
             else:
                 reason = f"'$ref' is {value!r:.60}; it must be a text that names a place."
                 raise InvalidDocument(reason)
-    return refs
+    return refs.values()
 
 
 def _schemas(key: str, value: Any) -> Collection[Any]:

@@ -93,6 +93,9 @@ class MockApi:
         """The document, and its tools if these are known."""
         source = self._source() if inspect.isroutine(self._source) else self._source
         if isinstance(source, Mapping):
+            with suppress(OpenAPIToolsError):  # a mock answers from a broken document, too
+                toolset = load_tools(source)
+                return toolset.bundled, toolset
             return source, None
         toolset = source if isinstance(source, Toolset) else load_tools(source)
         if not isinstance(toolset.bundled, Mapping):
@@ -102,9 +105,7 @@ class MockApi:
     @cached_property
     def _tools(self) -> dict[str, OperationTool]:
         """The tools by method and path."""
-        document, toolset = self._read
-        with suppress(OpenAPIToolsError):  # a mock answers from a broken document, too
-            toolset = load_tools(document) if toolset is None else toolset
+        toolset = self._read[1]
         return {_place_of(tool.method, tool.path): tool for tool in toolset or ()}
 
     @cached_property
