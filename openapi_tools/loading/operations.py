@@ -42,6 +42,10 @@ ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[Node, Resource]]"
 """Parameter Objects and their documents, by location and name on the wire."""
 
 _Made = TypeVar("_Made")
+_OF_ITEM = frozenset({"$ref", "summary", "description", "servers", "parameters"})
+_OF_OPERATION = frozenset({"responses", "operationId", "requestBody"})
+"""Members by which an object at an unknown key is an operation."""
+_ADDITIONAL = 2  # the minor version of OpenAPI 3 that has `additionalOperations`
 _MOST_FLAGS = 32
 _LONGEST_FLAG = 64
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -193,8 +197,30 @@ class Document:
                     yield OperationNode(methods[key], path, key, value, node, resource)
                 else:
                     yield self._no_operation(value, path, key)
-            elif key == "additionalOperations":
-                yield from self._additional(path, node, resource)
+            elif key not in _OF_ITEM and not key.startswith("x-"):
+                yield from self._other_key(path, key, node, resource)
+
+    def _other_key(
+        self, path: str, key: str, item: Node, resource: Resource
+    ) -> Iterator[OperationNode | DocumentError]:
+        """Yield the operations at a key that no operation of the version has."""
+        if key == "additionalOperations" and self.dialect.minor >= _ADDITIONAL:
+            yield from self._additional(path, item, resource)
+            return
+        value, method = item[key], key.lower()
+        if not isinstance(value, dict) or _OF_OPERATION.isdisjoint(value):
+            return
+        first = method if method in item else next(name for name in item if name.lower() == method)
+        if method in self._methods and first == key:
+            yield OperationNode(self._methods[method], path, key, value, item, resource)
+            return
+        reason = f"{key!r:.60} is no method that {self.dialect.version} has as a key"
+        reason += (
+            "; list it in 'additionalOperations'." if self.dialect.minor >= _ADDITIONAL else "."
+        )
+        if method in self._methods:
+            reason = f"{key!r} stands beside {first!r}, which counts; remove one of them."
+        yield self.invalid(reason, f"/paths{pointer_token(path)}{pointer_token(key)}")
 
     def _path_item(self, path: str, item: Any) -> tuple[Node, Resource]:
         if isinstance(item, dict) and "$ref" not in item:
@@ -210,7 +236,7 @@ class Document:
         self, path: str, item: Node, resource: Resource
     ) -> Iterator[OperationNode | DocumentError]:
         listed = item["additionalOperations"]
-        if "query" not in self._methods or not isinstance(listed, dict):
+        if not isinstance(listed, dict):
             return
         for method, node in listed.items():
             member = f"additionalOperations{pointer_token(method)}"

@@ -63,6 +63,9 @@ class Usability:
                 if not _WATCHED.isdisjoint(node):  # most have no member to check
                     self._walk(node, resource, operation, "/parameters")
             self._clean.add(id(parameters))
+        if not operation.member.islower() and "/" not in operation.member:
+            said = f"{operation.member!r} is read as {operation.method.lower()!r}."
+            self.warnings.append(f"{operation.pointer[:_LONGEST]}: {said}")
         if "security" in operation.node:
             self.warnings += document.security.uri_warnings(operation.node, operation.pointer)
         body = None if document.dialect.swagger else document.request_body(operation)

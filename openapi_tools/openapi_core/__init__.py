@@ -169,9 +169,9 @@ def _rank(route: Route, given: list[tuple[str, str]]) -> tuple[int, int]:
 
 
 def _operations(item: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
-    for name in METHODS:
-        if isinstance(item.get(name), Mapping):
-            yield (name,), item[name]
+    for name, operation in item.items():
+        if isinstance(name, str) and name.lower() in METHODS and isinstance(operation, Mapping):
+            yield (name,), operation
     more = item.get("additionalOperations")
     for name, operation in more.items() if isinstance(more, Mapping) else ():
         if isinstance(operation, Mapping):

@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from documents import operation, tools
+from documents import document, operation, tools
 
 from openapi_tools import InvalidDocument, load_tools
 from openapi_tools.model import SecurityScheme, Server, ServerVariable
+from openapi_tools.testing import mock_api
 
 
 def swagger(operation_members, *, method="post", **members):
@@ -48,20 +49,71 @@ def test_an_unknown_version_is_refused_with_what_is_supported(root, pointer):
         assert "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2" in str(caught.value)
 
 
-def test_methods_are_those_of_the_version_in_lower_case():
-    item = {method: operation() for method in ("get", "trace", "query", "GET", "connect", "fetch")}
+def test_methods_are_those_of_the_version():
+    item = {method: operation() for method in ("get", "trace", "query", "GET", "connect")}
     item |= {"additionalOperations": {"COPY": operation(), "Link": operation()}, "summary": "s"}
 
-    found = {
-        version: sorted({tool.method for tool in tools({"/x": item}, openapi=version)})
-        for version in ("2.0", "3.1.1", "3.2.0")
-    }
+    toolsets = {v: tools({"/x": item}, openapi=v) for v in ("2.0", "3.1.1", "3.2.0")}
 
-    assert found == {
+    assert {v: sorted(tool.method for tool in toolset) for v, toolset in toolsets.items()} == {
         "2.0": ["GET", "TRACE"],
         "3.1.1": ["GET", "TRACE"],
         "3.2.0": ["COPY", "GET", "Link", "QUERY", "TRACE"],
     }
+    skipped = {v: [s.pointer for s in toolset.skipped] for v, toolset in toolsets.items()}
+    assert skipped["3.2.0"] == ["/paths/~1x/GET", "/paths/~1x/connect"]
+    assert skipped["2.0"] == skipped["3.1.1"] == ["/paths/~1x/query", *skipped["3.2.0"]]
+
+
+@pytest.mark.parametrize("openapi", ["2.0", "3.0.3", "3.1.1", "3.2.0"])
+@pytest.mark.parametrize("key", ["GET", "Get", "gET"])
+@pytest.mark.parametrize("referenced", [False, True])
+def test_a_method_in_another_case_is_read_with_a_warning(openapi, key, referenced):
+    item = {key: operation(operationId="a"), "post": operation(operationId="b")}
+    paths = {"/x": {"$ref": "#/x-items/x"} if referenced else item}
+
+    toolset = tools(paths, openapi=openapi, **{"x-items": {"x": item}})
+
+    assert [(tool.name, tool.method) for tool in toolset] == [("a", "GET"), ("b", "POST")]
+    assert toolset.warnings == (f"/paths/~1x/{key}: {key!r} is read as 'get'.",)
+    assert toolset.skipped == ()
+
+
+def test_of_a_method_in_two_cases_the_standards_own_counts():
+    own, other = operation(operationId="own"), operation(operationId="other")
+
+    first = tools({"/x": {"GET": other, "get": own}})
+    second = tools({"/x": {"Get": own, "GET": other}})
+
+    assert [tool.name for tool in first] == [tool.name for tool in second] == ["own"]
+    (skipped,) = first.skipped
+    assert (skipped.pointer, skipped.path) == ("/paths/~1x/GET", "/x")
+    assert skipped.reason == "'GET' stands beside 'get', which counts; remove one of them."
+    assert second.skipped[0].reason.startswith("'GET' stands beside 'Get'")
+
+
+def test_a_method_that_the_version_lacks_is_skipped_with_a_reason():
+    toolset = tools({"/x": {"copy": operation(), "get": operation()}}, openapi="3.0.3")
+
+    assert toolset.skipped[0].reason == "'copy' is no method that 3.0.3 has as a key."
+    assert toolset.counts["operations"] == 2
+
+
+@pytest.mark.parametrize("key", ["x-note", "X_note", "note"])
+def test_other_members_of_a_path_are_no_operations(key):
+    value = {"operationId": "z"} if key == "x-note" else {"words": "about it"}
+
+    toolset = tools({"/x": {key: value, "get": operation()}})
+
+    assert (len(toolset), toolset.skipped, toolset.warnings) == (1, (), ())
+
+
+async def test_the_mock_answers_a_method_in_another_case():
+    root = document({"/x": {"GET": operation()}}, servers=[{"url": "https://api.example.com"}])
+    mock = mock_api(root)
+
+    async with mock.client() as client, load_tools(root, client=client) as toolset:
+        assert (await toolset["get_x"].execute({})).success
 
 
 @pytest.mark.parametrize("location", ["query", "formData"])
