@@ -287,7 +287,9 @@ class Document:
                 node, owner, _ = self.references.follow(item, resource)
                 if not isinstance(node, dict):
                     raise InvalidDocument(f"a parameter must be an object, not {node!r:.60}.")
-                found[self._checked(node.get("in"), node.get("name"), node)] = (node, owner)
+                if (location := versions.location_of(node.get("in"))) != node.get("in"):
+                    node = {**node, "in": location}
+                found[self._checked(location, node.get("name"), node)] = (node, owner)
         except DocumentError as error:
             error.pointer = f"/{index}"
             raise
@@ -298,7 +300,8 @@ class Document:
             name = location
         if not isinstance(name, str) or not name:
             raise InvalidDocument(f"'name' of a parameter is {name!r:.60}; give it a text.")
-        if not isinstance(location, str) or location not in self.dialect.locations:
+        allowed_here = (*self.dialect.locations, *self.dialect.leftovers)
+        if not isinstance(location, str) or location not in allowed_here:
             allowed = ", ".join(self.dialect.locations)
             reason = f"'in' is {location!r:.60}; {self.dialect.version} has {allowed}."
             raise InvalidDocument(reason)
@@ -309,13 +312,11 @@ class Document:
 
     def request_body(self, operation: OperationNode) -> tuple[Node, Resource] | None:
         """Return an operation's Request Body Object, None without; DocumentError for a bad one."""
-        if self.dialect.swagger:
+        node = None if self.dialect.swagger else operation.node.get("requestBody")
+        if node is None:
             consumes = as_list(operation.node.get("consumes", self.root.get("consumes")))
             kinds = list(filter(is_text, consumes[:MAX_CHOICES]))
             return self._body_of_2(self.parameters(operation), kinds)
-        node = operation.node.get("requestBody")
-        if node is None:
-            return None
         place = f"{operation.pointer}/requestBody"
         body, resource, _ = self.follow(node, operation.resource, place)
         if not isinstance(body, dict):

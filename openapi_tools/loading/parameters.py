@@ -93,8 +93,7 @@ class Parameters:
         return self._document.schemas.convert(schema, resource)
 
     def _modern(self, node: Node) -> Node:
-        swagger = self._document.dialect.swagger and "schema" not in node
-        return versions.parameter(node) if swagger else node
+        return versions.parameter(node, swagger=self._document.dialect.swagger)
 
     def parameter(self, made: Argument, argument: str) -> Parameter:
         """Return how the value of an argument is written, by the argument's name in the tool."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.json_values import as_boolean, as_dict, as_list, pointer
-from openapi_tools.loading import keyword_values
+from openapi_tools.loading import keyword_values, versions
 from openapi_tools.loading.operations import Document, OperationNode, is_left_out
 from openapi_tools.loading.references import LOCAL
 from openapi_tools.loading.type_names import type_remark
@@ -221,13 +221,8 @@ class _Search:
     def _look_at(self, place: _Place) -> None:
         """Note an object's unreadable members, and queue the objects in it."""
         kind, node, path, resource = place
-        is_parameter = kind == "parameter"
-        is_schema = kind == "schema" or (
-            is_parameter and self._document.dialect.swagger and "schema" not in node
-        )
-        if is_parameter and is_left_out(node):
-            said = f"{node['name']!r:.60} cannot be sent as the name of a {node['in']} parameter; "
-            self._note((path, "name"), resource, f"{said}it is left out.", self.names)
+        is_parameter, is_schema = kind == "parameter", self._is_schema(place)
+        if is_parameter and self._is_left_out(place):
             return
         holds = _HOLDS["schema" if is_schema else kind]
         for key, value in node.items():
@@ -244,6 +239,44 @@ class _Search:
                     self._note((path, key), resource, said, self.keywords)
             elif key in holds:
                 self._hold(_Place(holds[key], value, (path, key), resource))
+
+    def _is_schema(self, place: _Place) -> bool:
+        """Tell whether an object is a schema, or a parameter over which one is spread."""
+        if place.kind != "parameter" or "schema" in place.node:
+            return place.kind == "schema"
+        return self._document.dialect.swagger or versions.is_of_2(place.node)
+
+    def _is_left_out(self, place: _Place) -> bool:
+        """Note how a parameter is read; tell whether it is left out for its name."""
+        _, node, path, resource = place
+        self._note_leftovers(place)
+        location = versions.location_of(node.get("in"))
+        if not is_left_out(node if location == node.get("in") else {**node, "in": location}):
+            return False
+        said = f"{node['name']!r:.60} cannot be sent as the name of a {location} parameter; "
+        self._note((path, "name"), resource, f"{said}it is left out.", self.names)
+        return True
+
+    def _note_leftovers(self, place: _Place) -> None:
+        """Note what a parameter has from another version, and how it is read."""
+        _, node, path, resource = place
+        dialect, written = self._document.dialect, node.get("in")
+        location = versions.location_of(written)
+        if location in dialect.leftovers:
+            what = "the request body, if there is no other" if location != "cookie" else "a cookie"
+            said = f"{dialect.version} has no parameters in {written!r:.60}; it is read as {what}."
+            self._note((path, "in"), resource, said, self.keywords)
+        elif location != written:
+            said = f"{written!r:.60} is read as {location!r}."
+            self._note((path, "in"), resource, said, self.keywords)
+        if dialect.swagger or location in dialect.leftovers:
+            return
+        if versions.is_of_2(node):
+            said = "the schema is spread over the parameter as in Swagger 2.0; it is read so."
+            self._note(path, resource, said, self.keywords)
+        elif "collectionFormat" in node:
+            said = f"{dialect.version} has no 'collectionFormat'; it is read as in Swagger 2.0."
+            self._note((path, "collectionFormat"), resource, said, self.keywords)
 
     def _hold(self, place: _Place) -> None:
         kind, node, path, resource = place

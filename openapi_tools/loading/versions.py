@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from openapi_tools.errors import DocumentError, InvalidDocument
-from openapi_tools.http_rules import WEB
+from openapi_tools.http_rules import WEB, folded
 from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true
 from openapi_tools.loading.type_names import main_type
 from openapi_tools.model import Server, ServerVariable
@@ -40,6 +40,28 @@ _OTHERS = {
 
 _VERSION = re.compile(r"3\.([012])(?:\.(\d++)\S*+)?")
 _SCHEMA_ENDS = frozenset({"name", "in", "required", "description", "collectionFormat", "schema"})
+_KEPT = frozenset(
+    {"name", "in", "required", "description", "deprecated", "schema", "content", "style", "explode"}
+    | {"allowReserved", "allowEmptyValue", "example", "examples"}
+)
+_OF_2 = frozenset(
+    {"type", "format", "items", "enum", "default", "collectionFormat", "pattern", "multipleOf"}
+    | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"}
+    | {"minLength", "maxLength", "minItems", "maxItems"}
+)
+"""Keywords that a parameter of Swagger 2.0 has, and one of OpenAPI 3 has in its schema."""
+
+_LOCATIONS = {
+    "path": "path",
+    "query": "query",
+    "header": "header",
+    "headers": "header",
+    "cookie": "cookie",
+    "cookies": "cookie",
+    "body": "body",
+    "querystring": "querystring",
+    **dict.fromkeys(("formdata", "form"), "formData"),
+}
 _STYLES = {"csv": "", "ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 _DELIMITERS = {"csv": ",", "ssv": " ", "tsv": "\t", "pipes": "|"}
 
@@ -57,6 +79,11 @@ class Dialect:
     def methods(self) -> tuple[str, ...]:
         """The members of a path item that are operations; `trace` also in 2.0, which lacks it."""
         return (*METHODS, "query") if self.minor >= 2 else METHODS  # noqa: PLR2004 -- OpenAPI 3.2
+
+    @property
+    def leftovers(self) -> tuple[str, ...]:
+        """The values of `in` that another version has; they are read with a warning."""
+        return ("cookie",) if self.swagger else ("body", "formData")
 
     @property
     def locations(self) -> tuple[str, ...]:
@@ -98,14 +125,32 @@ def _unknown(member: str, version: object, name: str) -> InvalidDocument:
     return InvalidDocument(reason, source=name, pointer=f"/{member}")
 
 
-def parameter(declared: Node) -> Node:
-    """Return a Swagger 2.0 parameter (not `body`, not `formData`) as OpenAPI 3 writes it."""
-    keys = ("name", "in", "required", "description")
-    out: Node = {key: declared[key] for key in keys if key in declared}
-    out["schema"] = schema(declared)
-    location = declared.get("in")
-    collection = _collection(declared)
-    if main_type(declared) == "array" and location in ("path", "query", "header"):
+def location_of(written: object) -> object:
+    """Return a parameter's `in` as the standard writes it; anything else stays."""
+    return _LOCATIONS.get(folded(written), written) if isinstance(written, str) else written
+
+
+def is_of_2(declared: Node) -> bool:
+    """Tell whether a parameter has its schema spread over it, as in Swagger 2.0."""
+    return "schema" not in declared and "content" not in declared and not _OF_2.isdisjoint(declared)
+
+
+def parameter(declared: Node, *, swagger: bool) -> Node:
+    """Return a parameter (not `body`, not `formData`) as OpenAPI 3 writes it.
+
+    Documents of 3.x, too, may have the parts of Swagger 2.0; a list without `collectionFormat` is
+    written there as 3.x says.
+    """
+    is_spread = "schema" not in declared and (swagger or is_of_2(declared))
+    if not is_spread and "collectionFormat" not in declared:
+        return declared
+    out = {key: declared[key] for key in _KEPT if key in declared}
+    if is_spread:
+        out["schema"] = schema(declared)
+    collection, node = _collection(declared), as_dict(out.get("schema"))
+    is_told = swagger or "collectionFormat" in declared
+    is_list = main_type(node) == "array" and out.get("in") in ("path", "query", "header")
+    if is_list and is_told and out.keys().isdisjoint({"style", "explode"}):
         out["explode"] = collection == "multi"
         if _STYLES.get(collection):
             out["style"] = _STYLES[collection]
@@ -128,8 +173,10 @@ def inner_delimiters(declared: Node) -> tuple[str, ...]:
 
 
 def schema(declared: Node) -> Node:
-    """Return the schema that is spread over a Swagger 2.0 parameter."""
+    """Return the schema that is spread over a Swagger 2.0 parameter, or its own."""
     out = {key: value for key, value in declared.items() if key not in _SCHEMA_ENDS}
+    if isinstance(declared.get("schema"), dict):
+        out = dict(declared["schema"])
     if out.get("type") == "file":
         out |= {"type": "string", "format": "binary"}
     return out
@@ -139,7 +186,7 @@ def request_body(parameters: list[Node], consumes: list[str]) -> Node | None:
     """Return the `body` and `formData` parameters of a 2.0 operation as a Request Body Object."""
     for declared in parameters:
         if declared.get("in") == "body":
-            media = {"schema": declared.get("schema")}
+            media = {"schema": declared.get("schema", schema(declared))}
             return {
                 "description": declared.get("description", ""),
                 "required": is_true(declared.get("required")),

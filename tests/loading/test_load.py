@@ -87,7 +87,7 @@ def test_a_member_of_any_wrong_type_is_a_typed_error_or_harmless(place, openapi)
 @pytest.mark.parametrize(
     ("path", "members"),
     [
-        *(("/x", {"parameters": wrong}) for wrong in ("x", [3], [{"name": "a", "in": "body"}])),
+        *(("/x", {"parameters": wrong}) for wrong in ("x", [3], [{"name": "a", "in": "url"}])),
         *(("/x", {"requestBody": wrong}) for wrong in (3, {"content": []})),
         ("/x", {"requestBody": {"content": {"application/json": "x"}}}),
         *(
@@ -110,11 +110,11 @@ def test_one_bad_operation_never_sinks_the_rest(path, members):
     assert skipped.reason
 
 
-def test_swagger_words_in_openapi_3_say_what_the_version_has():
-    (skipped,) = tools({"/x": {"get": operation(parameters=[{"name": "a", "in": "body"}])}}).skipped
+def test_an_unknown_location_is_told_with_those_that_the_version_has():
+    (skipped,) = tools({"/x": {"get": operation(parameters=[{"name": "a", "in": "url"}])}}).skipped
 
     assert skipped.pointer == "/paths/~1x/get/parameters/0"
-    assert "'in' is 'body'; 3.1.1 has path, query, header, cookie." in skipped.reason
+    assert "'in' is 'url'; 3.1.1 has path, query, header, cookie." in skipped.reason
 
 
 DESCRIBED = [
