@@ -28,6 +28,7 @@ from openapi_tools.redaction import redacted
 from openapi_tools.requests import preview_of
 from openapi_tools.result import Context, ToolCall, ToolResult
 from openapi_tools.tools.guardrails import question_of, require_approval
+from openapi_tools.tools.own_names import own_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,8 @@ def call(
                 remark(f"warning: {for_shell(warning)}")
         found = shared.tool_of(toolset, tool)
         given = read_json_argument(json_input) if json_input is not None else {}
-        given |= read_arguments(arguments, found.input_schema)
+        schema = found.input_schema
+        given |= read_arguments(arguments, schema, own_names(found.operation, schema["properties"]))
         if wishes["dry_run"]:
             return asyncio.run(_preview(toolset, found, given))
         return asyncio.run(_execute(toolset, found, given, problems, wishes))

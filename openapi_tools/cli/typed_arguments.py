@@ -47,9 +47,12 @@ class _File(NamedTuple):
     name: str
 
 
-def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, Any]:
+def read_arguments(
+    pairs: tuple[str, ...], schema: dict[str, Any], names: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the arguments in `name=value` pairs, read by the input schema.
 
+    `names` are the arguments by the API's own names, as of `own_names`.
     Text where the schema wants text, else JSON; an array also from several pairs of one name. Where
     it allows several types, JSON unless the text alone fits. click.UsageError for anything else.
     """
@@ -60,8 +63,10 @@ def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, 
         name, equals, text = pair.partition("=")
         if not equals:
             raise click.UsageError(f"{pair!r:.100} is not of the form name=value.")
+        name = names.get(name, name)
         is_json = name not in properties and name.endswith(":")
         name = name.removesuffix(":") if is_json else name
+        name = names.get(name, name)
         if name not in properties:
             close = close_names(name, properties)
             hint = f"; {there_are(properties)}." if close == "." else close

@@ -299,23 +299,9 @@ def tools_of(
     With `hides_keys` parameters that the credentials fill are no arguments.
     """
     found = operations or loaded_tool.find_operations(document, strict=strict)
-    settings, schemes = document.settings, document.security.schemes
     references = document.references
     told = () if references.fetcher is None else tuple(references.fetcher.warnings)
-    origin = origin_of(document.entry.uri)
-    session = open_session(
-        settings,
-        credentials=credentials,
-        schemes=schemes,
-        client=client,
-        provenance=Provenance(root_servers(document), references.has_public, origin),
-    )
-    if settings.check_answers:
-        from openapi_tools.openapi_core import make_checker
-
-        session.check_answer = make_checker(
-            lambda: references.bundled, base_url=lambda: session.settings.base_url
-        )
+    session = _open_session(document, credentials, client)
     filled = session.filled_parameters if hides_keys else frozenset()
     if index is not None and filled:  # the same document has other arguments
         index = index.formed(repr(sorted(filled)))
@@ -327,7 +313,7 @@ def tools_of(
         warnings=cache(
             lambda: (*document.remarks, *told, *references.warnings, *found.warnings(), *others)
         ),
-        security_schemes=schemes,
+        security_schemes=document.security.schemes,
         counts=lambda: counts | found.counts(),
         document=lambda: without_lazy(document.root),
         bundled=lambda: references.bundled,
@@ -336,6 +322,27 @@ def tools_of(
     shared = loaded_tool.Shared(document, session, filled)
     tools = map(loaded_tool.LoadedTool, found.tools, repeat(shared), found.nodes)
     return Toolset(tools, session, about)
+
+
+def _open_session(
+    document: Document, credentials: Mapping[str, Any] | None, client: Client | None
+) -> Session:
+    references, settings = document.references, document.settings
+    origin = origin_of(document.entry.uri)
+    session = open_session(
+        settings,
+        credentials=credentials,
+        schemes=document.security.schemes,
+        client=client,
+        provenance=Provenance(root_servers(document), references.has_public, origin),
+    )
+    if settings.check_answers:
+        from openapi_tools.openapi_core import make_checker
+
+        session.check_answer = make_checker(
+            lambda: references.bundled, base_url=lambda: session.settings.base_url
+        )
+    return session
 
 
 def _others(

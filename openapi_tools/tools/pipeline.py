@@ -16,6 +16,7 @@ from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import ToolCall, ToolResult, read_call, read_id, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
+from openapi_tools.tools.own_names import own_names, with_tool_names
 from openapi_tools.tools.session import PLAIN, PerCall, Session, open_session
 from openapi_tools.tools.tool import OperationTool, called
 from openapi_tools.validation.checker import Checker
@@ -196,12 +197,21 @@ class Caller:
             self._checker = Checker(self._tool.input_schema)
         if self._checker.fits(arguments):
             return arguments
+        arguments = self._under_tool_names(arguments)
         # For example null for an absent argument, as profiles ask of models.
         repaired = self._tool.repaired(self._restored(arguments, ""))
         if self._checker.fits(repaired):
             return repaired
         self._checker.check(arguments, example=True)
         return arguments
+
+    def _under_tool_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments in which the API's own names are the tool's."""
+        operation = operation_of(self._tool)
+        if operation is None:
+            return arguments
+        properties = self._tool.input_schema.get("properties", {})
+        return with_tool_names(arguments, own_names(operation, properties)) or arguments
 
     def _restored(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:
         if profile not in self._restorers:

@@ -247,3 +247,15 @@ def test_a_disagreement_is_not_hidden(run, write, offline):
 
     assert result.exit_code == 0
     assert result.stderr.startswith("openapi-core: query parameter 'when'")
+
+
+@pytest.mark.parametrize("pair", ["都市=Kyoto", '都市:="Kyoto"', "page[size]=Kyoto"])
+def test_an_argument_is_given_by_the_apis_own_name(run, write, server, pair):
+    text = {"type": "string"}
+    listed = [{"name": name, "in": "query", "schema": text} for name in ("都市", "page[size]")]
+    spec = write({"/x": {"get": {"operationId": "find", "parameters": listed}}})
+
+    result = run("call", spec, "find", pair, "--base-url", server)
+
+    assert result.exit_code == 0, result.stderr
+    assert [*json.loads(result.stdout)["query"].values()] == ["Kyoto"]

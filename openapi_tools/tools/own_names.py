@@ -1,0 +1,43 @@
+"""The API's own names of arguments, which models and people use where a tool's name differs.
+
+Arguments have names that every provider takes: `姓名` is `argument_50b5b1`, `page[size]` is
+`page_size`. A call with the API's own name means the same argument.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi_tools.model import Operation
+
+
+def own_names(operation: Operation, properties: Mapping[str, Any]) -> dict[str, str]:
+    """Return the arguments by the API's own names, in Unicode's form NFC, where these differ.
+
+    `properties` are those of the tool's input. A name that two arguments share, or that another
+    argument has, is left out.
+    """
+    bodies = [] if operation.body is None else [operation.body, *operation.body.choices]
+    parts: list[Any] = [
+        *operation.parameters,
+        *(part for body in bodies for part in body.properties),
+    ]
+    pairs = {(normalize("NFC", p.name), p.argument) for p in parts if p.argument in properties}
+    counts = Counter(name for name, _ in pairs)
+    return {name: a for name, a in pairs if counts[name] == 1 and name not in properties}
+
+
+def with_tool_names(
+    arguments: Mapping[str, Any], names: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """Return arguments under the tool's names for them; None where none has another name."""
+    renamed = {name: names.get(normalize("NFC", name), name) for name in arguments}
+    is_other = any(name != argument for name, argument in renamed.items())
+    if not is_other or len({*renamed.values()}) < len(renamed):  # one is given under both names
+        return None
+    return {renamed[name]: value for name, value in arguments.items()}
