@@ -38,22 +38,23 @@ def with_enum_words(description: str, node: Node, limit: int) -> str:
     left out; nothing is added to a description that has all the words.
     """
     room = limit - len(description) - 1
-    said: list[str] = []
+    phrases: list[str] = []
     is_new = False
-    for value, words in _described_values(node):
+    for value, words in _words_of_values(node):
         is_new = is_new or words not in description
-        said.append(f"{value}: {words}")
-        if (room := room - len(said[-1]) - 2) < 0:
-            said[-1] = "…"
+        phrases.append(f"{value}: {words}")
+        if (room := room - len(phrases[-1]) - 2) < 0:
+            phrases[-1] = "…"
             break
-    if not is_new or said == ["…"]:
+    if not is_new or phrases == ["…"]:
         return description
-    return f"{description} {'; '.join(said)}".strip()
+    return f"{description} {'; '.join(phrases)}".strip()
 
 
-def _described_values(node: Node) -> Iterator[tuple[str, str]]:
+def _words_of_values(node: Node) -> Iterator[tuple[str, str]]:
     values = as_list(node.get("enum"))[:_MOST]
-    names, descriptions = _words(node, _NAMES, values), _words(node, _DESCRIPTIONS, values)
+    names = _words_by_index(node, _NAMES, values)
+    descriptions = _words_by_index(node, _DESCRIPTIONS, values)
     for entry in map(as_dict, as_list(as_dict(node.get(_MS)).get("values"))[:_MOST]):
         for at, value in enumerate(values):
             if "value" in entry and _text(value) == _text(entry["value"]):
@@ -69,12 +70,12 @@ def _described_values(node: Node) -> Iterator[tuple[str, str]]:
             yield shown, name or described
 
 
-def _words(node: Node, keys: tuple[str, ...], values: list[Any]) -> dict[int, Any]:
+def _words_by_index(node: Node, keys: tuple[str, ...], values: list[Any]) -> dict[int, Any]:
     """Return words by the index of their value: a list goes by position, a map by value."""
-    given = next((node[key] for key in keys if isinstance(node.get(key), list | dict)), None)
-    if isinstance(given, list):
-        return dict(enumerate(islice(given, len(values))))
-    by_value = as_dict(given)
+    words = next((node[key] for key in keys if isinstance(node.get(key), list | dict)), None)
+    if isinstance(words, list):
+        return dict(enumerate(islice(words, len(values))))
+    by_value = as_dict(words)
     return {at: by_value[_text(v)] for at, v in enumerate(values) if _text(v) in by_value}
 
 

@@ -41,10 +41,10 @@ def example_values(holder: Node, resource: Resource, references: References) -> 
     """Yield the values of a Parameter or Media Type Object's examples, in their order."""
     yield from (holder[key] for key in _SINGLE if key in holder)
     for key in _NAMED:
-        named = holder.get(key)
-        if isinstance(named, list):  # as in a schema
-            yield from named
-        for example in named.values() if isinstance(named, dict) else ():
+        examples = holder.get(key)
+        if isinstance(examples, list):  # as in a schema
+            yield from examples
+        for example in examples.values() if isinstance(examples, dict) else ():
             try:
                 node = references.follow(example, resource).node
             except DocumentError:  # an example that cannot be read does not spoil the request
@@ -60,7 +60,7 @@ def _values_of(node: Any) -> Iterator[Any]:
         yield node
 
 
-def first_fitting(values: Iterable[Any], schema: Node, schemas: Schemas, limit: int) -> Any:
+def find_fitting(values: Iterable[Any], schema: Node, schemas: Schemas, limit: int) -> Any:
     """Return the first value of at most `limit` characters that fits a converted schema.
 
     A string that holds the JSON of a fitting value is read; `ABSENT` where none fits.
@@ -97,9 +97,7 @@ def _meanings(value: Any) -> Iterator[Any]:
         yield json.dumps(value)
 
 
-def with_member_examples(
-    members: Node, values: Iterable[Any], schemas: Schemas, limit: int
-) -> Node:
+def show_members(members: Node, values: Iterable[Any], schemas: Schemas, limit: int) -> Node:
     """Return an object's members with their parts of an example of the object.
 
     It is that of the first example whose members all fit, else of the first one.
@@ -111,16 +109,16 @@ def with_member_examples(
         if not isinstance(member, dict) or "examples" in schemas.content(member)
     }
     for value in islice(values, _MOST):
-        given = next((each for each in _meanings(value) if isinstance(each, dict)), {})
-        named = [name for name in members if name in given and name not in exemplified]
-        shown = {
-            name: found
-            for name in named
-            if (found := first_fitting([given[name]], members[name], schemas, limit)) is not ABSENT
+        example = next((each for each in _meanings(value) if isinstance(each, dict)), {})
+        names = [name for name in members if name in example and name not in exemplified]
+        fitting = {
+            name: part
+            for name in names
+            if (part := find_fitting([example[name]], members[name], schemas, limit)) is not ABSENT
         }
-        best = best or shown
-        if shown and len(shown) == len(named):
-            best = shown
+        best = best or fitting
+        if fitting and len(fitting) == len(names):
+            best = fitting
             break
     return {
         name: {**member, "examples": [best[name]]} if name in best else member

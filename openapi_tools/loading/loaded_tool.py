@@ -171,8 +171,8 @@ class LoadedTool(OperationTool):
         if not filled:
             return schema
         with shared.turn:
-            found = shared.inputs.operation(self._found(), self._kinds())
-        hidden = credential_shape(found, filled).hide
+            operation = shared.inputs.operation(self._found(), self._kinds())
+        hidden = credential_shape(operation, filled).hide
         return {**schema, "required": [n for n in schema.get("required", ()) if n not in hidden]}
 
     @property
@@ -188,16 +188,16 @@ class LoadedTool(OperationTool):
     def operation(self) -> Operation:
         """How it is called."""
         if self._operation is None:
-            made = self._shaped_operation()
-            if self._shared.filled:
-                made = shaped_operation(made, credential_shape(made, self._shared.filled))
-            self._operation = self._operation or made  # another thread may have had it before
+            operation, filled = self._shaped_operation(), self._shared.filled
+            if filled:
+                operation = shaped_operation(operation, credential_shape(operation, filled))
+            self._operation = self._operation or operation  # another thread may have had it before
         return self._operation
 
     def _shaped_operation(self) -> Operation:
         with self._shared.turn:
-            found = self._shared.inputs.operation(self._found(), self._kinds())
-        return found if self._shape is None else shaped_operation(found, self._shape)
+            operation = self._shared.inputs.operation(self._found(), self._kinds())
+        return operation if self._shape is None else shaped_operation(operation, self._shape)
 
     @property
     def pointer(self) -> str:

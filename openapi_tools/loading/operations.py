@@ -134,13 +134,13 @@ class Document:
     @cached_property
     def security(self) -> Security:
         """Reads security schemes and requirements."""
-        found = Security(self.entry, self.references, self.dialect)
+        security = Security(self.entry, self.references, self.dialect)
         if self.dialect.minor >= BY_URI:  # requirements may add schemes to those of the components
-            found.requirements(self.root, self.entry)
+            security.requirements(self.root, self.entry)
             for operation in self.operations():
                 if isinstance(operation, OperationNode) and "security" in operation.node:
-                    found.requirements(operation.node, operation.resource)
-        return found
+                    security.requirements(operation.node, operation.resource)
+        return security
 
     @cached_property
     def schemas(self) -> Schemas:

@@ -11,7 +11,7 @@ from openapi_tools import visible_text
 from openapi_tools.json_values import Node, as_boolean, as_dict, as_text, is_true
 from openapi_tools.loading import versions
 from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
-from openapi_tools.loading.examples import example_values, first_fitting, has_examples
+from openapi_tools.loading.examples import example_values, find_fitting, has_examples
 from openapi_tools.loading.keyword_values import ABSENT
 from openapi_tools.model import DEFAULT_STYLES, Parameter
 
@@ -80,9 +80,9 @@ class Parameters:
             holder, resource, _ = references.follow(node["content"][kind], resource)
         if isinstance(holder, dict) and has_examples(holder):
             values = example_values(holder, resource, references)
-            found = first_fitting(values, out, self._document.schemas, self._limit)
-            if found is not ABSENT:
-                out["examples"] = [found]
+            example = find_fitting(values, out, self._document.schemas, self._limit)
+            if example is not ABSENT:
+                out["examples"] = [example]
 
     def _schema(self, node: Node, resource: Resource) -> Node:
         node = self._modern(node)

@@ -182,12 +182,12 @@ def _read(data: bytes, *, check: bool, strict: bool) -> Parsed:
             return _read_as_yaml(data, remark, check=check, strict=strict)
         except InvalidDocument as error:
             raise (error if error.reason.startswith("not valid UTF-8") else fault) from None
-    return Parsed(root, _first(warnings))
+    return Parsed(root, _limit_warnings(warnings))
 
 
-def _first(warnings: list[str]) -> tuple[str, ...]:
-    others = len(warnings) - _MOST
-    return (*warnings[:_MOST], *[f"{others} further keys stand twice."] * (others > 0))
+def _limit_warnings(warnings: list[str]) -> tuple[str, ...]:
+    rest = len(warnings) - _MOST
+    return (*warnings[:_MOST], *[f"{rest} further keys stand twice."] * (rest > 0))
 
 
 def _read_as_yaml(data: bytes, *remarks: str, check: bool, strict: bool) -> Parsed:
@@ -198,7 +198,7 @@ def _read_as_yaml(data: bytes, *remarks: str, check: bool, strict: bool) -> Pars
     except UnicodeDecodeError:
         _decode(data, "UTF-8")
         raise  # pragma: no cover -- the line before has raised
-    return Parsed(root, (*_first(warnings), *remarks), is_tree=False)
+    return Parsed(root, (*_limit_warnings(warnings), *remarks), is_tree=False)
 
 
 def _refuse_other_values(root: Any, wanted: str) -> None:

@@ -269,8 +269,8 @@ class _Builder:
             is_repeated = text in frame.data or (type(text) is _MergeKey and frame.merged)
             if is_repeated and self._check:
                 line = event.start_mark.line + 1
-                told = repeated_key(self._path(), text, strict=self._strict, line=line)
-                self.warnings.append(told)
+                warning = repeated_key(self._path(), text, strict=self._strict, line=line)
+                self.warnings.append(warning)
         if self._nodes > loading.MAX_NODES:
             raise InvalidDocument(f"{loading.TOO_MANY}.", pointer=pointer(self._path()))
 

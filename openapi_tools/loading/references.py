@@ -159,14 +159,14 @@ class References:
     def _find_local(self, holder: Node, resource: Resource) -> Target:
         key = (id(resource), id(holder))
         if key not in self._local:
-            found = resource.local_target(holder)
-            if found is None:
+            definition = resource.local_target(holder)
+            if definition is None:
                 return self._find(holder["$ref"], resource)  # which raises
-            self._local[key] = Target(found[0], resource, found[1])
+            self._local[key] = Target(definition[0], resource, definition[1])
             self._with_local.add(id(resource))
-            place = found[1] if resource is self.entry else f"{resource.name}#{found[1]}"
-            said = f"{holder['$ref']!r:.100} leads here, as it leads nowhere in the document"
-            self.local_notes[f"{place}: {said}."] = None
+            place = definition[1] if resource is self.entry else f"{resource.name}#{definition[1]}"
+            remark = f"{holder['$ref']!r:.100} leads here, as it leads nowhere in the document"
+            self.local_notes[f"{place}: {remark}."] = None
         return self._local[key]
 
     def follow(
@@ -323,7 +323,7 @@ def _anchors(root: Any) -> Iterator[tuple[str, Any]]:
 
 def _scopes_in(root: Any) -> dict[int, _Scope]:
     """Return the innermost scope of each object with a `$ref` to definitions, by its id."""
-    found: dict[int, _Scope] = {}
+    scopes: dict[int, _Scope] = {}
     waiting: list[tuple[Any, tuple[Any, ...], _Scope | None]] = [(root, (), None)]
     seen = set[int]()
     while waiting:
@@ -336,10 +336,10 @@ def _scopes_in(root: Any) -> dict[int, _Scope]:
                 scope = _Scope(node, path, scope)
             ref = node.get("$ref")
             if scope is not None and isinstance(ref, str) and ref.startswith(LOCAL):
-                found[id(node)] = scope
+                scopes[id(node)] = scope
         inner = node.items() if isinstance(node, dict) else enumerate(node)
         waiting += [(v, (path, k), scope) for k, v in inner if isinstance(v, dict | list)]
-    return found
+    return scopes
 
 
 def refs_in(root: Any) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools import http_rules
 from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true
-from openapi_tools.loading.examples import example_values, first_fitting, with_member_examples
+from openapi_tools.loading.examples import example_values, find_fitting, show_members
 from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
 from openapi_tools.loading.keyword_values import ABSENT
 from openapi_tools.loading.operations import MAX_CHOICES, Document
@@ -99,21 +99,21 @@ class Bodies:
         self._show_example(found, declared, owner)
         return found
 
-    def _show_example(self, found: Content, declared: Node, resource: Resource) -> None:
+    def _show_example(self, content: Content, declared: Node, resource: Resource) -> None:
         """Add an example of the body to its schema, or the parts of one to its members."""
         document = self._document
         values = [*example_values(declared, resource, document.references)]
-        limit, schema = self._settings.description_chars, found.schema
-        if found.flat:
+        limit, schema = self._settings.description_chars, content.schema
+        if content.flat:
             values += as_list(document.schemas.content(schema).get("examples"))
             members = schema.get("properties", {})
             if values and members:
-                shown = with_member_examples(members, values, document.schemas, limit)
-                found.schema = {**schema, "properties": shown}
+                examples = show_members(members, values, document.schemas, limit)
+                content.schema = {**schema, "properties": examples}
         elif values and "examples" not in document.schemas.content(schema):
-            value = first_fitting(values, schema, document.schemas, limit)
+            value = find_fitting(values, schema, document.schemas, limit)
             if value is not ABSENT:
-                found.schema = {**schema, "examples": [value]}
+                content.schema = {**schema, "examples": [value]}
 
     def _media_type(self, node: Any, resource: Resource) -> tuple[Node, Resource]:
         target = self._document.references.follow(node, resource)

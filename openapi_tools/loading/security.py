@@ -78,7 +78,7 @@ _MOST = 100  # alternatives of an operation that are read
 _DESCRIBED = 4_000  # characters of a description that are searched
 
 
-class _Found(NamedTuple):
+class _ReadScheme(NamedTuple):
     """A Security Scheme Object as OpenAPI 3 writes it, its JSON Pointer, and how it was read."""
 
     node: Node
@@ -99,7 +99,7 @@ class Security:
         self._read_lists: dict[int, Requirements] = {}
         self._by_uri: dict[tuple[int, str], str] = {}
         self._unread: list[str] = []
-        self._named: dict[str, _Found] = dict(self._components())
+        self._named: dict[str, _ReadScheme] = dict(self._components())
 
     @property
     def schemes(self) -> dict[str, SecurityScheme]:
@@ -107,13 +107,13 @@ class Security:
 
         One that requirements name by a URI outside of the components has the end of the URI.
         """
-        return {name: _scheme(found.node) for name, found in self._named.items()}
+        return {name: _scheme_of(scheme.node) for name, scheme in self._named.items()}
 
     @property
     def warnings(self) -> Iterator[str]:
         """Warnings about schemes that are written otherwise."""
-        for found in self._named.values():
-            yield from (f"{found.pointer}{member}: {note}" for member, note in found.notes)
+        for scheme in self._named.values():
+            yield from (f"{scheme.pointer}{member}: {note}" for member, note in scheme.notes)
         yield from self._unread
         yield from self.uri_warnings(self._entry.root, "")
 
@@ -173,21 +173,22 @@ class Security:
     def _name_at(self, uri: str, resource: Resource) -> str:
         references, entry = self._references, self._entry
         first = references.resolve(uri, resource)
-        for name, found in self._named.items():
-            if first.resource is entry and found.pointer == first.pointer:
+        for name, scheme in self._named.items():
+            if first.resource is entry and scheme.pointer == first.pointer:
                 return name
         target = references.follow({"$ref": uri}, resource)
-        known = _read_scheme(target.node, swagger=False)
-        if known is None:
+        node_and_notes = _read_scheme(target.node, swagger=False)
+        if node_and_notes is None:
             return uri
         name = uri.rpartition("/")[2] or uri
         name = uri if name in self._named else name
         is_own = target.resource is entry
         place = target.pointer if is_own else f"{target.resource.name}#{target.pointer}"
-        self._named[name] = _Found(known[0], place, known[1])
+        node, notes = node_and_notes
+        self._named[name] = _ReadScheme(node, place, notes)
         return name
 
-    def _components(self) -> Iterator[tuple[str, _Found]]:
+    def _components(self) -> Iterator[tuple[str, _ReadScheme]]:
         holder, above = as_dict(self._entry.root.get("components")), "/components/securitySchemes"
         if self._dialect.swagger:
             holder, above = self._entry.root, "/securityDefinitions"
@@ -198,11 +199,11 @@ class Security:
             except DocumentError as error:
                 self._unread.append(f"{place}: {error.reason}")
                 continue
-            known = _read_scheme(target.node, swagger=self._dialect.swagger)
-            if known is None:
+            scheme = _read_scheme(target.node, swagger=self._dialect.swagger)
+            if scheme is None:
                 self._unread.append(f"{place}: this is no security scheme; it is left out.")
             else:
-                yield name, _Found(known[0], place, known[1])
+                yield name, _ReadScheme(scheme[0], place, scheme[1])
 
 
 def is_scheme_uri(name: str) -> bool:
@@ -289,7 +290,7 @@ class _SchemeReader:
             self.notes.append(("", f"{member!r} is missing; it is read as {meaning!r}."))
 
 
-def _scheme(node: Node) -> SecurityScheme:
+def _scheme_of(node: Node) -> SecurityScheme:
     return SecurityScheme(
         type=node["type"],
         name=as_text(node.get("name")),

@@ -94,16 +94,16 @@ def _meaning_of_text(text: str) -> Node | None:
     if match := _LIST.fullmatch(text.strip()):
         items = _meaning_of_text(match[1] or match[2])
         return {"type": "array", **({"items": items} if items else {})}
-    if found := _MEANINGS.get(folded(text)):
-        kind, form = found
+    if pair := _MEANINGS.get(folded(text)):
+        kind, form = pair
         return {"type": kind, **({"format": form} if form else {})}
     parts = _UNION.split(text)
     return _union_of(parts) if len(parts) > 1 else None
 
 
 def _union_of(names: list[Any]) -> Node | None:
-    found = [_meaning_of(name) if isinstance(name, str) else None for name in names]
-    meanings = [each for each in found if each is not None and isinstance(each["type"], str)]
+    read = [_meaning_of(name) if isinstance(name, str) else None for name in names]
+    meanings = [each for each in read if each is not None and isinstance(each["type"], str)]
     if not meanings or len(meanings) < len(names):
         return None
     kinds = list(dict.fromkeys(each["type"] for each in meanings))

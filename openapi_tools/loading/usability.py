@@ -79,12 +79,12 @@ class Usability:
         if ("/." in path or "%" in path) and has_dot_segment(path.partition("?")[0]):
             reason = "the path has '.' or '..' segments, which servers resolve differently."
             raise self._document.invalid(reason, operation.pointer)
-        known = frozenset(declared)
-        _, variables, notes = read_template(path, known)
+        names = frozenset(declared)
+        _, variables, notes = read_template(path, names)
         if notes:
             self.warnings += [f"{operation.pointer[:_LONGEST]}: {note}" for note in notes]
-        if variables.keys() != known:
-            undeclared = [name for name in variables if name not in known]
+        if variables.keys() != names:
+            undeclared = [name for name in variables if name not in names]
             placeless = [name for name in declared if name not in variables]
             said = "{} in the path is not declared; it is taken as text."
             self._warn(operation, undeclared, said)

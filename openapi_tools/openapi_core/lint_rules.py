@@ -28,6 +28,7 @@ from openapi_tools.json_values import (
     resolve,
 )
 from openapi_tools.openapi_core import Finding, operation_at
+from openapi_tools.requests.path_templates import read_template
 from openapi_tools.visible_text import short_name, snake_case
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ _DEEPEST = 4
 _MOST_ROUNDS = 20
 _TELLING = ASSERTIONS | {"format", "items", "additionalProperties", "properties"}
 _FEW = 4  # members of an object that is no more than a list with its total, next page and links
-_VARIABLE = re.compile(r"\{[.;?+#/]?([^{}]*?)\*?\}")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _ESCAPED = re.compile(r"['\\\x00-\x1f\x80-\x9f\u2028\u2029]")
 _LONGEST = 4_096  # characters of a target
@@ -166,9 +166,10 @@ def _undeclared(place: _Place, root: Node) -> list[str]:
     listed = [follow(root, part) for some in holders if isinstance(some, list) for part in some]
     if any("in" not in part for part in listed):  # it is in another file
         return []
-    known = [part.get("name") for part in listed if part.get("in") == "path"]
-    path = place.keys[1].partition("#")[0].partition("?")[0]
-    return [name for name in dict.fromkeys(_VARIABLE.findall(path)) if name and name not in known]
+    names = [part.get("name") for part in listed if part.get("in") == "path"]
+    declared = frozenset(name for name in names if isinstance(name, str))
+    path = read_template(place.keys[1], declared).path.partition("#")[0].partition("?")[0]
+    return [name for name in read_template(path, declared).variables if name not in declared]
 
 
 def _variables(place: _Place, root: Node) -> Iterator[Finding]:

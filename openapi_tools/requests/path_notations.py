@@ -53,8 +53,8 @@ def is_plain(path: str) -> bool:
 def read_template(path: str, declared: frozenset[str]) -> PathTemplate:
     """Return what a path key means beside the names of its declared path parameters."""
     if is_plain(path):
-        names = dict.fromkeys(_EXPRESSION.findall(path), False)
-        return PathTemplate(path, names)
+        variables = dict.fromkeys(_EXPRESSION.findall(path), False)
+        return PathTemplate(path, variables)
     reader = _Reader(declared)
     path = _QUERY.sub(reader.without_query, path)
     path = _EXPRESSION.sub(reader.read_braces, path)
@@ -65,8 +65,8 @@ def read_template(path: str, declared: frozenset[str]) -> PathTemplate:
         reader.variables[name] = True
         said = "its value is a path of the server; slashes in it stay"
         reader.notes.append(f"the path begins with {{{name}}}: {said}.")
-    found = [name for name in _EXPRESSION.findall(path) if name in reader.variables]
-    variables = {name: reader.variables[name] for name in found}
+    names = [name for name in _EXPRESSION.findall(path) if name in reader.variables]
+    variables = {name: reader.variables[name] for name in names}
     return PathTemplate(path, variables, tuple(reader.notes))
 
 

@@ -180,7 +180,7 @@ GONE = {"schema": {"$ref": "#/gone"}}
 FAULTS = [
     ("no such parameter", {"parameters": [{"$ref": "#/gone"}]}),
     ("a parameter without a name", {"parameters": [{"in": "query"}]}),
-    ("a wrong place", {"parameters": [{"name": "x", "in": "body"}]}),
+    ("a wrong place", {"parameters": [{"name": "x", "in": "url"}]}),
     ("parameters that are no list", {"parameters": {"name": "x"}}),
     ("two wrong parameters", {"parameters": [{"in": "query"}, ID, {"in": "body"}]}),
     ("a schema that leads nowhere", {"requestBody": body({"items": {"$ref": "#/gone"}})}),
