@@ -253,7 +253,7 @@ def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     """Return an argument name for each (location, wire name): that itself where all take it."""
     pairs = list(wires)
     wanted = [name for _, name in pairs]
-    if len(set(wanted)) == len(wanted) and all(map(_is_portable, wanted)):
+    if len(set(wanted)) == len(wanted) and all(map(is_portable, wanted)):
         return wanted
     portable = [_portable(name) for _, name in pairs]
     spelled = Counter(name for _, name in pairs)
@@ -274,14 +274,14 @@ def is_other(name: str, wire: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _is_portable(name: str) -> bool:
+def is_portable(name: str) -> bool:
     """Tell whether every provider and coordinator takes a name unchanged."""
     identifies = name.isascii() and name.isidentifier()
     return identifies and len(name) <= MAX_LENGTH and name not in RESERVED_ARGUMENTS
 
 
 def _portable(name: str) -> str:
-    if _is_portable(name) or name in RESERVED_ARGUMENTS:
+    if is_portable(name) or name in RESERVED_ARGUMENTS:
         return name
     words = _OTHER.sub("_", name).strip("_")
     words = f"_{words}" if words[:1].isdigit() else words

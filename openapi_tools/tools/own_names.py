@@ -10,6 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
+from openapi_tools.visible_text import is_portable
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -20,14 +22,18 @@ def own_names(operation: Operation, properties: Mapping[str, Any]) -> dict[str, 
     """Return the arguments by the API's own names, in Unicode's form NFC, where these differ.
 
     `properties` are those of the tool's input. A name that two arguments share, or that another
-    argument has, is left out.
+    argument has, is left out, and so is one that a tool could have: there a user chose another.
     """
     bodies = [] if operation.body is None else [operation.body, *operation.body.choices]
     parts: list[Any] = [
         *operation.parameters,
         *(part for body in bodies for part in body.properties),
     ]
-    pairs = {(normalize("NFC", p.name), p.argument) for p in parts if p.argument in properties}
+    pairs = {
+        (normalize("NFC", part.name), part.argument)
+        for part in parts
+        if part.argument in properties and not is_portable(part.name)
+    }
     counts = Counter(name for name, _ in pairs)
     return {name: a for name, a in pairs if counts[name] == 1 and name not in properties}
 
