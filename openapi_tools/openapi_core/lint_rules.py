@@ -28,7 +28,7 @@ from openapi_tools.json_values import (
     resolve,
 )
 from openapi_tools.openapi_core import Finding, operation_at
-from openapi_tools.requests.path_templates import read_template
+from openapi_tools.requests.path_notations import read_template
 from openapi_tools.visible_text import short_name, snake_case
 
 if TYPE_CHECKING:

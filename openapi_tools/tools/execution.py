@@ -6,13 +6,12 @@ import asyncio
 import math
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools import responses, shaping, tools
-from openapi_tools.auth import NOTHING, Credentials, Grant
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, DeniedError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import is_safe
@@ -23,11 +22,12 @@ from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.requests import Preview, preview_of
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.responses.reader import read_answer
-from openapi_tools.result import Changes, Context, ToolResult, context_for, user_of
+from openapi_tools.result import Context, ToolResult, context_for, user_of
 from openapi_tools.shaping.list_reader import ListReader
 from openapi_tools.tools.explanations import explain_failure
 from openapi_tools.tools.fixed_values import FixedValues
 from openapi_tools.tools.guardrails import asked, takes_approval
+from openapi_tools.tools.prepared_call import PreparedCall
 from openapi_tools.tools.session import PLAIN, PerCall
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.failures import timed_out
@@ -36,6 +36,7 @@ from openapi_tools.validation import is_large
 if TYPE_CHECKING:
     import httpx
 
+    from openapi_tools.auth import Grant
     from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.responses.answer_shape import Shaper, Shapes
     from openapi_tools.shaping.files import Files
@@ -51,26 +52,6 @@ _LARGE = 32 * 1024  # bytes that are read in a thread: a few milliseconds' work
 _GRACE = 0.25  # seconds beyond the time of a call to read an answer that it cut
 _STORE_GRACE = 5.0  # more than a shared state takes until it gives up
 _WORK = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
-
-
-@dataclass(slots=True, eq=False)
-class PreparedCall:
-    """One call with its credentials."""
-
-    arguments: dict[str, Any]
-    credentials: Credentials
-    redactor: Redactor
-    key: str = ""  # for idempotency
-    shaper: Shaper | None = None
-    grant: Grant = NOTHING
-    request: httpx.Request | None = None
-    own: PerCall = PLAIN
-    wait: float | None = None
-    whole: bool = False  # the answer has all items, for a program or of a page
-    for_remote: bool = False  # the result leaves this machine
-    user: str = ""
-    after: Any = None
-    changes: Changes | None = None
 
 
 class Execution:

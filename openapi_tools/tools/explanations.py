@@ -10,7 +10,7 @@ from openapi_tools.result import ToolResult
 
 if TYPE_CHECKING:
     from openapi_tools.model import Operation
-    from openapi_tools.tools.execution import PreparedCall
+    from openapi_tools.tools.prepared_call import PreparedCall
     from openapi_tools.tools.session import Session
     from openapi_tools.transport import Answer
 

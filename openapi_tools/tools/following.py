@@ -28,7 +28,7 @@ from openapi_tools.transport.failures import retry_after
 if TYPE_CHECKING:
     from openapi_tools.shaping.long_work import WorkReader
     from openapi_tools.shaping.paging import PageReader, Step
-    from openapi_tools.tools.execution import PreparedCall
+    from openapi_tools.tools.prepared_call import PreparedCall
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from openapi_tools.shared_state import SharedState
-    from openapi_tools.tools.execution import PreparedCall
+    from openapi_tools.tools.prepared_call import PreparedCall
     from openapi_tools.tools.tool import OperationTool
 
 logger = logging.getLogger("openapi_tools")
