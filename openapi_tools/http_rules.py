@@ -334,6 +334,11 @@ def is_json(media_type: str) -> bool:
     return kind in _JSON or kind.endswith("+json")
 
 
+def is_merge_patch(media_type: str) -> bool:
+    """Whether null removes a property in it (RFC 7396); Kubernetes' strategic form included."""
+    return essence(media_type).endswith("merge-patch+json")
+
+
 def is_form(media_type: str) -> bool:
     """Whether it is `application/x-www-form-urlencoded`."""
     return essence(media_type) == "application/x-www-form-urlencoded"

@@ -144,6 +144,8 @@ class Bodies:
 
     def _complete(self, found: Content, declared: Node, resource: Resource, words: str) -> None:
         kind, schema = found.media_type, found.schema
+        if http_rules.is_merge_patch(kind):
+            schema = self._document.schemas.patch(schema)
         family = _family(kind)
         if family == "form":
             form = self._forms.read(kind, schema, declared, resource)

@@ -17,6 +17,7 @@ from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import TYPES, Node, as_boolean, as_dict, as_list, is_true
 from openapi_tools.loading import keyword_values
 from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
+from openapi_tools.loading.merge_patches import patch_schema
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, uses_of
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
@@ -57,6 +58,7 @@ class Schemas:
         self._targets: dict[str, Target] = {}
         self._names: dict[tuple[int, str], str] = {}
         self._definitions: dict[str, Definition] = {}
+        self._patches: dict[str, str] = {}  # the definition of which each one is the patch form
         self._members: dict[tuple[int, bytes], Node] = {}
         self._open: set[str] = set()
         self._closures: dict[frozenset[str], Closure] = {}
@@ -88,6 +90,9 @@ class Schemas:
     def definition(self, name: str) -> Definition:
         """Return one definition, converted when it is first asked for."""
         definition = self._definitions.get(name)
+        if definition is None and name in self._patches:
+            schema = self.patch(self.definition(self._patches[name]).schema)
+            definition = self._definitions[name] = defined(name, schema)
         if definition is None:
             target = self._targets[name]
             self._open.add(name)
@@ -97,6 +102,17 @@ class Schemas:
                 self._open.discard(name)
             definition = self._definitions[name] = defined(name, schema)
         return definition
+
+    def patch(self, schema: Node) -> Node:
+        """Return a converted schema as JSON Merge Patch takes it: null removes a property."""
+        patched: Node = patch_schema(schema, self._patch_name)
+        return patched
+
+    def _patch_name(self, name: str) -> str:
+        # The hash keeps it apart from components of the document, which are read later.
+        patch_name = f"{name[:48]}_patch_{short_hash(f'merge patch of {name}')}"
+        self._patches[patch_name] = name
+        return patch_name
 
     def content(self, schema: Node) -> Node:
         """Return the schema behind a `$ref`, merged with its siblings where that is exact."""

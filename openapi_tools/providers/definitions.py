@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from openapi_tools.errors import SettingsError
+from openapi_tools.http_rules import is_merge_patch
 from openapi_tools.json_values import size_of
 from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.providers import CannotExpress, Memory
@@ -146,6 +147,7 @@ def define(
     try:
         if loosely:
             return _Writer(tool, profile, known, shape or shape_of(tool)).definition()
+        _check_null(tool, profile)
         shaped, notes = _shaped(schema, profile, known)
     except CannotExpress:
         raise
@@ -233,6 +235,7 @@ class _Writer:
         if self._write is not None:
             schema = self._write(schema)
         try:
+            _check_null(self._tool, self._profile)
             shaped, notes = _shaped(schema, self._profile, self._memory)
         except CannotExpress as error:
             return self._loose(schema, error)
@@ -302,6 +305,18 @@ class _Writer:
 
     def _written(self, shaped: Schema) -> Schema:
         return _value(self._tool, self._profile, shaped, self._text)
+
+
+def _check_null(tool: _Described, profile: str) -> None:
+    """Raise CannotExpress where null has to be sent, but the profile has it for what is missing."""
+    try:
+        body = tool.operation.body  # type: ignore[attr-defined]  # only some tools have one
+    except (AttributeError, NotImplementedError):
+        return
+    bodies = () if body is None else (body, *body.choices)
+    if profile == "openai_strict" and any(is_merge_patch(each.media_type) for each in bodies):
+        reason = "null removes a property in a JSON merge patch, but means a missing one in strict"
+        raise CannotExpress(reason, place="/properties")
 
 
 def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple[str, ...]]:

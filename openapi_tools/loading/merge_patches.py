@@ -1,0 +1,62 @@
+"""Schemas of JSON Merge Patch bodies, in which null removes a property at every level.
+
+Spec: RFC 7396, sections 1 and 2. An array is replaced as a whole, so null in one is a value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.json_values import DEFINITIONS, Node
+from openapi_tools.loading.keyword_values import nullable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_VALUES = frozenset({"additionalProperties", "unevaluatedProperties"})
+_VALUE_MAPS = frozenset({"properties", "patternProperties"})
+# Of the keywords for the same value `if` and `not` stay: where one of them accepts more, the whole
+# accepts less.
+_SAME_VALUE = frozenset({"then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas"})
+
+
+def patch_schema(schema: Any, rename: Callable[[str], str]) -> Any:
+    """Return a converted schema that also takes null for each property, at every level.
+
+    Args:
+        schema: A schema as `Schemas.convert` returns it.
+        rename: Returns the name of a definition's patch form, for the `$ref`s in the result.
+    """
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _patch_keyword(key, value, rename) for key, value in schema.items()}
+
+
+def _patch_keyword(key: str, value: Any, rename: Callable[[str], str]) -> Any:
+    if key == "$ref":
+        return DEFINITIONS + rename(value.removeprefix(DEFINITIONS))
+    if key in _VALUES:
+        return _removable(value, rename)
+    if key in _VALUE_MAPS:
+        return {name: _removable(part, rename) for name, part in value.items()}
+    return _patch_branches(key, value, rename) if key in _SAME_VALUE else value
+
+
+def _patch_branches(key: str, value: Any, rename: Callable[[str], str]) -> Any:
+    if key == "dependentSchemas":
+        return {name: patch_schema(part, rename) for name, part in value.items()}
+    if isinstance(value, list):
+        return [patch_schema(part, rename) for part in value]
+    return patch_schema(value, rename)
+
+
+def _removable(schema: Any, rename: Callable[[str], str]) -> Any:
+    patched = patch_schema(schema, rename)
+    if not isinstance(patched, dict) or patched == {"not": {}} or _has_null(patched):
+        return patched
+    return nullable(dict(patched))
+
+
+def _has_null(schema: Node) -> bool:
+    branches = schema.get("anyOf", ())
+    return {"type": "null"} in branches and not schema.keys() & {"type", "enum", "const", "$ref"}
