@@ -92,7 +92,7 @@ class Property(_Value):
 class Encoding(_Value):
     """How one member of a form or multipart body is written (OpenAPI 3.2.0, section 4.15)."""
 
-    name: str
+    name: str  # or position; `*` for members and items that have no encoding of their own
     content_type: str = ""  # empty for text of primitives, JSON of objects, octets of files
     style: str = ""  # set when the member is written by `style`, as a query parameter would be
     explode: bool = True  # this and the next one as in Parameter, with `style` only

@@ -29,6 +29,14 @@ _STYLED = frozenset({"style", "explode", "allowReserved"})
 _NESTED = 4  # alternatives inside one another whose members are looked for; they may go in a circle
 _SHAPED = _HOLDERS | {"type", "$ref"}
 _KEPT = ("title", "description", "deprecated")
+_TEXTUAL = (None, "string", ["string", "null"])
+_DESCRIBING = frozenset({"properties", "additionalProperties", "items", "enum", "const", "$ref"})
+"""Keywords beside which a format says nothing about bytes."""
+_TOP_LEVEL = frozenset(
+    {"application", "audio", "font", "haptics", "image", "message", "model", "multipart", "text"}
+    | {"video", "*"}
+)
+"""Top-level media types (RFC 6838, section 4.2), and `*`."""
 _UNTYPED = frozenset(
     {"title", "description", "deprecated", "examples", "format", "contentMediaType"}
 )
@@ -83,7 +91,7 @@ class Forms:
     ) -> Form:
         """Return how the members of an object are written, those of its alternatives among them."""
         whole = self._document.schemas.content(schema)
-        if not whole.keys() & _HOLDERS:
+        if not whole.keys() & {*_HOLDERS, "additionalProperties"}:
             return Form(schema, (), ())
         read = {
             name: self._member(name, member, nodes.get(name), resource, multipart=multipart)
@@ -94,6 +102,10 @@ class Forms:
         if multipart and read:
             out["properties"] = {name: form.schema for name, form in read.items()}
         forms = list(read.values())
+        if multipart and isinstance(whole.get("additionalProperties"), dict):
+            rest = self._others(whole)
+            out["additionalProperties"] = rest.schema
+            forms.insert(0, rest)
         for key in _ALTERNATIVES if depth else ():
             if key in whole:
                 parts = [
@@ -124,6 +136,16 @@ class Forms:
         default = _is_default(encoding) and not headers
         return Form(schema, () if default else (encoding,), headers)
 
+    def _others(self, whole: Node) -> Form:
+        """Return how properties with names of the caller's are written: files, or by their type."""
+        found = self._with_files(whole["additionalProperties"], untyped=False)
+        if found is None:
+            return Form(whole["additionalProperties"], (), ())
+        schema, kind = found
+        # `*` is for every property without an encoding, so declared ones need one.
+        declared = tuple(map(Encoding, whole.get("properties", ())))
+        return Form(schema, (Encoding("*", file=True, content_type=kind), *declared), ())
+
     def _with_files(
         self, declared: Any, *, untyped: bool, depth: int = 4
     ) -> tuple[Node, str] | None:
@@ -132,12 +154,12 @@ class Forms:
             return None
         declared = self._document.schemas.content(declared)
         if is_file(declared, untyped=untyped):
-            kind = str(declared.get("contentMediaType", ""))
+            kind = declared.get("contentMediaType") or _media_type_in(declared.get("format", ""))
             made = described_file(self._settings, declared, "A file.")
             if isinstance(declared.get("type"), list):
                 made = {"anyOf": [made, {"type": "null"}]}
             return made, "" if http_rules.is_wildcard(kind) else kind
-        if declared.get("type") == "array":
+        if declared.get("type") in ("array", ["array", "null"]):
             inner = self._with_files(declared.get("items"), untyped=untyped, depth=depth - 1)
             return inner and ({**declared, "items": inner[0]}, inner[1])
         branches = declared.get("anyOf", [])
@@ -217,14 +239,32 @@ def _is_default(encoding: Encoding) -> bool:
 
 def is_file(schema: Node, *, untyped: bool) -> bool:
     """Tell whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
-    types = schema.get("type")
-    textual = types in ("string", ["string", "null"])
-    if textual and "binary" in (schema.get("format"), schema.get("contentEncoding")):
-        return True  # RFC 2045, section 6.2: the encoding `binary` changes nothing
-    kind = schema.get("contentMediaType")
-    if kind is not None and "contentEncoding" not in schema and (textual or types is None):
+    if is_binary(schema):
+        return True
+    types, kind = schema.get("type"), schema.get("contentMediaType")
+    if kind is not None and "contentEncoding" not in schema and types in _TEXTUAL:
         return not (http_rules.is_text(kind) or http_rules.is_json(kind))
     return untyped and not schema.keys() - _UNTYPED
+
+
+def is_binary(schema: Node) -> bool:
+    """Tell whether the format or encoding of a converted schema says that it describes bytes.
+
+    The type may be missing, or `object`: what published documents write for files.
+    """
+    types, form = schema.get("type"), schema.get("format", "")
+    if schema.keys() & _DESCRIBING or types not in (*_TEXTUAL, "object", ["object", "null"]):
+        return False
+    # RFC 2045, section 6.2: the encoding `binary` changes nothing.
+    is_marked = form in ("binary", "file") or schema.get("contentEncoding") == "binary"
+    return is_marked or (types in _TEXTUAL and bool(_media_type_in(form)))
+
+
+def _media_type_in(form: str) -> str:
+    """Return the media type that a `format` names, such as `text/csv`; else an empty string."""
+    # `format` may also be a pattern with a slash, such as `MM/YYYY`.
+    is_one = http_rules.is_media_type(form) and form.partition("/")[0].lower() in _TOP_LEVEL
+    return form if is_one else ""
 
 
 def described_file(settings: Settings, described: Node, words: str) -> Node:

@@ -48,11 +48,19 @@ _UNION = re.compile(r"\s*[|,]\s*|\s+or\s+")
 _LONGEST = 100
 
 
+def names_file(kind: Any) -> bool:
+    """Tell whether a type that JSON Schema does not have means a file."""
+    return isinstance(kind, str) and kind.lower() in _FILES
+
+
 def read_type(out: Node) -> None:
     """Replace the `type` of a schema by the types that are meant, in place; drop what says nothing.
 
     A word such as `date-time` also gives a format, and `string[]` the items, if there are none.
     """
+    declared = out["type"] if isinstance(out["type"], list) else [out["type"]]
+    if any(map(names_file, declared)):
+        out["format"] = "binary"
     meaning = _meaning_of(out["type"])
     if meaning is None:
         del out["type"]

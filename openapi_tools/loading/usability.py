@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import has_dot_segment
-from openapi_tools.json_values import as_boolean, as_dict, as_list, pointer
+from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, pointer
 from openapi_tools.loading import keyword_values, versions
 from openapi_tools.loading.operations import Document, OperationNode, is_left_out
 from openapi_tools.loading.references import LOCAL
-from openapi_tools.loading.type_names import type_remark
+from openapi_tools.loading.type_names import names_file, type_remark
 from openapi_tools.requests.path_notations import read_template
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ _HOLDS = {  # members of a request's objects that hold others, and the kinds of 
     "schema": dict.fromkeys(keyword_values.HOLDING, "schema"),
 }
 _READ = keyword_values.HOLDING | keyword_values.READERS.keys() | keyword_values.NULLABLE | {"$ref"}
+_DESCRIBING = frozenset({"$ref", "properties", "allOf", "anyOf", "oneOf"})
+"""Keywords beside which `format: binary` does not make a schema a file."""
 _BY_NAME = keyword_values.MAPS | {"content", "encoding", "headers"}
 _OF_PARAMETERS = frozenset({"required", "description"})
 """Members of a parameter of Swagger 2.0 that mean something else in a schema."""
@@ -224,6 +226,10 @@ class _Search:
         is_parameter, is_schema = kind == "parameter", self._is_schema(place)
         if is_parameter and self._is_left_out(place):
             return
+        if kind == "schema":
+            keyword, said = _describe_other_file(node)
+            if said:
+                self._note((path, keyword), resource, said, self.keywords)
         holds = _HOLDS["schema" if is_schema else kind]
         for key, value in node.items():
             if value is None or (is_schema and key not in _READ):
@@ -300,6 +306,22 @@ class _Search:
         place = f"{path}{pointer(reversed(keys))}"
         own = resource is self._document.entry
         found.append(f"{place if own else f'{resource.name}#{place}'}: {said}")
+
+
+def _describe_other_file(node: Node) -> tuple[str, str]:
+    """Return the keyword by which a Schema Object spells a file otherwise, and a warning.
+
+    Both are empty for most. Spec: OpenAPI 3.0.4, section 4.7.14.2, has `type: string` with
+    `format: binary` for files.
+    """
+    kind, is_binary = node.get("type"), node.get("format") == "binary"
+    if names_file(kind):
+        said = f"{kind!r} is not a type of JSON Schema"
+        return "type", f"{said}; it is read as a file. Write 'type: string', 'format: binary'."
+    if is_binary and kind in (None, "object") and node.keys().isdisjoint(_DESCRIBING):
+        said = "'binary' is a format of strings"
+        return "format", f"{said}; it is read as a file. Write 'type: string' beside it."
+    return "", ""
 
 
 def _starts(document: Document, operation: OperationNode) -> Iterator[_Place]:

@@ -217,9 +217,13 @@ def _form(fields: list[Node], consumes: list[str]) -> Node:
     }
 
 
+def _is_upload(declared: Node) -> bool:
+    return "file" in (declared.get("type"), as_dict(declared.get("items")).get("type"))
+
+
 def _form_type(fields: list[Node], consumes: list[str]) -> str:
     forms = [kind for kind in consumes if kind.startswith(("multipart/", "application/x-www-form"))]
-    if any(declared.get("type") == "file" for declared in fields):
+    if any(map(_is_upload, fields)):
         parts = [kind for kind in forms if kind.startswith("multipart/")]
         return parts[0] if parts else "multipart/form-data"
     encoded = [kind for kind in forms if kind.startswith("application/")]

@@ -64,7 +64,10 @@ class File(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """Encodings and part headers of a body's members, by name or position, and the settings."""
+    """Encodings and part headers of a body's members, by name or position, and the settings.
+
+    `*` is the encoding of all that have none of their own.
+    """
 
     encodings: Mapping[str, Encoding]
     headers: Mapping[str, tuple[bytes, ...]]
@@ -72,7 +75,7 @@ class Sources(NamedTuple):
 
     def encoding(self, name: str) -> Encoding:
         """Return the encoding of a member."""
-        return self.encodings.get(name) or Encoding(name)
+        return self.encodings.get(name) or self.encodings.get("*") or Encoding(name)
 
 
 def sources_of(
