@@ -86,6 +86,27 @@ class Forms:
             form = form._replace(schema={**form.schema, "type": "object"})
         return form._replace(encodings=form.encodings + more)
 
+    def has_files(self, schema: Any, depth: int = _NESTED) -> bool:
+        """Tell whether properties of a body, or the items of one, are files."""
+        whole = self._document.schemas.content(schema) if isinstance(schema, dict) else {}
+        members = [*whole.get("properties", {}).values(), whole.get("additionalProperties")]
+        branches = [branch for key in _ALTERNATIVES for branch in whole.get(key, ())]
+        return any(self._has_file(member, depth) for member in members) or any(
+            self.has_files(branch, depth - 1) for branch in branches if depth
+        )
+
+    def _has_file(self, schema: Any, depth: int) -> bool:
+        if not isinstance(schema, dict):
+            return False
+        inner = self._document.schemas.content(schema)
+        parts = [
+            inner.get("items"),
+            *(part for key in _ALTERNATIVES for part in inner.get(key, ())),
+        ]
+        return is_file(inner, untyped=False) or any(
+            self._has_file(part, depth - 1) for part in parts if depth
+        )
+
     def _members(
         self, schema: Node, nodes: Node, resource: Resource, *, multipart: bool, depth: int
     ) -> Form:

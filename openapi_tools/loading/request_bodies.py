@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import http_rules
 from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true
 from openapi_tools.loading.examples import example_values, find_fitting, show_members
-from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
-from openapi_tools.loading.keyword_values import ABSENT
+from openapi_tools.loading.form_bodies import (
+    Forms,
+    PartHeader,
+    described_file,
+    is_binary,
+    is_file,
+)
+from openapi_tools.loading.keyword_values import ABSENT, WORDS
 from openapi_tools.loading.operations import MAX_CHOICES, Document
 from openapi_tools.model import Encoding, RequestBody
 from openapi_tools.visible_text import plain_text, visible
@@ -83,9 +89,8 @@ class Bodies:
         listed, chosen = preferred(content, wanted)
         declared, owner = self._media_type(content[listed], resource)
         schema = self._schema(chosen, declared, owner)
-        uploads = list(filter(http_rules.is_multipart, content))
-        if uploads and not wanted and self._holds_files(chosen, schema):
-            chosen = uploads[0]  # bytes have no place in JSON
+        if not wanted and (better := self._kind_for_files(chosen, schema, content, resource)):
+            chosen = better
             declared, owner = self._media_type(content[chosen], resource)
             schema = self._schema(chosen, declared, owner)
         if own and not http_rules.matches(chosen, own[0]):
@@ -119,17 +124,20 @@ class Bodies:
         target = self._document.references.follow(node, resource)
         return as_dict(target.node), target.resource
 
-    def _holds_files(self, kind: str, schema: Node) -> bool:
-        """Tell whether a JSON body has members that are bytes, which multipart could send."""
-        if not http_rules.is_json(kind):
-            return False
-        content = self._document.schemas.content
-        members = content(schema).get("properties", {}).values()
-        inner = [content(member) for member in members]
-        inner += [
-            content(member["items"]) for member in inner if isinstance(member.get("items"), dict)
-        ]
-        return any(is_file(member, untyped=False) for member in inner)
+    def _kind_for_files(self, kind: str, schema: Node, content: Node, resource: Resource) -> str:
+        """Return the media type that can hold a body's files; empty to keep the present one."""
+        # Bytes have no place in JSON and urlencoded forms.
+        if not (http_rules.is_json(kind) or http_rules.is_form(kind)):
+            return ""
+        upload = next(filter(http_rules.is_multipart, content), "")
+        if upload and self._forms.has_files(schema):
+            return upload
+        if upload and http_rules.is_form(kind):
+            declared, owner = self._media_type(content[upload], resource)
+            has_files = self._forms.has_files(self._schema(upload, declared, owner))
+            return upload if has_files else ""
+        is_whole = is_binary(self._document.schemas.content(schema))
+        return next(filter(http_rules.is_bytes, content), "") if is_whole else ""
 
     def _schema(self, kind: str, declared: Node, resource: Resource) -> Node:
         """Return the whole body's schema; JSON Lines and the like are arrays of items."""
@@ -138,9 +146,21 @@ class Bodies:
             return {"type": "array", "items": convert(declared["itemSchema"], resource)}
         schema = convert(declared.get("schema"), resource)
         is_list = _family(kind) == "" and http_rules.is_sequential(kind)
-        if is_list and "type" not in self._document.schemas.content(schema):
-            return {**schema, "type": "array"}
-        return schema
+        return self._lines(schema) if is_list else schema
+
+    def _lines(self, schema: Node) -> Node:
+        """Return the schema of all JSON values of a body, for one that may be of each value."""
+        content = self._document.schemas.content
+        inner = content(schema)
+        if "type" in inner or is_binary(inner):
+            return schema
+        branches = [content(part) for part in inner.get("anyOf", ())]
+        if branches and any(part.get("type") in ("array", "string") for part in branches):
+            return schema
+        if branches:
+            return {"type": "array", "items": schema}
+        # Documents leave it open where the values may come as lines that are written already.
+        return {**schema, "type": ["array", "string"] if inner.keys() <= WORDS else "array"}
 
     def _complete(self, found: Content, declared: Node, resource: Resource, words: str) -> None:
         kind, schema = found.media_type, found.schema
@@ -156,7 +176,10 @@ class Bodies:
         if family == "form":
             found.schema, found.flat = schema, self._is_flat(schema, inner, required=found.required)
             return
-        if family == "json" or http_rules.is_json(kind):
+        if is_binary(inner) and (http_rules.is_json(kind) or http_rules.is_sequential(kind)):
+            found.file = True
+            schema = described_file(self._settings, inner, "The body, as it is sent.")
+        elif family == "json" or http_rules.is_json(kind):
             found.flat = self._is_flat(schema, inner, required=found.required)
             schema = inner if found.flat else schema
         elif http_rules.is_text(kind):

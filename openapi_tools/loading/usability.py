@@ -227,9 +227,7 @@ class _Search:
         if is_parameter and self._is_left_out(place):
             return
         if kind == "schema":
-            keyword, said = _describe_other_file(node)
-            if said:
-                self._note((path, keyword), resource, said, self.keywords)
+            self._note_other_file(place)
         holds = _HOLDS["schema" if is_schema else kind]
         for key, value in node.items():
             if value is None or (is_schema and key not in _READ):
@@ -241,10 +239,19 @@ class _Search:
                     said = f"{value!r:.60} cannot be used as {key!r}; it is left out."
                     self._note((path, key), resource, said, self.keywords)
             elif is_schema and key == "type":
-                if said := type_remark(value):
-                    self._note((path, key), resource, said, self.keywords)
+                self._note_type(place)
             elif key in holds:
                 self._hold(_Place(holds[key], value, (path, key), resource))
+
+    def _note_other_file(self, place: _Place) -> None:
+        keyword, message = _describe_other_file(place.node)
+        if message:
+            self._note((place.path, keyword), place.resource, message, self.keywords)
+
+    def _note_type(self, place: _Place) -> None:
+        message = type_remark(place.node["type"])
+        if message:
+            self._note((place.path, "type"), place.resource, message, self.keywords)
 
     def _is_schema(self, place: _Place) -> bool:
         """Tell whether an object is a schema, or a parameter over which one is spread."""

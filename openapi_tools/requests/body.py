@@ -131,6 +131,8 @@ def _form(body: RequestBody, value: Any, sources: Sources) -> Content:
 
 def _lines(body: RequestBody, value: Any, _: Sources) -> Content:
     """Write JSON lines, or a JSON text sequence (RFC 7464, section 2.2)."""
+    if isinstance(value, str):  # the document describes a string, which holds the lines
+        return Content(body.media_type, encode_text(value))
     start = b"\x1e" if http_rules.is_json_sequence(body.media_type) else b""
     items = value if isinstance(value, list) else [value]
     return Content(body.media_type, b"".join(start + json_bytes(item) + b"\n" for item in items))

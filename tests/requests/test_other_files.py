@@ -1,12 +1,11 @@
 """Files of multipart bodies that documents spell in other ways than a string of format `binary`."""
 
-import re
-
 import pytest
 from call_ways import WAYS, call_by
 from documents import component, document, operation
 from packages import imported
 from servers.documents import object_of
+from servers.sent_parts import parts_of
 
 from openapi_tools import generate_package, load_tools
 from openapi_tools.providers.definitions import PROFILES
@@ -22,18 +21,6 @@ def uploading(schema, version="3.0.3", kind=DATA):
     content = {kind: {"schema": schema}}
     post = operation(operationId="upload", requestBody={"content": content, "required": True})
     return document({"/x": {"post": post}}, openapi=version, components={"schemas": SCHEMAS})
-
-
-def parts_of(recorded):
-    """Return name, file name, media type and content of each part, in their order."""
-    boundary = re.search("boundary=(.*)", recorded.header("content-type"))[1].encode()
-    found = []
-    for part in recorded.body.split(b"--" + boundary)[1:-1]:
-        head, _, content = part.strip(b"\r\n").partition(b"\r\n\r\n")
-        words = dict(re.findall(r'(\w+)="(.*?)"', head.decode()))
-        kind = re.search("Content-Type: (.*)", head.decode())
-        found.append((words["name"], words.get("filename"), kind and kind[1], content.decode()))
-    return found
 
 
 SPELLINGS = {

@@ -192,6 +192,9 @@ defmodule PetstoreTools.HTTP.Request do
     {body.media_type, plain(value)}
   end
 
+  # A string holds the lines already.
+  defp sequence(value, _start) when is_binary(value), do: value
+
   defp sequence(value, start) do
     for item <- if(is_list(value), do: value, else: [value]), do: [start, json(item), ?\n]
   end
