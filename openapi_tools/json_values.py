@@ -38,6 +38,7 @@ SCHEMA_MAPS = frozenset(
 UNIONS = ("anyOf", "oneOf")
 DEFINITIONS = "#/$defs/"  # the beginning of a reference to one of `$defs`
 _LONGEST_CHAIN = 64
+EXPONENT = 1e16  # from here on Python writes floats with an exponent, ECMAScript without one
 _LARGEST = 10**18  # Python refuses to write the largest numbers as text
 HOLDING = ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS  # keywords that hold schemas
 IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
@@ -166,6 +167,15 @@ def whole(value: Any) -> int | None:
         return int(value)
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and abs(value) < _LARGEST else None
+
+
+def plain_number(value: float) -> float:
+    """Return an integral float as an integer, below the size where JSON writers differ.
+
+    Models and clients of protobuf write integers as `5.0`, which servers in Go, Rust and .NET
+    refuse; ECMAScript writes `5` for both.
+    """
+    return int(value) if value.is_integer() and abs(value) < EXPONENT else value
 
 
 def fitted(value: Any, schema: Any) -> Any:

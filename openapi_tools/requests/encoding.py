@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.http_rules import essence, has_dot_segment, is_json
-from openapi_tools.json_values import pointer_token
+from openapi_tools.json_values import EXPONENT, plain_number, pointer_token
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
@@ -142,9 +142,6 @@ RAW = Writer(str, str, dict(zip(_DELIMITERS, _DELIMITERS, strict=True)), ("[", "
 
 CHARSETS = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16"})  # in which text is written
 
-_INTEGRAL = 1e16
-"""Below this, every integral float is written without exponent by Python and by ECMAScript."""
-
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _ASCII = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
@@ -155,13 +152,12 @@ def plain_text(value: Any) -> str:
     """Return a primitive as text (OpenAPI 3.2.0, Appendix B); an array or object as JSON."""
     if isinstance(value, str):
         return value
-    if type(value) is int and -_INTEGRAL < value < _INTEGRAL:
+    if type(value) is int and -EXPONENT < value < EXPONENT:
         return str(value)
     if not isinstance(value, float):
         return json_text(value)
-    if value.is_integer() and abs(value) < _INTEGRAL:
-        return str(int(value))
-    return json_text(value).replace("e-0", "e-")
+    number = plain_number(value)
+    return str(number) if isinstance(number, int) else json_text(number).replace("e-0", "e-")
 
 
 def json_text(value: Any, *, ascii_only: bool = False) -> str:

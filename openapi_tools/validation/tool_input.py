@@ -7,6 +7,7 @@ these rules:
 - Dates, times, durations, UUIDs, paths, URLs and IP addresses become strings, as pydantic writes
   them (ISO 8601, RFC 9562).
 - A Decimal becomes a number; one that a float cannot hold exactly is refused.
+- A float such as 5.0 becomes the integer 5, in every place of a request.
 - A member of an Enum becomes its value.
 - Bytes are refused: `{"base64": …}` says which bytes are meant.
 """
@@ -20,7 +21,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
-from openapi_tools.json_values import pointer_token
+from openapi_tools.json_values import plain_number, pointer_token
 from openapi_tools.redaction import excerpt
 from openapi_tools.result import id_text
 from openapi_tools.validation import SMALL_TEXT, SMALL_VALUES, is_odd
@@ -139,6 +140,7 @@ class _Intake:
             self._room -= 4
         elif kind is int or kind is float:
             self._check_number(value)
+            return value if kind is int else plain_number(value)
         elif kind is str:
             self._take(len(value) + 4)
             try:

@@ -244,13 +244,7 @@ defmodule PetstoreTools.HTTP.Text do
   @doc false
   def plain(value) when is_binary(value), do: value
 
-  def plain(value) when is_float(value) do
-    if trunc(value) == value and abs(value) < 1.0e16 do
-      Integer.to_string(trunc(value))
-    else
-      value |> float() |> String.replace("e-0", "e-")
-    end
-  end
+  def plain(value) when is_float(value), do: value |> number() |> String.replace("e-0", "e-")
 
   def plain(value), do: json_text(value)
 
@@ -260,7 +254,7 @@ defmodule PetstoreTools.HTTP.Text do
   def json(nil), do: "null"
   def json(value) when is_boolean(value), do: Atom.to_string(value)
   def json(value) when is_integer(value), do: Integer.to_string(value)
-  def json(value) when is_float(value), do: float(value)
+  def json(value) when is_float(value), do: number(value)
   def json(value) when is_binary(value), do: [?", for(<<c::utf8 <- value>>, do: escape(c)), ?"]
 
   def json(value) when is_list(value),
@@ -271,6 +265,13 @@ defmodule PetstoreTools.HTTP.Text do
   def json({:object, members}) do
     pairs = Enum.map(members, fn {name, member} -> [json(name), ?:, json(member)] end)
     [?{, Enum.intersperse(pairs, ?,), ?}]
+  end
+
+  # Servers refuse `5.0` where they want an integer, and models write it.
+  defp number(value) do
+    if trunc(value) == value and abs(value) < 1.0e16,
+      do: Integer.to_string(trunc(value)),
+      else: float(value)
   end
 
   defp escape(?"), do: "\\\""
