@@ -1,28 +1,29 @@
 """Arguments in a provider's form -> arguments that fit the input schema.
 
 The value and the input schema are walked together, and each change of a profile is undone. Of
-several alternatives the first that fits the restored value counts.
+several alternatives the first that fits the restored value counts. A string that writes JSON, where
+the schema takes no string, is read: clients send objects, arrays, numbers and booleans so.
 """
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import holds, unequal
-from openapi_tools.providers import ById, CannotExpress, containers, is_anything, kind
+from openapi_tools.json_values import TYPES, holds, unequal
+from openapi_tools.providers import ById, CannotExpress, containers, is_a, is_anything, kind
 from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, Members
+from openapi_tools.validation.json_strings import read_json
 
 if TYPE_CHECKING:
     from openapi_tools.providers import Form
 
 _MOST = 10_000
 _LOOKS = 50_000
-_CLASSES = {"object": dict, "array": list}
+_STRUCTURES = frozenset({"object", "array"})
 _RANKS = {"object": 0, "null": 2}
 _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """Exceptions of a malformed schema; then nothing is restored."""
@@ -71,6 +72,8 @@ class Restorer:
 
     def _undone_anew(self, node: Any, value: Any) -> Any:
         forms = self._options.find(node, self._ranked)
+        if isinstance(value, str) and not self._whole:
+            value = _read_string(forms, value)
         if len(forms) == 1:
             return self._by_form(forms[0], value)
         self._looks += len(forms)
@@ -100,10 +103,10 @@ class Restorer:
 
     def _told(self, node: Any) -> list[Form]:
         """Return the alternatives; where a definition tells them in words, as far as they go."""
-        for options in (self._forms.options, self._forms.plain.options) if self._whole else ():
+        for options in (self._forms.options, self._forms.plain.options):
             with suppress(CannotExpress):
                 return options(node)
-        return [{}] if self._whole else self._forms.options(node)
+        return [{}]
 
     def _by_form(self, form: Form, value: Any) -> Any:
         if "enum" in form:
@@ -112,7 +115,7 @@ class Restorer:
         if is_anything(form):
             return _without_entries(value) if self._whole else value
         if self._whole and isinstance(value, str):
-            value = _read(value, _CLASSES.get(kind(form) or "", str))
+            value = read_json(value, _STRUCTURES.intersection([kind(form)]))
         match kind(form):
             case "object":
                 return self._object(form, value)
@@ -184,15 +187,18 @@ class Restorer:
         return named
 
 
-def _read(text: str, kind: type) -> Any:
-    """Return the object or array that a text writes as JSON; the text where it writes none."""
-    if kind is str or text[:1] not in ("{", "["):
-        return text
-    try:
-        value = json.loads(text, parse_constant=float)
-    except ValueError:
-        return text
-    return value if isinstance(value, kind) else text
+def _read_string(forms: list[Form], text: str) -> Any:
+    """Return what a string writes as JSON, unless one of the forms takes strings."""
+    types: set[str] = set()
+    for form in forms:
+        declared = [value for value in form.get("enum", ()) if not isinstance(value, str)]
+        if "enum" in form and not holds(form["enum"], text):
+            types.update(name for name in TYPES for value in declared if is_a(value, name))
+        elif "enum" in form or form.get("type", "string") == "string":
+            return text
+        else:
+            types.add(form["type"])
+    return read_json(text, types)
 
 
 def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:

@@ -19,7 +19,9 @@ from openapi_tools.tools.guardrails import usable
 from openapi_tools.tools.own_names import own_names, with_tool_names
 from openapi_tools.tools.session import PLAIN, PerCall, Session, open_session
 from openapi_tools.tools.tool import OperationTool, called
+from openapi_tools.validation import size_of
 from openapi_tools.validation.checker import Checker
+from openapi_tools.validation.json_strings import notes_on_reading
 from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation
     from openapi_tools.providers.restore import Restorer
     from openapi_tools.tools.toolset import Toolset
+
+_READ_AT_ONCE = 2_000  # characters of arguments that are restored within some milliseconds
 
 logger = logging.getLogger("openapi_tools")
 
@@ -133,7 +137,7 @@ class Caller:
 
     async def _answered(self, given: _Input) -> ToolResult:
         tool = self._tool
-        arguments = await self._fitted(given)
+        arguments, notes = await self._fitted(given)
         call = ToolCall(id=given.call_id, name=self._name, arguments=arguments)
         admitted = await tool.on_invoke(call, given.context)
         if isinstance(admitted, ToolResult):
@@ -148,6 +152,7 @@ class Caller:
             result = self._checked(await tool.run(admitted or call, given.context))
         finally:
             _passing.reset(token)
+        result = _with_notes(result, notes)
         if result.is_error:
             raise AnswerError(result)
         return result
@@ -159,9 +164,10 @@ class Caller:
         return await self._sent(_Input(call.arguments, call.id, context, None, own))
 
     async def _sent(self, given: _Input) -> ToolResult:
-        arguments = await self._fitted(given)
+        arguments, notes = await self._fitted(given)
         execution = self._execution or self._ready()
-        return await execution.result(arguments, given.context, given.call_id, given.own)
+        result = await execution.result(arguments, given.context, given.call_id, given.own)
+        return _with_notes(result, notes)
 
     async def _resumed(self, own: PerCall, context: Any) -> ToolResult:
         """Return the state or the result of long work; output guardrails see it."""
@@ -179,31 +185,49 @@ class Caller:
             self._execution = Execution(self._tool, self._session)
         return self._execution
 
-    async def _fitted(self, given: _Input) -> dict[str, Any]:
-        """Return arguments that fit; a large input is checked in a thread."""
+    async def _fitted(self, given: _Input) -> tuple[dict[str, Any], list[str]]:
+        """Return arguments that fit, and notes on them; a large input is checked in a thread."""
         small = accept_small(given.given, self._session.settings)
         if small is None:
-            return await asyncio.to_thread(self.check, given.given, given.profile)
+            return await asyncio.to_thread(self._accepted, given.given, given.profile)
+        if not given.profile and self._fits(small):
+            return small, []
+        if size_of(small).characters > _READ_AT_ONCE:  # its strings may hold thousands of values
+            return await asyncio.to_thread(self._fit, small, given.profile)
         return self._fit(small, given.profile)
 
     def check(self, given: object, profile: str | None = None) -> dict[str, Any]:
         """Return arguments that fit, as `OperationTool.check` does."""
+        return self._accepted(given, profile)[0]
+
+    def _accepted(self, given: object, profile: str | None) -> tuple[dict[str, Any], list[str]]:
         return self._fit(accept(given, self._session.settings), profile)
 
-    def _fit(self, arguments: dict[str, Any], profile: str | None) -> dict[str, Any]:
+    def _fit(
+        self, arguments: dict[str, Any], profile: str | None
+    ) -> tuple[dict[str, Any], list[str]]:
         if profile:
             arguments = self._restored(arguments, profile)
+        if self._fits(arguments):
+            return arguments, []
+        arguments = self._under_tool_names(arguments)
+        # For example null for an absent argument, as profiles ask of models, and JSON in strings.
+        restored = self._restored(arguments, "")
+        if notes := notes_on_reading(arguments, restored):
+            restored = accept(restored, self._session.settings)  # what was read has limits, too
+        repaired = self._tool.repaired(restored)
+        if self._fits(repaired):
+            return repaired, notes
+        self._schema_checker().check(restored if notes else arguments, example=True)
+        return arguments, []
+
+    def _fits(self, arguments: dict[str, Any]) -> bool:
+        return self._schema_checker().fits(arguments)
+
+    def _schema_checker(self) -> Checker:
         if self._checker is None:
             self._checker = Checker(self._tool.input_schema)
-        if self._checker.fits(arguments):
-            return arguments
-        arguments = self._under_tool_names(arguments)
-        # For example null for an absent argument, as profiles ask of models.
-        repaired = self._tool.repaired(self._restored(arguments, ""))
-        if self._checker.fits(repaired):
-            return repaired
-        self._checker.check(arguments, example=True)
-        return arguments
+        return self._checker
 
     def _under_tool_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments in which the API's own names are the tool's."""
@@ -256,6 +280,13 @@ class AnswerError(errors.CallError):
         kind, reason = facts.pop("type", "protocol"), facts.pop("message", str(result))
         super().__init__(kind, reason, **facts)
         self.result = result
+
+
+def _with_notes(result: ToolResult, notes: list[str]) -> ToolResult:
+    if notes:
+        result = result.model_copy(deep=True)  # a user's own tool may give one to many calls
+        result.metadata["notes"] = [*result.metadata.get("notes", ()), *notes]
+    return result
 
 
 def call_id_in(given: object) -> str:

@@ -1,0 +1,90 @@
+"""Strings in which a client wrote JSON where an object, array, number or boolean belongs.
+
+Spec: RFC 8259. `NaN`, infinities and repeated names, which it leaves open, are not read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi_tools.json_values import plain_number, pointer_token
+from openapi_tools.validation.messages import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_BOOLEANS = {"true": True, "false": False}  # Python's spelling, `True`, means nothing else
+_TYPES: Final[dict[type, str]] = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    list: "array",
+    dict: "object",
+    type(None): "null",
+}
+_LISTED = 5
+
+
+def read_json(text: str, types: Collection[str]) -> Any:
+    """Return the value that a string writes as JSON; the string for one of none of the types.
+
+    Args:
+        text: Of any length and depth.
+        types: Names of JSON Schema's types; `string` is none of them.
+    """
+    if "boolean" in types and text.strip().lower() in _BOOLEANS:
+        return _BOOLEANS[text.strip().lower()]
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_read_object,
+            parse_float=_read_float,
+            parse_constant=_refuse_constant,
+        )
+    except (ValueError, RecursionError):
+        return text
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    name = _TYPES.get(type(value), "string")
+    return value if name in types or (is_integer and "integer" in types) else text
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is repeated, so two values could be meant")
+    return found
+
+
+def _read_float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("the number is too large")
+    return plain_number(value)
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
+def notes_on_reading(before: Any, after: Any) -> list[str]:
+    """Return a note for each string in a value that was read as something else."""
+    notes = [
+        f"{place}: the string was read as the JSON of {kind_of(value)}."
+        for place, value in _changes(before, after, "")
+    ]
+    more = len(notes) - _LISTED
+    return notes[:_LISTED] + [f"{more} more strings were read as JSON."] * (more > 0)
+
+
+def _changes(before: Any, after: Any, place: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(before, str):
+        if not isinstance(after, str):
+            yield place, after
+    elif isinstance(before, dict) and isinstance(after, dict):
+        for name in after.keys() & before.keys():
+            yield from _changes(before[name], after[name], place + pointer_token(name))
+    elif isinstance(before, list) and isinstance(after, list):
+        for index, (old, new) in enumerate(zip(before, after, strict=False)):
+            yield from _changes(old, new, f"{place}/{index}")
