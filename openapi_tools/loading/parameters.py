@@ -85,8 +85,10 @@ class Parameters:
                 out["examples"] = [example]
 
     def _schema(self, node: Node, resource: Resource) -> Node:
+        may_be_empty = is_true(node.get("allowEmptyValue")) and node.get("in") == "query"
         node = self._modern(node)
         schema = node.get("schema")
+        schema = versions.with_empty(schema) if may_be_empty else schema
         if kind := _media_type(node):
             target = self._document.references.follow(node["content"][kind], resource)
             schema, resource = as_dict(target.node).get("schema"), target.resource

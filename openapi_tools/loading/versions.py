@@ -64,6 +64,10 @@ _LOCATIONS = {
 }
 _STYLES = {"csv": "", "ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 _DELIMITERS = {"csv": ",", "ssv": " ", "tsv": "\t", "pipes": "|"}
+_WORDS = ("title", "description", "default", "example", "examples", "deprecated")
+_UNIONS = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "if"})
+_LIMITS = frozenset({"enum", "const", "pattern", "minLength", "properties", "items"})
+"""Keywords that may refuse an empty string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,27 @@ def schema(declared: Node) -> Node:
     return out
 
 
+def with_empty(declared: Any) -> Any:
+    """Return a Schema Object that also takes an empty string, for `allowEmptyValue`.
+
+    Spec: Swagger 2.0 and OpenAPI 3.0.4, section 4.7.12.2.2, Parameter Object.
+    """
+    if not isinstance(declared, dict) or _takes_empty(declared):
+        return declared
+    kind, values = declared.get("type"), declared.get("enum")
+    if kind == "string" and isinstance(values, list) and declared.keys().isdisjoint(_UNIONS):
+        return {**declared, "enum": values if "" in values else [*values, ""]}
+    words = {key: declared[key] for key in _WORDS if key in declared}
+    rest = {key: value for key, value in declared.items() if key not in words}
+    return {**words, "anyOf": [rest, {"type": "string", "enum": [""]}]}
+
+
+def _takes_empty(declared: Node) -> bool:
+    kinds = declared.get("type", "string")
+    is_string = "string" in (kinds if isinstance(kinds, list) else [kinds])
+    return is_string and declared.keys().isdisjoint(_UNIONS | _LIMITS)
+
+
 def request_body(parameters: list[Node], consumes: list[str]) -> Node | None:
     """Return the `body` and `formData` parameters of a 2.0 operation as a Request Body Object."""
     for declared in parameters:
@@ -202,6 +227,8 @@ def _form(fields: list[Node], consumes: list[str]) -> Node:
     for declared in fields:
         name = str(declared.get("name"))
         properties[name] = schema(declared)
+        if is_true(declared.get("allowEmptyValue")) and declared.get("type") != "file":
+            properties[name] = with_empty(properties[name])
         if "description" in declared:
             properties[name]["description"] = declared["description"]
         collection = _collection(declared)
