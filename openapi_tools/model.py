@@ -97,7 +97,8 @@ class Encoding(_Value):
     style: str = ""  # set when the member is written by `style`, as a query parameter would be
     explode: bool = True  # this and the next one as in Parameter, with `style` only
     allow_reserved: bool = False
-    file: bool = False  # the argument is a file object: `{"base64": …}` or `{"text": …}`
+    # The argument is a file object, `{"base64": …}` or `{"text": …}`; a string is sent as text.
+    file: bool = False
     headers: tuple[Parameter, ...] = ()  # of the part; each is fed by an argument of its own
     inner: tuple[str, ...] = ()  # as in Parameter
 

@@ -86,7 +86,7 @@ function checked(control, fault) {
 }
 
 function controlFor(facts, root, given, depth, id, required) {
-  const schema = withoutNull(facts, root);
+  const schema = withoutNull(withoutFile(facts, root, given), root);
   const kind = Array.isArray(schema.type) && schema.type.length === 1 ? schema.type[0] : schema.type;
   if (Array.isArray(schema.enum) || Object.hasOwn(schema, "const")) {
     return choiceControl(schema.enum || [schema.const], given, id);
@@ -126,6 +126,18 @@ function orText(text) {
   } catch {
     return text;
   }
+}
+
+/** Return the only other form of a value that may be a file, unless a file is given. */
+function withoutFile(facts, root, given) {
+  const branches = Array.isArray(facts.anyOf) && !isObject(given) ? facts.anyOf : [];
+  const others = branches.filter((part) => {
+    const properties = resolved(part, root).schema.properties;
+    return !(isObject(properties) && isObject(properties.base64) && isObject(properties.text));
+  });
+  if (others.length !== 1 || branches.length < 2) return facts;
+  const { anyOf, ...words } = facts;
+  return { ...words, ...resolved(others[0], root).schema };
 }
 
 /** Return the only other form of a value that may be null, else the schema. */

@@ -119,9 +119,13 @@ def _as_json(name: str, text: str, kind: str) -> Any:
         raise click.UsageError(reason + _FORMS.get(kind, ".")) from None
 
 
-def _takes_file(schema: Any, root: dict[str, Any]) -> bool:
-    members = follow(root, schema).get("properties")
-    return isinstance(members, dict) and {"base64", "text", "filename"} <= members.keys()
+def _takes_file(schema: Any, root: dict[str, Any], depth: int = 0) -> bool:
+    whole = follow(root, schema)
+    members = whole.get("properties")
+    if isinstance(members, dict) and {"base64", "text", "filename"} <= members.keys():
+        return True
+    branches = whole.get("anyOf") or () if depth < _DEEPEST else ()
+    return any(_takes_file(branch, root, depth + 1) for branch in branches)
 
 
 def read_json_argument(text: str) -> dict[str, Any]:

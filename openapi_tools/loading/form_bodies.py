@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
 from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, as_text, is_true
+from openapi_tools.loading.keyword_values import WORDS
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.body import file_schema
-from openapi_tools.visible_text import plain_text
+from openapi_tools.visible_text import plain_text, short_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,12 @@ _NESTED = 4  # alternatives inside one another whose members are looked for; the
 _SHAPED = _HOLDERS | {"type", "$ref"}
 _KEPT = ("title", "description", "deprecated")
 _TEXTUAL = (None, "string", ["string", "null"])
+_STRINGS = ("string", ["string", "null"])
+_CHOOSING = frozenset(
+    {"enum", "const", "pattern", "format", "contentEncoding", "maxLength", "allOf", "not"}
+)
+"""Keywords of strings that are no files."""
+_FILE = f"File_{short_hash('an argument that is a file')}"
 _DESCRIBING = frozenset({"properties", "additionalProperties", "items", "enum", "const", "$ref"})
 """Keywords beside which a format says nothing about bytes."""
 _TOP_LEVEL = frozenset(
@@ -150,6 +157,8 @@ class Forms:
         if multipart:
             headers = tuple(self._headers(name, node, resource))
             found = self._with_files(schema, untyped=self._document.dialect.modern)
+            if found is None and not encoding.style:
+                found = self._or_file(schema)
             if found is not None:
                 schema, named = found
                 kind = encoding.content_type or _ranges(node) or named
@@ -159,9 +168,10 @@ class Forms:
 
     def _others(self, whole: Node) -> Form:
         """Return how properties with names of the caller's are written: files, or by their type."""
-        found = self._with_files(whole["additionalProperties"], untyped=False)
+        rest = whole["additionalProperties"]
+        found = self._with_files(rest, untyped=False) or self._or_file(rest)
         if found is None:
-            return Form(whole["additionalProperties"], (), ())
+            return Form(rest, (), ())
         schema, kind = found
         # `*` is for every property without an encoding, so declared ones need one.
         declared = tuple(map(Encoding, whole.get("properties", ())))
@@ -189,6 +199,28 @@ class Forms:
             return None
         pairs = zip(found, branches, strict=True)
         return {**declared, "anyOf": [part[0] if part else old for part, old in pairs]}, ""
+
+    def _or_file(self, declared: Any, depth: int = _NESTED) -> tuple[Node, str] | None:
+        """Return a string or a list of strings that may be files, too; None for anything else.
+
+        Many documents describe a file as a string, and a part may need a file name or a media type.
+        """
+        inner = self._document.schemas.content(declared) if isinstance(declared, dict) else {}
+        if inner.get("type") in _STRINGS and inner.keys().isdisjoint(_CHOOSING):
+            words = {key: inner[key] for key in inner if key in WORDS}
+            rest = {key: value for key, value in inner.items() if key not in words}
+            file = file_schema(self._settings)
+            reference = self._document.schemas.define(_FILE, {"description": "A file.", **file})
+            return {**words, "anyOf": [rest, reference]}, ""
+        if inner.get("type") in ("array", ["array", "null"]):
+            found = self._or_file(inner.get("items"), depth - 1) if depth else None
+            return found and ({**inner, "items": found[0]}, found[1])
+        branches = inner.get("anyOf", []) if depth else []
+        parts = [self._or_file(branch, depth - 1) for branch in branches]
+        if not any(parts):
+            return None
+        pairs = zip(parts, branches, strict=True)
+        return {**inner, "anyOf": [part[0] if part else old for part, old in pairs]}, ""
 
     def _positions(self, whole: Node, declared: Node, resource: Resource) -> Form:
         nodes = list(as_list(declared.get("prefixEncoding")))

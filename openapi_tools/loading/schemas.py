@@ -114,6 +114,11 @@ class Schemas:
         self._patches[patch_name] = name
         return patch_name
 
+    def define(self, name: str, schema: Node) -> Node:
+        """Return a reference to a definition that is no component; the first of a name stays."""
+        self._definitions.setdefault(name, defined(name, schema))
+        return {"$ref": f"#/$defs/{name}"}
+
     def content(self, schema: Node) -> Node:
         """Return the schema behind a `$ref`, merged with its siblings where that is exact."""
         for _ in range(MAX_INLINED):

@@ -251,7 +251,7 @@ def _named_parts(name: str, value: Any, sources: Sources) -> Iterator[_Part]:
 
 def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
     kind = encoding.content_type
-    if encoding.file:
+    if encoding.file and not isinstance(value, str):
         file = read_file(value, sources.settings)
         given, is_open = file.type_among([kind or "*/*"]), not kind or http_rules.is_wildcard(kind)
         ranges = kind.split(",") if kind and is_open else ()

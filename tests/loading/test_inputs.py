@@ -380,7 +380,8 @@ FILES = [
     ("one of a component", "3.1.1", {"anyOf": [component("File")]}, True),
     ("base64 text", "3.1.1",
      {"type": "string", "contentEncoding": "base64", "contentMediaType": "image/png"}, False),
-    ("JSON text", "3.1.1", {"type": "string", "contentMediaType": "application/json"}, False),
+    ("JSON text", "3.1.1",
+     {"type": "string", "contentMediaType": "application/json", "maxLength": 99}, False),
     ("untyped in 3.0", "3.0.3", {}, False),
     ("3.0 byte", "3.0.3", {"type": "string", "format": "byte"}, False),
 ]  # fmt: skip
@@ -390,7 +391,8 @@ FILES = [
     ("openapi", "schema", "is_file"), [row[1:] for row in FILES], ids=[row[0] for row in FILES]
 )
 def test_members_of_a_multipart_body_that_are_bytes_are_file_arguments(openapi, schema, is_file):
-    whole = {"type": "object", "properties": {"file": schema, "note": {"type": "string"}}}
+    note = {"type": "string", "maxLength": 99}
+    whole = {"type": "object", "properties": {"file": schema, "note": note}}
 
     tool = body(whole, kind=DATA, openapi=openapi, schemas={"File": BINARY})
 
@@ -398,7 +400,7 @@ def test_members_of_a_multipart_body_that_are_bytes_are_file_arguments(openapi, 
     assert all((f'"{name}": {{' in json.dumps(told["file"])) == is_file for name in FILE)
     assert told["file"].get("maxItems") == schema.get("maxItems")
     assert ('"null"' in json.dumps(told["file"])) == ('"null"' in json.dumps(schema))
-    assert told["note"] == {"type": "string"}
+    assert told["note"] == note
     encodings = [(encoding.name, encoding.file) for encoding in tool.operation.body.encodings]
     assert encodings == [("file", True)] * is_file
     assert "$defs" not in tool.input_schema

@@ -3,6 +3,19 @@
 
 from typing import Any
 
+FILE_9F9311: dict[str, Any] = {
+    "description": "A file.",
+    "type": "object",
+    "properties": {
+        "base64": {"type": "string", "description": "The bytes, base64-encoded."},
+        "text": {"type": "string", "description": "The content as text, sent as UTF-8."},
+        "filename": {"type": "string", "minLength": 1},
+        "content_type": {"type": "string", "description": "Media type, e.g. image/png."},
+    },
+    "additionalProperties": False,
+    "oneOf": [{"required": ["base64"]}, {"required": ["text"]}],
+}
+
 ORDER_STATUS: dict[str, Any] = {
     "type": "string",
     "description": "Order status.",

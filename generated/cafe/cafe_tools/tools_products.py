@@ -13,6 +13,8 @@ from openapi_tools.runtime import (
     Server,
 )
 
+from . import schemas
+
 
 class ListMenuItems(OperationTool):
     """The tool `list_menu_items`."""
@@ -181,7 +183,12 @@ class CreateMenuItem(OperationTool):
                                     {"type": "null"},
                                 ],
                             },
-                            "photoTextDescription": {"type": ["string", "null"]},
+                            "photoTextDescription": {
+                                "anyOf": [
+                                    {"type": ["string", "null"]},
+                                    {"$ref": "#/$defs/File_9f9311"},
+                                ],
+                            },
                         },
                         "required": ["category", "volume", "containsCaffeine", "name", "price"],
                     },
@@ -240,7 +247,12 @@ class CreateMenuItem(OperationTool):
                                     {"type": "null"},
                                 ],
                             },
-                            "photoTextDescription": {"type": ["string", "null"]},
+                            "photoTextDescription": {
+                                "anyOf": [
+                                    {"type": ["string", "null"]},
+                                    {"$ref": "#/$defs/File_9f9311"},
+                                ],
+                            },
                         },
                         "required": ["category", "calories", "name", "price"],
                     },
@@ -260,6 +272,7 @@ class CreateMenuItem(OperationTool):
         },
         "required": ["body"],
         "additionalProperties": False,
+        "$defs": {"File_9f9311": schemas.FILE_9F9311},
     }
     operation = Operation(
         "POST",
@@ -269,7 +282,7 @@ class CreateMenuItem(OperationTool):
             "multipart/form-data",
             argument="body",
             required=True,
-            encodings=(Encoding("photo", file=True),),
+            encodings=(Encoding("photo", file=True), Encoding("photoTextDescription", file=True)),
         ),
         servers=(Server("https://api.cafe.redocly.com"),),
         security=({"OAuth2": ("menu:write",)},),
