@@ -80,6 +80,10 @@ def _is_json(essence):
 
 
 def _sequence_faults(value, data, before):
+    if isinstance(value, str):
+        if data != value.encode():
+            yield f"lines {data!r:.200}"
+        return
     lines = data.split(b"\n")
     items = value if isinstance(value, list) else [value]
     if (
@@ -188,7 +192,7 @@ def _plain_faults(encoding, member, texts):
         yield f"{encoding.name}: {len(texts)} times for {items!r:.200}"
         return
     for item, text in zip(items, texts, strict=True):
-        if encoding.file:
+        if encoding.file and not isinstance(item, str):
             right = base64.b64decode(text) == content_of(item)
         elif _is_json(_essence(encoding.content_type)):
             right = same_json(json.loads(text), item)
@@ -239,7 +243,8 @@ def _multipart_faults(body, given, value, found):
     plain = {n: m for n, m in value.items() if not (n in encodings and encodings[n].style)}
     for name, member in plain.items():
         own = [part for part in found if part.name == name]
-        yield from _part_faults(encodings.get(name) or Encoding(name), member, own, given)
+        encoding = encodings.get(name) or encodings.get("*") or Encoding(name)
+        yield from _part_faults(encoding, member, own, given)
     pairs = [(part.name, part.content.decode()) for part in found if part.name not in plain]
     yield from _members_faults(
         body, {name: value[name] for name in value.keys() - plain.keys()}, pairs, _PART
@@ -252,7 +257,7 @@ def _part_faults(encoding, member, own, given):
         yield f"{encoding.name}: {len(own)} parts for {items!r:.200}"
         return
     for item, part in zip(items, own, strict=True):
-        if encoding.file:
+        if encoding.file and not isinstance(item, str):
             if part.content != content_of(item):
                 yield f"{encoding.name}: {part.content!r:.100} for {item!r:.100}"
             want = item.get("filename", part.filename)
