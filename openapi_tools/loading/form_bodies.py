@@ -209,8 +209,8 @@ class Forms:
         if inner.get("type") in _STRINGS and inner.keys().isdisjoint(_CHOOSING):
             words = {key: inner[key] for key in inner if key in WORDS}
             rest = {key: value for key, value in inner.items() if key not in words}
-            file = file_schema(self._settings)
-            reference = self._document.schemas.define(_FILE, {"description": "A file.", **file})
+            file = described_file(self._settings, {}, "A file.")
+            reference = self._document.schemas.define(_FILE, file)
             return {**words, "anyOf": [rest, reference]}, ""
         if inner.get("type") in ("array", ["array", "null"]):
             found = self._or_file(inner.get("items"), depth - 1) if depth else None

@@ -64,6 +64,7 @@ def upload(send):
     """A document with one operation that takes texts, bytes, files and numbers."""
     properties = {
         "note": {"type": "string"},
+        "title": {"type": "string", "maxLength": 99},
         "code": {"type": "string", "contentEncoding": "base64"},
         "file": {"type": "string", "format": "binary"},
         "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
@@ -127,7 +128,7 @@ UNREADABLE = [
     (["note=@nowhere.txt"], "note: the file 'nowhere.txt' cannot be read (No such file"),
     (["note=@nowhere.txt"], "write @@ for a text that begins with @"),
     (["note=@~no-such-user/x"], "the file '~no-such-user/x' cannot be read"),
-    (["note=@raw.bin"], "note: the file 'raw.bin' is not text in UTF-8"),
+    (["title=@raw.bin"], "title: the file 'raw.bin' is not text in UTF-8"),
     (["filter:={"], "filter: '{' is not valid JSON, but JSON is expected"),
     (["sizes:=[1]", "sizes=2"], "sizes is given twice"),
     (["sizes=2", "sizes:=[1]"], "sizes is given twice"),

@@ -4,7 +4,6 @@
 from typing import Any
 
 FILE_9F9311: dict[str, Any] = {
-    "description": "A file.",
     "type": "object",
     "properties": {
         "base64": {"type": "string", "description": "The bytes, base64-encoded."},
@@ -14,6 +13,7 @@ FILE_9F9311: dict[str, Any] = {
     },
     "additionalProperties": False,
     "oneOf": [{"required": ["base64"]}, {"required": ["text"]}],
+    "description": "A file.",
 }
 
 ORDER_STATUS: dict[str, Any] = {
