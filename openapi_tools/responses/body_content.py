@@ -13,6 +13,7 @@ from openapi_tools import http_rules
 from openapi_tools.errors import CallError
 from openapi_tools.options import DefaultSettings
 from openapi_tools.responses import shown_text
+from openapi_tools.responses.charsets import charset_of
 from openapi_tools.responses.server_json import PARTLY, VALUES, read_begun, read_json
 from openapi_tools.result import IMAGES
 
@@ -35,6 +36,7 @@ _LARGE = 1_000_000
 _SHOWN = 500
 _LEFT_OUT = "too large to be shown; Settings(download_dir=…) writes it to a file"
 _UNLIKE = "it was read by its content"
+_NO_JSON = "the response says that it is JSON and is not ({!s:.100}); it was read as it is"
 _SEVERAL = "the answer is several JSON values, one on each line, given as a list"
 
 _UNREADABLE = "lines that are not JSON are given as text"
@@ -76,8 +78,14 @@ class Body:
 
     @property
     def charset(self) -> str:
-        """The one that the media type names, or an empty text."""
-        return http_rules.parameter(self.media_type, "charset")
+        """The one that the media type, XML or HTML names, or an empty string."""
+        return charset_of(self.media_type, self.data)
+
+    @property
+    def as_utf8(self) -> Body:
+        """The same body in UTF-8."""
+        data = shown_text.as_utf8(self.data, self.charset)
+        return self if data is self.data else replace(self, data=data)
 
     @property
     def lines(self) -> bytes:
@@ -104,14 +112,14 @@ def read_content(body: Body, shape: Shape) -> Content:
         return Content(None)
     most = shape.room // _LEAST_ITEM + _SPARE
     if http_rules.is_json(kind):
-        return _json(body, most, shape.values)
+        return _json(body, most, shape)
     if http_rules.is_json_lines(kind) or http_rules.is_json_sequence(kind):
         delimiter = b"\n" if http_rules.is_json_lines(kind) else b"\x1e"
-        return Content(*_read_each(body.lines, delimiter, most), is_data=True)
+        return Content(*_read_each(body.as_utf8.lines, delimiter, most), is_data=True)
     if kind != _EVENTS and not http_rules.is_multipart(kind):
         return _text_or_bytes(body, kind, shape)
     if kind == _EVENTS:
-        found = Content(*_read_events(body.data, most), is_data=True)
+        found = Content(*_read_events(body.as_utf8.data, most), is_data=True)
     else:
         found = _multipart(body, shape)
     goes_on = PARTLY in found.notes and _STREAM.match(body.data)
@@ -139,9 +147,15 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
     is_file = kind == _OCTETS and shape.keep is not None and len(body.data) > shape.room
     is_unknown = not http_rules.is_always_bytes(kind) and not is_file
     is_text = http_rules.is_text(kind) or http_rules.is_form(kind)
-    if is_text or (is_unknown and http_rules.is_readable(body.data)):
+    if is_text or (is_unknown and _is_readable(body)):
         return _text(body, shape)
     return _bytes(body, kind or _OCTETS, shape)
+
+
+def _is_readable(body: Body) -> bool:
+    """Whether a body of unknown kind is text, in UTF-8 or in the charset that it names."""
+    beginning = body.data if not body.charset else body.data[:_LARGE]
+    return http_rules.is_readable(shown_text.as_utf8(beginning, body.charset))
 
 
 def _text(body: Body, shape: Shape) -> Content:
@@ -155,23 +169,32 @@ def _text(body: Body, shape: Shape) -> Content:
     return Content(text, found.notes, whole=found.length, cut=True)
 
 
-def _json(body: Body, most: int, values: int) -> Content:
+def _json(body: Body, most: int, shape: Shape) -> Content:
     try:
-        return Content(*read_json(body.data, body.charset, values=values), is_data=True)
+        return Content(*read_json(body.data, body.charset, values=shape.values), is_data=True)
     except ValueError as error:
         if body.cut:
             return _unfinished(body, most)
         if not body.data.strip():
             return Content(None)
-        lines, notes = _read_each(body.data, b"\n", most)
+        lines, notes = _read_each(body.as_utf8.data, b"\n", most)
         if len(lines) > 1 and _UNREADABLE not in notes:
             return Content(lines, [*notes, _SEVERAL], is_data=True)
-        text = shown_text.decode_text(body.data[: 100 * _SHOWN]).text
-        html = shown_text.looks_like_html(body.data)
-        shown = shown_text.page_text(text) if html else shown_text.clean_text(text)
-        shown = shown if len(shown) <= _SHOWN else shown_text.cut_text(shown, _SHOWN)
-        what = "is an HTML page" if html else f"is none ({error!s:.100})"  # without the text
-        raise CallError("decode", f"the answer says it is JSON and {what}: {shown}") from None
+        return _no_json(body, shape, error)
+
+
+def _no_json(body: Body, shape: Shape, error: ValueError) -> Content:
+    """Return a body that says it is JSON and is not: a page's text, text or bytes, with a note."""
+    if shown_text.looks_like_html(body.data):
+        page = shown_text.decode_text(body.data, body.charset, most=shown_text.LOOKED_AT)
+        whole = page.length if page.length > shown_text.LOOKED_AT else 0
+        found = Content(shown_text.page_text(page.text), page.notes, whole=whole)
+    elif shown_text.is_mostly_text(body.data, body.charset):
+        found = _text(body, shape)
+    else:
+        found = _bytes(body, _OCTETS, shape)
+    found.notes.append(_NO_JSON.format(error))
+    return found
 
 
 def _unfinished(body: Body, most: int) -> Content:

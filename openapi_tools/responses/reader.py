@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from openapi_tools.errors import CallError, ErrorType
-from openapi_tools.http_rules import essence, header_label, is_json, is_kept, linked, parameter
+from openapi_tools.http_rules import essence, header_label, is_json, is_kept, linked
 from openapi_tools.responses.body_content import Body, Content, Shape, as_file, read_content
+from openapi_tools.responses.charsets import charset_of
 from openapi_tools.responses.server_json import (
     PARTLY,
     VALUES,
@@ -277,7 +278,7 @@ def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
     """Return an answer with `***` in place of secrets; the same answer if it holds none."""
     content, lines = answer.content, answer.headers.raw
     media_type = answer.headers.get("content-type", "")
-    plain = as_utf8(content, parameter(media_type, "charset"))
+    plain = as_utf8(content, charset_of(media_type, content))
     # Most answers hold none: one search tells. No tag goes on over `<>`.
     everything = b"\n<>\n".join((plain, *(value for _, value in lines)))
     if redactor.content(everything) is everything:

@@ -97,15 +97,13 @@ def _decoded(text: str) -> Any:
 
 def _read_leniently(content: bytes, charset: str) -> tuple[Any, list[str]]:
     text, notes, _ = decode_text(content, charset)
-    is_marked = text.startswith("\ufeff") or content.startswith(b"\xef\xbb\xbf")
     text = text.removeprefix("\ufeff")
     value = clean(_decoded(text))
     try:
         from_json(text, allow_inf_nan=False)
-        is_strict = bool(notes or is_marked)
     except ValueError:
-        is_strict = False
-    return value, notes if is_strict else [*notes, _NO_STRICT_JSON]
+        notes.append(_NO_STRICT_JSON)
+    return value, notes
 
 
 def clean(value: Any, depth: int = 0) -> Any:

@@ -11,20 +11,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.redaction import excerpt
+from openapi_tools.responses.charsets import find_codec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openapi_tools.model import Paging
     from openapi_tools.responses.answer_shape import Shaper
-
-_CODECS = {
-    **dict.fromkeys(("ascii", "us-ascii", "utf-8", "utf8"), "utf-8"),
-    **dict.fromkeys(("iso-8859-1", "iso8859-1", "latin-1", "latin1"), "latin-1"),
-    **dict.fromkeys(("utf-16", "utf-16le"), "utf-16-le"),
-    "utf-16be": "utf-16-be",
-}
-"""Charsets that are honoured; UTF-16 without a byte order mark is little-endian."""
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -67,10 +60,17 @@ def as_utf8(content: bytes, charset: str = "") -> bytes:
     return decode_text(content, charset).text.encode(errors="surrogatepass")
 
 
+def is_mostly_text(content: bytes, charset: str = "") -> bool:
+    """Whether at most a tenth of the beginning is no text."""
+    beginning = content[:_PIECE].strip(b"\0")
+    text = decode_text(beginning, charset).text
+    return 10 * (len(_CONTROLS.findall(text)) + text.count("\ufffd")) <= len(text)
+
+
 def _codec(content: bytes, charset: str) -> str:
     """Return the codec that a byte order mark or the charset names; empty for neither."""
     marked = next((codec for mark, codec in _MARKS if content.startswith(mark)), "")
-    return marked or _CODECS.get(charset.strip().lower(), "")
+    return marked or find_codec(charset)
 
 
 def _decode(content: bytes, codec: str, most: int | None) -> tuple[str, int, int]:
