@@ -158,6 +158,9 @@ def _content(
     keep: Keep | None,
 ) -> Content:
     values = max(VALUES, settings.max_response_bytes // _VALUE)
+    if answer.unread:
+        words = f"Success; the response could not be read: {answer.unread}"
+        return Content(words, [words])
     if answer.file is None and (answer.method == "HEAD" or not answer.content):
         return Content(None)
     if answer.file is None and media_type == "application/json":

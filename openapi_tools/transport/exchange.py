@@ -49,6 +49,7 @@ class Answer:
     elapsed: float = 0.0  # seconds from sending the request to the last byte
     redirects: int = 0  # how many were followed
     cut: str = ""
+    unread: str = ""  # why the body of an accepted write could not be read
     attempts: int = 1  # how often the request was sent
     file: Download | None = None  # holds the content in place of `content`
     cached: str = ""  # "cached" or "revalidated" where the content was kept
@@ -100,7 +101,7 @@ class Exchange:
         self._received: bytes | bytearray = b""
         self._redirects = 0
         self._is_repeated = False  # an attempt before it may have run
-        self._cut = ""
+        self._cut = self._unread = ""
         self.file: Download | None = None
 
     @property
@@ -186,15 +187,23 @@ class Exchange:
             await self._read_body(response, file)
             self.file = file if file is not None and file.is_file else None
         except CallError as error:
-            if error.kind != "too_large" or not self._has_part():
+            if error.kind == "too_large" and self._has_part():
+                self._cut = error.kind
+            elif self._is_accepted_write(error):
+                self._unread, self._received = error.reason, b""
+            else:
                 status = response.status_code
                 reason = f"{failures.named(self.request)} answered {status}, but {error.reason}"
                 facts = {"status": status, **error.facts}
                 raise CallError(error.kind, reason, **facts) from None
-            self._cut = error.kind
         finally:
             if file is not None and self.file is None:
                 file.discard()
+
+    def _is_accepted_write(self, error: CallError) -> bool:
+        """Whether the server has written: a body that cannot be decoded makes that no failure."""
+        is_success = 200 <= self.status < 300  # noqa: PLR2004
+        return error.kind == "decode" and is_success and not reads(self.request)
 
     async def _read_body(self, response: httpx.Response, file: Download | None) -> None:
         limit, setting = self._settings.max_response_bytes, "max_response_bytes"
@@ -253,7 +262,7 @@ class Exchange:
         assert response is not None  # noqa: S101 -- callers have received one
         status, headers, content = response.status_code, response.headers, bytes(self._received)
         elapsed = time.perf_counter() - self._started
-        done = (elapsed, self._redirects, self._cut, attempts, self.file)
+        done = (elapsed, self._redirects, self._cut, self._unread, attempts, self.file)
         return Answer(self.request, status, headers, content, *done)
 
 
