@@ -14,6 +14,7 @@ from openapi_tools.errors import CallError
 from openapi_tools.options import DefaultSettings
 from openapi_tools.responses import shown_text
 from openapi_tools.responses.charsets import charset_of
+from openapi_tools.responses.rounded_decimals import ROUNDED
 from openapi_tools.responses.server_json import PARTLY, VALUES, read_begun, read_json
 from openapi_tools.result import IMAGES
 
@@ -188,13 +189,13 @@ def _no_json(body: Body, shape: Shape, error: ValueError) -> Content:
     if shown_text.looks_like_html(body.data):
         page = shown_text.decode_text(body.data, body.charset, most=shown_text.LOOKED_AT)
         whole = page.length if page.length > shown_text.LOOKED_AT else 0
-        found = Content(shown_text.page_text(page.text), page.notes, whole=whole)
+        content = Content(shown_text.page_text(page.text), page.notes, whole=whole)
     elif shown_text.is_mostly_text(body.data, body.charset):
-        found = _text(body, shape)
+        content = _text(body, shape)
     else:
-        found = _bytes(body, _OCTETS, shape)
-    found.notes.append(_NO_JSON.format(error))
-    return found
+        content = _bytes(body, _OCTETS, shape)
+    content.notes.append(_NO_JSON.format(error))
+    return content
 
 
 def _unfinished(body: Body, most: int) -> Content:
@@ -301,7 +302,8 @@ def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[
             if "data" in fields and len(events) == most:
                 return events, [*notes, _ONLY.format(most), PARTLY]
             if "data" in fields:
-                data = _json_or_text("\n".join(fields.pop("data")))
+                data, faults = _json_or_text("\n".join(fields.pop("data")))
+                notes += (note for note in faults if note not in notes)
                 last = {name: shown_text.clean_text(lines[-1]) for name, lines in fields.items()}
                 events.append({**last, "data": data})
             fields = {}
@@ -310,15 +312,17 @@ def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[
     return events, notes
 
 
-def _json_or_text(text: str) -> Any:
-    """Return the value of JSON text; any other text, also `NaN`, unchanged."""
+def _json_or_text(text: str) -> tuple[Any, list[str]]:
+    """Return the value of JSON text, and whether it was rounded; other text, also `NaN`, as is."""
     if text.lstrip()[:1] not in tuple('{["-0123456789tfn'):
-        return shown_text.clean_text(text)
+        return shown_text.clean_text(text), []
     try:
         value, notes = read_json(text.encode())
     except ValueError:
-        return shown_text.clean_text(text)
-    return shown_text.clean_text(text) if notes and isinstance(value, str) else value
+        return shown_text.clean_text(text), []
+    if notes and isinstance(value, str):
+        return shown_text.clean_text(text), []
+    return value, [ROUNDED] if ROUNDED in notes else []
 
 
 def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], list[str]]:

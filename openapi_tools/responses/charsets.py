@@ -95,7 +95,7 @@ def charset_of(media_type: str, content: bytes) -> str:
     if not is_html and not http_rules.is_xml(media_type):
         return ""
     beginning = content[:_BEGINNING]
-    found = _OF_XML.search(beginning) or (_OF_HTML.search(beginning) if is_html else None)
-    label = found[1].decode("ascii") if found else ""
+    declaration = _OF_XML.search(beginning) or (_OF_HTML.search(beginning) if is_html else None)
+    label = declaration[1].decode("ascii") if declaration else ""
     # Who could read that such a declaration names UTF-16 has not read UTF-16.
     return "" if find_codec(label).startswith("utf-16") else label

@@ -91,8 +91,7 @@ def read_answer(
     Secrets are masked before anything is read or cut; `after` says in one line what follows the
     answer, or nothing.
     """
-    if redactor:
-        answer = _without_secrets(answer, redactor)
+    answer, notes = _without_secrets(answer, redactor) if redactor else (answer, [])
     headers = _kept_headers(answer.headers, operation.response_headers)
     media_type = headers.pop("content-type", "")[:_LONGEST]
     metadata = _metadata(answer, headers, media_type)
@@ -103,6 +102,7 @@ def read_answer(
         content = _content(answer, media_type, operation, settings, room=_room(most), keep=keep)
     except CallError as error:
         return _unread(error, answer, metadata, operation.timeout or settings.timeout)
+    content.notes = [*notes, *content.notes]
     if content.file is not None:
         metadata["file"] = content.file
     note = _header_note(headers, after(content.value, headers) if after is not None else "")
@@ -277,26 +277,28 @@ def _error_body(answer: Answer) -> Any:
     return _fitted(value, len(body.data), _ERROR_ROOM)[0]
 
 
-def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
-    """Return an answer with `***` in place of secrets; the same answer if it holds none."""
+def _without_secrets(answer: Answer, redactor: Redactor) -> tuple[Answer, list[str]]:
+    """Return an answer with `***` in place of secrets, and notes on JSON that was read for it."""
+    notes: list[str] = []
     content, lines = answer.content, answer.headers.raw
     media_type = answer.headers.get("content-type", "")
     plain = as_utf8(content, charset_of(media_type, content))
     # Most answers hold none: one search tells. No tag goes on over `<>`.
     everything = b"\n<>\n".join((plain, *(value for _, value in lines)))
     if redactor.content(everything) is everything:
-        return answer
+        return answer, notes
     masked = redactor.content(plain)
     if masked is not plain:
         content = masked if plain is content else codecs.BOM_UTF8 + masked
         if is_json(media_type):
             with suppress(ValueError):  # text under a wrong name
-                value, notes = read_json(plain)
-                if PARTLY not in notes:
+                value, faults = read_json(plain)
+                if PARTLY not in faults:
+                    notes = faults
                     # A mask in place of a number, or of two names, leaves it JSON.
                     content = to_json(redactor.data(value), inf_nan_mode="constants")
     lines = [(name, redactor.content(value)) for name, value in lines]
-    return replace(answer, content=content, headers=type(answer.headers)(lines))
+    return replace(answer, content=content, headers=type(answer.headers)(lines)), notes
 
 
 def _kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:

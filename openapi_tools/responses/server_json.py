@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from openapi_tools.json_values import pointer
+from openapi_tools.responses.rounded_decimals import ROUNDED, has_rounded
 from openapi_tools.responses.shown_text import clean_text, cut_text, decode_text, encode, shorten
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tup
         value = from_json(content, allow_inf_nan=False)
     except ValueError:
         return _read_leniently(content, charset)
-    return (clean(value) if _is_suspicious(content) else value), []
+    notes = [ROUNDED] if has_rounded(content) else []
+    return (clean(value) if _is_suspicious(content) else value), notes
 
 
 def _is_suspicious(content: bytes) -> bool:
@@ -68,6 +70,7 @@ def read_begun(content: bytes, charset: str = "") -> tuple[Any, list[str]]:
         value = from_json(head.encode(), allow_inf_nan=True)
     except ValueError:
         value = _decoded(head)
+    notes += [ROUNDED] if has_rounded(head.encode()) else []
     return clean(value), [*notes, PARTLY] if len(content) > _HEAD else notes
 
 
@@ -99,6 +102,7 @@ def _read_leniently(content: bytes, charset: str) -> tuple[Any, list[str]]:
     text, notes, _ = decode_text(content, charset)
     text = text.removeprefix("\ufeff")
     value = clean(_decoded(text))
+    notes += [ROUNDED] if has_rounded(text.encode(errors="replace")) else []
     try:
         from_json(text, allow_inf_nan=False)
     except ValueError:
