@@ -188,6 +188,7 @@ class Operation(_Value):
     deprecated: bool = False
     extensions: tuple[str, ...] = ()  # of the `x-` members that are `true`, sorted; 32 at most
     response_headers: tuple[str, ...] = ()  # of documented answers, in lower case; no usual ones
+    redirects: tuple[str, ...] = ()  # documented statuses below 400, where a 3xx is among them
     fixed: Mapping[str, Any] = field(default_factory=dict)  # of hidden arguments
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of arguments that a call lacks
     hints: Mapping[str, bool] = field(default_factory=dict)  # `read_only`, `destructive` …

@@ -14,10 +14,10 @@ def response(body, media_type="application/json", *headers, status=200):
     return Answer(status, [*lines, *headers], body)
 
 
-async def call_once(answer, *, method="get", responses=None, body=None, key=None, **settings):
+async def call_once(*answers, method="get", responses=None, body=None, key=None, **settings):
     """Return the result of one call of `/x`, and the requests that the server received.
 
-    With `key` the operation needs a credential of that value.
+    The last answer is repeated. With `key` the operation needs a credential of that value.
     """
     members = {"operationId": "do", "responses": responses or {"200": {"description": "ok"}}}
     if body is not None:
@@ -25,7 +25,8 @@ async def call_once(answer, *, method="get", responses=None, body=None, key=None
     schemes = {"components": {"securitySchemes": KEY}, "security": [{"k": []}]} if key else {}
     described = document({"/x": {method: operation(**members)}}, **schemes)
     credentials = {"k": key} if key else None
-    async with Recorder(answer) as server:
+    async with Recorder(answers[-1]) as server:
+        server.answers.extend(answers[:-1])
         chosen = Settings(base_url=server.url, **settings)
         async with load_tools(described, settings=chosen, credentials=credentials) as toolset:
             result = await toolset.call("do", {} if body is None else {"a": "1"})

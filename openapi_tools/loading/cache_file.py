@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _OTHERS_WRITE = 0o022
 _HASH = hashlib.sha256().digest_size
 _SIDES = 4  # indexes that are kept for a document: its tools differ by settings and configurations
-_VERSION = [__version__, 4]  # of the package, and of this form
+_VERSION = [__version__, 5]  # of the package, and of this form
 _SPLIT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
 """Members of the root of which each member is a part of its own."""
 

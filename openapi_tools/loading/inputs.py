@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Paging
     from openapi_tools.requests.path_notations import PathTemplate
 
+_BELOW_400 = re.compile("[23](?:[0-9]{2}|XX)")
 _SENDABLE = re.compile(r"[ -+\--~]*")  # printable ASCII but a comma
 
 
@@ -108,6 +109,7 @@ class Inputs:
             deprecated=operation.deprecated,
             extensions=operation.flags,
             response_headers=self._response_headers(operation),
+            redirects=_redirects(operation),
         )
         schemas = {name: each.schema for each, name in zip(arguments + of_body, names, strict=True)}
         paging = self._paging(operation, made, schemas)
@@ -284,6 +286,14 @@ def _with_key(
     alternatives = listed or ({},)
     keyed = tuple({**each, scheme: ()} for scheme in schemes for each in alternatives)
     return keyed if needed else keyed + alternatives
+
+
+def _redirects(operation: OperationNode) -> tuple[str, ...]:
+    """Return the documented statuses of success and of redirects, if any redirects are."""
+    statuses = (str(status).upper() for status in as_dict(operation.node.get("responses")))
+    below = sorted(status for status in statuses if _BELOW_400.fullmatch(status))
+    is_redirect = any(status[0] == "3" and status != "304" for status in below)
+    return tuple(below) if is_redirect else ()
 
 
 def _body_arguments(content: Content | None) -> list[Argument]:

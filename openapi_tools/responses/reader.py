@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from openapi_tools.errors import CallError, ErrorType
-from openapi_tools.http_rules import essence, header_label, is_json, is_kept, linked
+from openapi_tools.http_rules import (
+    InvalidUrlError,
+    essence,
+    header_label,
+    is_json,
+    is_kept,
+    linked,
+    read_url,
+)
 from openapi_tools.responses.body_content import Body, Content, Shape, as_file, read_content
 from openapi_tools.responses.charsets import charset_of
 from openapi_tools.responses.server_json import (
@@ -35,6 +43,7 @@ from openapi_tools.responses.shown_text import (
 )
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.failures import retry_after, timed_out
+from openapi_tools.transport.redirects import is_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -67,6 +76,7 @@ _LONGEST_LIST = 8192
 _EXPOSED = "access-control-expose-headers"
 _NONE = frozenset({"", "-1", "0", "false", "none", "null"})
 _NUMBER = re.compile(r"[0-9]{1,20}")
+_ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]{0,30}:")
 _RANGE = re.compile(r"(?:[\w-]{1,30} )?(?:[0-9]{1,20}-[0-9]{1,20}|\*)/(?:[0-9]{1,20}|\*)", re.ASCII)
 
 _LABELS = ("Next page", "Total", "Content-Range", "Location")
@@ -95,7 +105,7 @@ def read_answer(
     headers = _kept_headers(answer.headers, operation.response_headers)
     media_type = headers.pop("content-type", "")[:_LONGEST]
     metadata = _metadata(answer, headers, media_type)
-    if not _succeeded(answer):
+    if not _succeeded(answer, operation):
         return _failed(answer, operation, metadata)
     most = settings.max_output_chars if shaper is None else shaper.max_chars
     try:
@@ -103,9 +113,13 @@ def read_answer(
     except CallError as error:
         return _unread(error, answer, metadata, operation.timeout or settings.timeout)
     content.notes = [*notes, *content.notes]
+    is_redirect = answer.status >= HTTPStatus.MULTIPLE_CHOICES
+    if is_redirect and headers.get("location"):
+        _add_address(content, answer, headers)
     if content.file is not None:
         metadata["file"] = content.file
-    note = _header_note(headers, after(content.value, headers) if after is not None else "")
+    words = after(content.value, headers) if after is not None else ""
+    note = _header_note(headers, words, room=most if is_redirect else _NOTE_ROOM)
     if shaper is not None:
         note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=answer.cut), note)))
         if redactor and shaper.fields:  # which may have joined pieces of a secret
@@ -114,10 +128,11 @@ def read_answer(
     return ToolResult.ok(output, metadata, header_note=note)
 
 
-def _succeeded(answer: Answer) -> bool:
+def _succeeded(answer: Answer, operation: Operation) -> bool:
     if answer.status == HTTPStatus.NOT_MODIFIED:
         return any(name in answer.request.headers for name in _CONDITIONS)
-    return 200 <= answer.status < 300  # noqa: PLR2004
+    is_success = 200 <= answer.status < 300  # noqa: PLR2004
+    return is_success or is_result(answer.request, answer.status, operation.redirects)
 
 
 def _unread(error: CallError, answer: Answer, facts: dict[str, Any], limit: float) -> ToolResult:
@@ -140,7 +155,8 @@ def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[
         "attempts": answer.attempts,
     }
     if "location" in headers:
-        metadata["location"] = metadata["headers"]["location"]
+        is_redirect = answer.status >= HTTPStatus.MULTIPLE_CHOICES
+        metadata["location"] = headers["location"][: None if is_redirect else _LONGEST]
     if answer.redirects:
         metadata["redirects"] = answer.redirects
     if answer.cached:
@@ -180,6 +196,20 @@ def _content(
         values=values,
     )
     return read_content(body, shape)
+
+
+def _add_address(content: Content, answer: Answer, headers: dict[str, str]) -> None:
+    """Give the address of a redirect whole, in place of a page that only repeats it."""
+    content.notes.append(f"the response is a redirect ({answer.status}), which was not followed")
+    location = headers.pop("location")
+    with suppress(InvalidUrlError):
+        if not _ABSOLUTE.match(location):  # which stays to the letter: it may be signed
+            location = str(read_url(location, answer.request.url))
+    if content.is_data and content.value:
+        headers["location"] = location  # for the line after the output
+    else:
+        content.value, content.is_data = {"location": location}, True
+        content.omitted = content.whole = 0
 
 
 def _output(
@@ -333,10 +363,10 @@ def _add_header(found: dict[str, str], name: str, raw_value: bytes) -> None:
         found[name] = f"{found[name]}, {value}" if name in found else value
 
 
-def _header_note(headers: Mapping[str, str], more: str = "") -> str:
+def _header_note(headers: Mapping[str, str], more: str = "", *, room: int = _NOTE_ROOM) -> str:
     """Return words, numbers and ranges of headers; `more` replaces what they say about pages."""
     told: dict[str, list[str]] = {}
-    left = _NOTE_ROOM
+    left = room
     for name, value in headers.items():
         label = header_label(name)
         label = "" if more and label in ("Next page", "Location") else label

@@ -68,6 +68,7 @@ class Execution:
         inside = self._bounds.inside
         self._options = SendOptions(
             base=self._bounds.server,
+            redirects=self._operation.redirects,
             trusted=inside,
             traced=inside and session.settings.trace_context,
             repeatable=self._operation.hints.get("idempotent"),

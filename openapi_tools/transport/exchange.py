@@ -13,25 +13,21 @@ import httpx
 
 from openapi_tools import http_rules
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url, reads
+from openapi_tools.http_rules import reads
 from openapi_tools.observability import current, trace_headers
-from openapi_tools.redaction import excerpt
-from openapi_tools.transport import failures
+from openapi_tools.transport import failures, redirects
 from openapi_tools.transport.connection_pool import CERTIFICATE, PROXY, REUSED
 from openapi_tools.transport.failures import TRANSPORT_FAULTS
 from openapi_tools.transport.http_messages import BODILESS, Decoder, learn_headers, too_large
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Collection, Generator
 
     from openapi_tools.settings import Settings
     from openapi_tools.shaping.files import Download
 
 NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
-_REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
-"""Spec: RFC 9110, section 15.4; 300, 304 and 305 name no one place to go to."""
-_MOST_REDIRECTS = 5
 _LARGEST_READ = 1024 * 1024  # bytes of an answer that an authentication reads
 _NOTHING = httpx.ByteStream(b"")
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
@@ -70,6 +66,7 @@ class SendOptions:
     """How a request is sent."""
 
     base: str = ""  # address below which redirects have to stay; empty for the whole origin
+    redirects: Collection[str] = ()  # as `Operation.redirects`
     auth: httpx.Auth | None = None  # sees the request and the answer, and may send it again
     certificate: ssl.SSLContext | None = None  # presents a client certificate
     trusted: bool = True  # authentication and headers of a user's client are added
@@ -115,11 +112,7 @@ class Exchange:
         for name in (REUSED, PROXY):
             self.request.extensions.pop(name, None)
         try:
-            while (response := await self._exchange(client)).status_code in _REDIRECT_STATUSES:
-                base = self._options.base
-                following = _redirected(self.request, response, self._redirects, base)
-                if following is None:
-                    break
+            while (following := await self._exchange(client)) is not None:
                 self.request = following
                 self._redirects += 1
         except CallError as error:
@@ -144,7 +137,33 @@ class Exchange:
         waiting = not self.begun
         return failures.timed_out(self.request, self._seconds, waiting=waiting, proxy=proxy)
 
-    async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
+    async def _exchange(self, client: httpx.AsyncClient) -> httpx.Request | None:
+        """Send the request; return the one that a redirect asks for, or receive the response."""
+        request, response = self.request, await self._send(client)
+        try:
+            if response.status_code < 200:  # noqa: PLR2004 -- interim, so not an answer
+                raise failures.broken_protocol(request, "switched to another protocol")
+            following = redirects.next_request(
+                request,
+                response,
+                self._redirects,
+                base=self._options.base,
+                documented=self._options.redirects,
+            )
+            if following is None:
+                await self._receive(response)
+        finally:
+            if not response.is_closed:
+                await response.aclose()
+        current().attempt_ended(response)
+        # The stream knows the response: freed one by one by the garbage collector, calls would fill
+        # the processor's caches.
+        response.stream = _NOTHING
+        if isinstance(following, CallError):
+            raise following
+        return following
+
+    async def _send(self, client: httpx.AsyncClient) -> httpx.Response:
         request, auth, learn = self.request, self._options.auth, self._options.learn
         request.extensions["timeout"] = NO_TIMEOUTS
         options: dict[str, Any] = {"stream": True, "follow_redirects": False}
@@ -154,8 +173,7 @@ class Exchange:
             options["auth"] = None
         if self._options.certificate is not None:
             request.extensions[CERTIFICATE] = self._options.certificate
-        observation = current()
-        observation.attempt_started(request)
+        current().attempt_started(request)
         if self._options.traced:
             request.headers.update(trace_headers())
         before = [] if learn is None else request.headers.multi_items()
@@ -166,18 +184,6 @@ class Exchange:
         self.response = response
         if learn is not None:
             learn_headers(before, response.request, learn)
-        try:
-            if response.status_code < 200:  # noqa: PLR2004 -- interim, so not an answer
-                raise failures.broken_protocol(request, "switched to another protocol")
-            if response.status_code not in _REDIRECT_STATUSES or "location" not in response.headers:
-                await self._receive(response)
-        finally:
-            if not response.is_closed:
-                await response.aclose()
-        observation.attempt_ended(response)
-        # The stream knows the response: freed one by one by the garbage collector, calls would fill
-        # the processor's caches.
-        response.stream = _NOTHING
         return response
 
     async def _receive(self, response: httpx.Response) -> None:
@@ -307,53 +313,3 @@ async def _read(response: httpx.Response) -> httpx.Response:
     read = httpx.Response(response.status_code, content=b"".join(pieces), **known)
     read.headers = response.headers
     return read
-
-
-def _redirected(
-    request: httpx.Request, response: httpx.Response, followed: int, base: str
-) -> httpx.Request | None:
-    """Return the request that a redirect asks for; None without a `Location`."""
-
-    def refused(to: str, why: str) -> CallError:
-        return failures.not_followed(request, to, why, status=response.status_code)
-
-    places = set(response.headers.get_list("location"))
-    if not places:
-        return None
-    if len(places) > 1:
-        raise refused("several places", "only one can be meant")
-    try:
-        target = read_url(places.pop(), request.url).copy_with(fragment=None)
-    except InvalidUrlError:
-        raise refused("a place", "it is not an address") from None
-    if why := _refusal(request, target, followed):
-        raise refused(_shown(target), why)
-    kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
-    extensions = dict(request.extensions)
-    following = httpx.Request(request.method, target, headers=kept, extensions=extensions)
-    path = target.raw_path.partition(b"?")[0].decode("ascii", "replace")
-    below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
-    if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
-        raise refused(failures.path_of(following), f"it leads out of {below or '/'}")
-    return following
-
-
-def _refusal(request: httpx.Request, target: httpx.URL, followed: int) -> str:
-    origins = {(url.scheme, url.host, url.port) for url in (request.url, target)}
-    if len(origins) > 1 or target.userinfo:
-        return "it leads to another origin"
-    has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
-    if request.method not in ("GET", "HEAD") or has_body or not reads(request):
-        return "only GET and HEAD without a body are"
-    if followed == _MOST_REDIRECTS:
-        return f"there were {_MOST_REDIRECTS} before it"
-    return ""
-
-
-def _shown(url: httpx.URL) -> str:
-    """Return an address without user, password and query, which may be secret."""
-    host = url.raw_host.decode("ascii", "replace")
-    port = f":{url.port}" if url.port is not None else ""
-    path = url.raw_path.partition(b"?")[0].decode("ascii", "replace")
-    text = f"{url.scheme}://{host}{port}{path}" if host else f"a {url.scheme}: address"
-    return excerpt(text, 200)

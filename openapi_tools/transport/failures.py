@@ -109,7 +109,9 @@ def not_followed(
     request: httpx.Request, to: str, why: str, *, status: int | None = None
 ) -> CallError:
     """Return the error for a redirect that is not followed; `to` holds no secrets."""
-    reason = f"{named(request)} was redirected to {to} and not followed: {why}."
+    reason = f"{named(request)} was redirected to {to} and not followed: {why}"
+    # After a 301 or 302 nobody knows; 307 and 308 ask for the request to be sent elsewhere.
+    reason += _outcome(request) if status in (301, 302) else "."
     known = {} if status is None else {"status": status}
     return CallError("redirect", reason, **known, retryable=False)
 

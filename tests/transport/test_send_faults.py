@@ -198,8 +198,11 @@ REDIRECTS = [
     ("GET", "302 Found", "http://x:99999999/", "redirect"),
     ("GET", "302 Found", "/done\r\nLocation: /done", "200"),
     ("GET", "302 Found", "/done\r\nLocation: /other", "redirect"),
-    ("POST", "303 See Other", "/done", "redirect"),
-    ("POST", "307 Temporary", "/done", "redirect"),
+    ("POST", "303 See Other", "/done", "303"),
+    ("POST", "307 Temporary", "/done", "200"),
+    ("PUT", "308 Permanent", "/done", "200"),
+    ("DELETE", "307 Temporary", "done", "200"),
+    ("POST", "302 Found", "/done", "redirect"),
     ("PUT", "308 Permanent", "http://127.0.0.1:1/", "redirect"),
     ("DELETE", "301 Moved", "/done", "redirect"),
 ]
@@ -210,7 +213,7 @@ REDIRECTS = [
     REDIRECTS,
     ids=[f"{method} {status[:3]} {location}" for method, status, location, _ in REDIRECTS],
 )
-async def test_only_reads_are_redirected_and_only_inside_their_origin(
+async def test_a_redirect_is_followed_only_inside_its_origin_and_with_the_same_request(
     method, status, location, expected
 ):
     async def behave(peer):
@@ -226,7 +229,11 @@ async def test_only_reads_are_redirected_and_only_inside_their_origin(
     assert kind(result) == expected
     if expected == "200":
         assert (result.redirects, len(requests)) == (1, 2)
+        assert requests[-1].startswith(method.encode())
+        assert requests[-1].endswith(content or b"")
         assert b"x-key: k" in requests[-1].lower()
+    elif expected == "303":
+        assert len(requests) == 1
     else:
         assert len(requests) == 1
         assert "hunter2" not in result.reason

@@ -59,9 +59,9 @@ async def growth(base_url):
     return {"growth": memory("VmHWM") - begun, "by": {s: kib for s, kib in grown.items() if kib}}
 
 
-def is_quick(route):
-    """Whether a route fails, soon, and without much data."""
-    ends = route.right("GET") | route.right("POST")
+def is_quick(route, method):
+    """Whether a call of a route fails, soon, and without much data."""
+    ends = route.right(method)
     return (
         "GET" in route.methods and not ends & {"ok", "too_large", "timeout"} | {route.slug} & SLOW
     )
@@ -72,7 +72,10 @@ async def left(base_url, calls):
     toolset, tool = tools(base_url, timeout=30, concurrency=AT_ONCE)
     async with toolset:
         known = [
-            tool(route, method) for route in filter(is_quick, ROUTES) for method in route.methods
+            tool(route, method)
+            for route in ROUTES
+            for method in route.methods
+            if is_quick(route, method)
         ]
         ends = itertools.cycle(known)
 

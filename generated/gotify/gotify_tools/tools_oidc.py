@@ -35,6 +35,7 @@ class OidcCallback(OperationTool):
         servers=(Server("https://localhost"), Server("http://localhost")),
         accept=("application/json",),
         tags=("oidc",),
+        redirects=("200", "307"),
     )
 
 
@@ -68,6 +69,7 @@ class OidcElevate(OperationTool):
         servers=(Server("https://localhost"), Server("http://localhost")),
         accept=("application/json",),
         tags=("oidc",),
+        redirects=("302",),
     )
 
 
@@ -190,4 +192,5 @@ class OidcLogin(OperationTool):
         servers=(Server("https://localhost"), Server("http://localhost")),
         accept=("application/json",),
         tags=("oidc",),
+        redirects=("302",),
     )
