@@ -20,7 +20,7 @@ BEYOND = {
     "Documents at load": 4,
     "Names, collisions, file names": 1,
     "Input from a model": 5,
-    "HTTP peers": 5,
+    "HTTP peers": 7,
     "Credentials": 6,
 }
 """How many promises of a table the list of threats does not ask for."""
