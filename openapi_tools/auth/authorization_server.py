@@ -8,7 +8,7 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import httpx
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 PATIENCE = 30.0  # seconds for one exchange, to the last byte
 _LARGEST = 1024 * 1024
 _TOO_MANY = 429
+_MOST_FIELDS = 100
+_OF_FORMS = frozenset({"access_token", "device_code", "error"})  # by which a form is recognised
 SUCCESS = range(200, 300)
 _REDIRECTS = range(300, 400)
 STARTS = {
@@ -78,7 +80,7 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A JSON answer; `wait` is the `Retry-After` in seconds, None without one."""
+    """A JSON object or form; `wait` is the `Retry-After` in seconds, None without one."""
 
     status: int
     members: dict[str, Any] = field(repr=False)
@@ -86,7 +88,7 @@ class Reply:
 
 
 async def exchange(channel: Channel, url: str, form: Form | None = None) -> Reply:
-    """POST a form, or GET without one, and return the JSON answer."""
+    """POST a form, or GET without one, and return the members of the response."""
     request = _request(url, form)
     # One deadline for the exchange; the transport's own timeout restarts with every byte.
     request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"))
@@ -129,14 +131,36 @@ async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request)
         raw = await _read(response)
     finally:
         await response.aclose()
+    value = _read_members(raw, is_form_allowed=request.method == "POST")
+    if value is not None:
+        return Reply(response.status_code, value, wait)
+    reason = f"it answered {response.status_code} without a JSON object or a token's form."
+    raise CallError("protocol", reason, retryable=False)
+
+
+def _read_members(raw: bytes, *, is_form_allowed: bool) -> dict[str, Any] | None:
+    """Return the members of a JSON object, or of a form; None for neither.
+
+    GitHub and others answer with a form, under any media type (RFC 6749, section 5.1 has JSON).
+    """
     try:
         value = json.loads(raw)
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict):
-        return Reply(response.status_code, value, wait)
-    reason = f"it answered {response.status_code} without a JSON object."
-    raise CallError("protocol", reason, retryable=False)
+    except RecursionError:
+        return None
+    except ValueError:
+        return _read_form(raw) if is_form_allowed else None
+    return value if isinstance(value, dict) else None
+
+
+def _read_form(raw: bytes) -> dict[str, Any] | None:
+    try:
+        text = raw.decode("utf-8-sig").strip()
+        pairs = parse_qsl(text, True, strict_parsing=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        return None
+    members: dict[str, Any] = dict(pairs)
+    is_answer = not _OF_FORMS.isdisjoint(members)
+    return members if is_answer and len(members) == len(pairs) else None
 
 
 def _check_status(status: int, wait: float | None) -> None:

@@ -40,6 +40,8 @@ _LARGEST = 1024 * 1024
 _NAMES = ("origin", "scheme", "client_id", "token_endpoint")
 _LONGEST_LIFE = 10 * 365 * 86400.0
 _LONGEST = 16 * 1024  # characters of a token; few servers take half as many in a header
+_BEARER = frozenset({"", "accesstoken", "bearer", "bearertoken", "jwt", "jwtbearer"})
+_NO_LETTER = re.compile(r"[\s_-]")  # apart from letters: `access_token`, `Bearer Token`
 _USABLE = re.compile(r"[\x21-\x7e]+")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 _LONGEST_KEPT = 180 * 86400.0  # of a token in a shared state; a login lasts as long
@@ -155,10 +157,9 @@ def _token(
 ) -> Token | str:
     """Return the token of an answer (RFC 6749, section 5.1), or why it is not usable."""
     access, refresh = members.get("access_token"), members.get("refresh_token")
-    kind = members.get("token_type", "bearer")
     if not _is_sendable(access):
         return f"has no access_token that could be sent, of at most {_LONGEST} characters"
-    if not isinstance(kind, str) or kind.lower() != "bearer":
+    if not _is_bearer(members.get("token_type")):
         return "gives a token whose token_type is not bearer, which cannot be used"
     if refresh is not None and refresh != "" and not _is_sendable(refresh):
         return f"has a refresh_token that is not text of at most {_LONGEST} characters"
@@ -173,6 +174,17 @@ def _token(
         expires_at=None if seconds is None else now + seconds,
         scopes=asked,
     )
+
+
+def _is_bearer(kind: object) -> bool:
+    """Whether a token type is bearer, in the words of any server, or missing.
+
+    Spec: RFC 6749, section 7.1, compares without case; the other words are those that servers use
+    for the same. A `mac` or `DPoP` token needs a proof that is not made here.
+    """
+    if kind is None:
+        return True
+    return isinstance(kind, str) and _NO_LETTER.sub("", kind.rpartition(":")[2]).lower() in _BEARER
 
 
 def _is_sendable(text: object) -> TypeGuard[str]:

@@ -102,7 +102,8 @@ BOMB = BOMB.compress(bytes(64 * 1024 * 1024)) + BOMB.flush()
 WRONG = [
     *({"access_token": token} for token in (7, "", None, ["good-token"], "two words", "a\r\nX: 1")),
     *({"access_token": token} for token in ("\ud800", "é", "x" * 100_000)),
-    *({**GOOD, "token_type": kind} for kind in ("mac", 7, None)),
+    *({**GOOD, "token_type": kind}
+      for kind in ("mac", "DPoP", "N_A", "Token", "bearer2", "pop", 7, True, ["bearer"])),
     *({**GOOD, "refresh_token": token} for token in (7, "a\nb")),
 ]  # fmt: skip
 FAULTS = {
@@ -161,6 +162,62 @@ async def test_a_coded_answer_is_decoded_and_bearer_is_written_in_any_case(kind)
     body = gzip.compress(json.dumps({**GOOD, "token_type": kind}).encode())
 
     assert await asked(replying(answer(body, JSON, "Content-Encoding: gzip"))) == "good-token"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("BearerToken", "bearer_token", "Bearer Token", "Bearer ", "bearer\n", "JWT", "jwt", ""),
+        *("access_token", "accessToken", "JWT-Bearer", None),
+        *(f"urn:ietf:params:oauth:token-type:{name}" for name in ("access_token", "jwt")),
+    ],
+    ids=repr,
+)
+async def test_other_words_for_bearer_are_taken_for_it(kind):
+    assert await asked(saying({**GOOD, "token_type": kind})) == "good-token"
+
+
+FORM = b"access_token=good-token&token_type=bearer&scope=repo%2Cuser&expires_in=3600"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("application/x-www-form-urlencoded", "application/x-www-form-urlencoded; charset=utf-8"),
+        *("text/plain", "text/html; charset=utf-8", "application/json", ""),
+    ],
+)
+@pytest.mark.parametrize(
+    "form",
+    [FORM, FORM + b"\r\n", b"\xef\xbb\xbf" + FORM, b"refresh_token=&" + FORM, b"access_token=good%2Dtoken"],
+)
+async def test_a_token_may_come_as_a_form_under_any_media_type(kind, form):
+    lines = [f"Content-Type: {kind}"] if kind else []
+
+    assert await asked(said(form, *lines)) == "good-token"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        *(b"token=good-token", b"access_token", b"access_token=", b"access_token=a&access_token=b"),
+        *(b"<p>access_token=good-token", FORM + b"&x=y" * 200, b"access_token=%ff%00"),
+        FORM.replace(b"bearer", b"mac"),
+    ],
+)
+async def test_another_form_is_no_token(form):
+    error = await asked(said(form))
+
+    assert error.kind == "protocol"
+    assert shows_nothing(error)
+
+
+async def test_a_refusal_may_come_as_a_form():
+    form = b"error=bad_verification_code&error_description=The+code+passed+is+incorrect."
+
+    error = await asked(said(form))
+
+    assert "bad_verification_code (The code passed is incorrect)" in error.reason
 
 
 BASE64 = base64.b64encode(SECRET.encode()).decode()
