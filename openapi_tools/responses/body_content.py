@@ -199,14 +199,21 @@ def _no_json(body: Body, shape: Shape, error: ValueError) -> Content:
 
 
 def _unfinished(body: Body, most: int) -> Content:
-    """Return the values of the whole lines of cut JSON, or one value, closed early."""
-    lines, notes = _read_each(body.lines, b"\n", most)
+    """Return the values of the whole lines of cut JSON, or the whole items of a list.
+
+    Raises:
+        CallError: Neither came; `body` holds what came of an object, half of which is no response.
+    """
+    lines, notes = _read_each(body.as_utf8.lines, b"\n", most)
     if lines and _UNREADABLE not in notes:
         return Content(lines, notes, is_data=True)
     try:
-        return Content(*read_begun(body.data, body.charset), is_data=True)
+        value, notes = read_begun(body.data, body.charset)
     except ValueError:
         raise CallError("decode", "no whole value came") from None
+    if isinstance(value, dict):
+        raise CallError("decode", "the object that came has no end", body=value or None)
+    return Content(value, notes, is_data=True)
 
 
 def _bytes(body: Body, kind: str, shape: Shape) -> Content:

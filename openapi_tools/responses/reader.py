@@ -31,6 +31,7 @@ from openapi_tools.responses.server_json import (
     clean,
     message_of,
     read_json,
+    words_of,
 )
 from openapi_tools.responses.shown_text import (
     advice,
@@ -137,13 +138,20 @@ def _succeeded(answer: Answer, operation: Operation) -> bool:
 
 def _unread(error: CallError, answer: Answer, facts: dict[str, Any], limit: float) -> ToolResult:
     """Return the result of an answer that cannot be read; `timeout` where the time cut it."""
-    if answer.cut:
-        late = timed_out(answer.request, limit)
-        late.attempts = answer.attempts
+    if not answer.cut:
+        reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
+        status = {"status": answer.status}
+        return ToolResult.failed(error.kind, reason, metadata=facts, facts=status)
+    late = timed_out(answer.request, limit)
+    late.attempts = answer.attempts
+    body = error.facts.get("body")
+    if body is None:
         raise late from None
-    reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
-    status = {"status": answer.status}
-    return ToolResult.failed(error.kind, reason, metadata=facts, facts=status)
+    body, _ = _fitted(body, len(answer.content), _ERROR_ROOM)
+    words = words_of(encode(body), _NOTE_ROOM)
+    reason = f"{late.reason} The response had begun ({answer.status}): {words}"
+    late.facts |= {"status": answer.status, "body": body}
+    return ToolResult.failed("timeout", reason, metadata=facts, facts=late.facts)
 
 
 def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[str, Any]:

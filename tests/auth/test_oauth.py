@@ -189,7 +189,13 @@ FORM = b"access_token=good-token&token_type=bearer&scope=repo%2Cuser&expires_in=
 )
 @pytest.mark.parametrize(
     "form",
-    [FORM, FORM + b"\r\n", b"\xef\xbb\xbf" + FORM, b"refresh_token=&" + FORM, b"access_token=good%2Dtoken"],
+    [
+        FORM,
+        FORM + b"\r\n",
+        b"\xef\xbb\xbf" + FORM,
+        b"refresh_token=&" + FORM,
+        b"access_token=good%2Dtoken",
+    ],
 )
 async def test_a_token_may_come_as_a_form_under_any_media_type(kind, form):
     lines = [f"Content-Type: {kind}"] if kind else []
