@@ -7,11 +7,12 @@ Spec: RFC 9110, sections 15.3.3 (202) and 10.2.2 (`Location`); `Operation-Locati
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.http_rules import InvalidUrlError, folded, inner_url, members_in
+from openapi_tools.http_rules import WEB, InvalidUrlError, folded, inner_url, members_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,11 +31,42 @@ _FAILED = frozenset(
 )
 _STATES = frozenset({"status", "state", "provisioningstate", "jobstatus", "runtimestatus"})
 _INNER = frozenset({"properties", "status", "job", "operation", "task", "data", "metadata"})
-_PLACES = frozenset({"statusurl", "statusuri", "statusquerygeturi", "pollingurl"})
+_OF_TASK = re.compile(
+    "(?:async)?(?:task|job|operation|status|state|poll(?:ing)?|monitor|progress)"
+    "(?:querygeturi|(?:self)?(?:url|uri|href|link|location)?)"
+)
+"""Names of a member that holds the address of a task, or an object with it."""
+_OF_ANY = frozenset(
+    {"href", "link", "location", "pulphref", "self", "selfhref", "selflink", "selfurl"}
+    | {"uri", "url"}
+)
+"""Names of the address of anything."""
+_AROUND = frozenset({"attributes", "data", "links", "metadata", "properties", "self"})
+_BESIDE = frozenset(
+    {"accepted", "created", "createdat", "description", "detail", "id", "jobid", "kind", "message"}
+    | {"msg", "ok", "operationid", "requestid", "success", "taskid", "type", "uuid"}
+)
+"""What an object says that is nothing but a task's."""
+_TASK_PATH = re.compile(
+    r"/(?:tasks?|jobs?|operations?|status(?:es)?|queue|runs?|executions?|progress)(?:[/?#]|\Z)",
+    re.IGNORECASE,
+)
+_TASK_WORDS = re.compile(
+    rb"href|job|link|monitor|operation|poll|progress|self|stat|task|ur[il]", re.IGNORECASE
+)
+_SMALL = 8 * 1024  # bytes of a body that names a task; longer ones hold a resource
+_LONGEST_ADDRESS = 2048
+_LINKS = 20
 _RESULTS = frozenset({"resourcelocation", "resulturl", "resulturi", "resultlocation"})
 _MEMBERS = 100
 _SHOWN = 600
-_ACCEPTED, _CREATED = 202, 201
+_SUCCESS, _CREATED, _ACCEPTED = 200, 201, 202
+
+
+def may_name_task(status: int, content: bytes) -> bool:
+    """Whether the body of a success is small and may hold a task's address."""
+    is_small = status in (_SUCCESS, _CREATED) and 0 < len(content) <= _SMALL
+    return is_small and _TASK_WORDS.search(content) is not None
 
 
 class Work(NamedTuple):
@@ -109,11 +141,12 @@ class WorkReader:
         found = dict(_texts_of(value))
         goes_on = self.status == _ACCEPTED or state == RUNNING
         if not self.polled:
-            place = told or location or next((found[n] for n in _PLACES if n in found), "")
             begins = self.status == _ACCEPTED or (told and state not in (DONE, FAILED))
             begins = begins or (self.status == _CREATED and location and state == RUNNING)
-            if begins and place:
-                self.work = self._at(RUNNING, place)
+            if begins and (told or location):
+                self.work = self._at(RUNNING, told or location)
+            elif addresses := self._addresses(value, state):
+                self.work = self._best(addresses)
             elif self.loosely and state == RUNNING:
                 self.work = Work(RUNNING, str(self.url))
         elif goes_on and state not in (DONE, FAILED):
@@ -122,6 +155,33 @@ class WorkReader:
         else:
             place = next((found[name] for name in _RESULTS if name in found), location)
             self.work = self._at(state or DONE, place) if place else Work(state or DONE)
+
+    def _addresses(self, value: Any, state: str) -> list[str]:
+        """Return the addresses of a task in a body, its own first; none where none begins.
+
+        After a 202 any will do. Every resource may have an address, so in a 200 it is a task's if
+        it is called so in an object that says nothing else, or if the work is said to go on.
+        """
+        if isinstance(value, str) and self.status == _ACCEPTED and _is_address(value):
+            return [value]
+        addresses = list(islice(_addresses_in(value), _LINKS)) if isinstance(value, dict) else []
+        own = [address for is_own, address in addresses if is_own]
+        others = [address for is_own, address in addresses if not is_own]
+        if self.status == _ACCEPTED:
+            return own + others
+        if self.loosely or state in (DONE, FAILED):
+            return []
+        if state == RUNNING:
+            return own + (others if self.status == _SUCCESS else [])
+        if self.status == _SUCCESS and all(map(_is_of_task, value)):
+            return own + list(filter(_TASK_PATH.search, others))
+        return []
+
+    def _best(self, addresses: list[str]) -> Work:
+        """Return work at the address that a tool asks for, else the first inside the API."""
+        works = [self._at(RUNNING, address) for address in dict.fromkeys(addresses)]
+        inside = [work for work in works if work.url]
+        return next((work for work in inside if self.ask(work.url)), (inside or works)[0])
 
     def _at(self, state: str, place: Any) -> Work:
         try:
@@ -145,6 +205,40 @@ def _texts_of(value: Any) -> Iterator[tuple[str, str]]:
     """Return the texts that may tell about work, by folded name."""
     found = (pair for pair in members_in(value, _INNER, 1) if isinstance(pair[1], str))
     return islice(found, _MEMBERS)
+
+
+def _addresses_in(
+    value: Mapping[str, Any], *, is_own: bool = False, depth: int = 2
+) -> Iterator[tuple[bool, str]]:
+    """Yield addresses in an object; first whether it calls them a task's."""
+    for key, member in islice(value.items(), _MEMBERS):
+        name = folded(key)
+        of_task = _OF_TASK.fullmatch(name) is not None
+        if isinstance(member, str) and (of_task or name in _OF_ANY) and _is_address(member):
+            yield is_own or of_task, member
+        elif isinstance(member, dict) and depth and (of_task or name in _AROUND):
+            yield from _addresses_in(member, is_own=is_own or of_task, depth=depth - 1)
+        elif isinstance(member, list) and name == "links":
+            for link in filter(_is_link, member[:_LINKS]):
+                yield _OF_TASK.fullmatch(folded(link["rel"])) is not None, link["href"]
+
+
+def _is_address(text: str) -> bool:
+    is_word = text.isprintable() and " " not in text and len(text) <= _LONGEST_ADDRESS
+    return is_word and (text.startswith(("/", "./", "../")) or WEB.match(text) is not None)
+
+
+def _is_link(link: Any) -> bool:
+    """Whether an object links to a task, or to itself."""
+    if not isinstance(link, dict) or not all(isinstance(link.get(n), str) for n in ("rel", "href")):
+        return False
+    rel = folded(link["rel"])
+    return (rel == "self" or _OF_TASK.fullmatch(rel) is not None) and _is_address(link["href"])
+
+
+def _is_of_task(key: str) -> bool:
+    name = folded(key)
+    return name in _OF_ANY | _AROUND | _BESIDE or _OF_TASK.fullmatch(name) is not None
 
 
 def _line_of(work: Work, asker: tuple[str, Mapping[str, Any]] | None, after: float | None) -> str:

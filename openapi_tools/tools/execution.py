@@ -169,6 +169,8 @@ class Execution:
         begins = not reads and any(name.lower() in _WORK for name, _ in headers.raw)
         is_work = own.is_poll or is_waited or begins or answer.status == HTTPStatus.ACCEPTED
         is_list = own.is_page or self._operation.paging is not None or (reads and "link" in headers)
+        if not (reads or is_work or is_list):
+            is_work = shaping.long_work.may_name_task(answer.status, answer.content)
         if is_work:
             return self._follow().work_reader(prepared, answer, loosely=is_waited)
         if is_list:
