@@ -164,7 +164,9 @@ class WorkReader:
         """
         if isinstance(value, str) and self.status == _ACCEPTED and _is_address(value):
             return [value]
-        addresses = list(islice(_addresses_in(value), _LINKS)) if isinstance(value, dict) else []
+        if not isinstance(value, dict):
+            return []
+        addresses = list(islice(_addresses_in(value), _LINKS))
         own = [address for is_own, address in addresses if is_own]
         others = [address for is_own, address in addresses if not is_own]
         if self.status == _ACCEPTED:

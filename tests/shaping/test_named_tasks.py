@@ -117,6 +117,9 @@ async def test_a_200_is_one_where_the_object_says_nothing_else_or_that_work_goes
         ({"status": "queued", "job": "n/a"}, 202),
         ({"task": "two words /tasks/1/"}, 202),
         ([{"task": "/tasks/1/"}], 202),
+        ([{"task": "/tasks/1/"}], 200),
+        ("/tasks/1/", 200),
+        ({}, 200),
         ({"task": None, "operation": 7, "links": [None, {"rel": 1}]}, 202),
     ],
 )
