@@ -10,6 +10,7 @@ ROUNDED = "decimals with more digits than a float keeps were rounded"
 
 _DIGITS = bytes.maketrans(b".123456789", b"0000000000")
 _RUN = b"0" * 17  # 16 digits and a point: a float keeps any 15
+_BEGINNING = 400_000  # bytes; of longer responses less is shown
 _LOOKED_AT = 200  # runs: of a server whose floats need no more digits, more would be the same
 _LONGEST = 1000  # characters of a number that are compared
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?=[\s,\]}]|\Z)")
@@ -19,9 +20,10 @@ _BEFORE = b" \t\r\n,:[-"
 def has_rounded(content: bytes) -> bool:
     """Whether a float shows other digits than a decimal in JSON text has.
 
-    The first 200 runs of digits are looked at. Searches for bytes keep it cheap: a pattern over the
-    whole text would take twice the time of the parser.
+    The first 200 runs of digits in 400 kB are looked at. Searches for bytes keep it cheap: a
+    pattern over the whole text would take twice the time of the parser.
     """
+    content = content[:_BEGINNING]
     marked = content.translate(_DIGITS)
     end = start = 0
     for _ in range(_LOOKED_AT):

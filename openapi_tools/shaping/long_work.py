@@ -162,22 +162,20 @@ class WorkReader:
         After a 202 any will do. Every resource may have an address, so in a 200 it is a task's if
         it is called so in an object that says nothing else, or if the work is said to go on.
         """
-        if isinstance(value, str) and self.status == _ACCEPTED and _is_address(value):
-            return [value]
-        if not isinstance(value, dict):
-            return []
-        addresses = list(islice(_addresses_in(value), _LINKS))
+        if isinstance(value, str):
+            return [value] if self.status == _ACCEPTED and _is_address(value) else []
+        addresses = list(islice(_addresses_in(value), _LINKS)) if isinstance(value, dict) else []
         own = [address for is_own, address in addresses if is_own]
         others = [address for is_own, address in addresses if not is_own]
         if self.status == _ACCEPTED:
             return own + others
-        if self.loosely or state in (DONE, FAILED):
+        if not addresses or self.loosely or state in (DONE, FAILED):
             return []
-        if state == RUNNING:
-            return own + (others if self.status == _SUCCESS else [])
-        if self.status == _SUCCESS and all(map(_is_of_task, value)):
-            return own + list(filter(_TASK_PATH.search, others))
-        return []
+        if self.status == _CREATED:
+            return own if state == RUNNING else []
+        if state != RUNNING:
+            others = list(filter(_TASK_PATH.search, others))
+        return own + others if state == RUNNING or all(map(_is_of_task, value)) else []
 
     def _best(self, addresses: list[str]) -> Work:
         """Return work at the address that a tool asks for, else the first inside the API."""
