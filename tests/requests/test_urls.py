@@ -55,7 +55,7 @@ async def test_a_server_with_it_is_an_error_of_the_connection(place):
 async def test_a_token_endpoint_with_it_is_named(place):
     scheme = {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": place, "scopes": {}}}}
     source = {**document(security=[{"o": []}]), "components": {"securitySchemes": {"o": scheme}}}
-    credentials = {"o": OAuth2(client_id="me", client_secret="mine")}
+    credentials = {"o": OAuth2(client_id="me", client_secret="secret-of-me-7731")}
 
     kind, told = await error_of(source, "http://127.0.0.1:9", credentials=credentials)
 

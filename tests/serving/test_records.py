@@ -93,12 +93,13 @@ def test_json_lines_are_ascii():
     assert json.loads(line)["message"] == f"said {HOSTILE}"
 
 
-def test_audit_lines_are_ascii_and_mask_secrets_in_other_letters(tmp_path):
+async def test_audit_lines_are_ascii_and_mask_secrets_in_other_letters(tmp_path):
+    (tool,) = documents.tools({"/pets": {"get": {"operationId": "list_pets"}}})
     redactor = Redactor()
     redactor.know("pässwörd-1")
     audit = AuditLog(str(tmp_path / "audit.jsonl"))
 
-    audit.remember(SimpleNamespace(arguments={"q": f"{HOSTILE}pässwörd-1"}), None)
+    await audit.remember(tool, SimpleNamespace(arguments={"q": f"{HOSTILE}pässwörd-1"}), None)
     audit.tell("pets", DONE)
     audit.refuse("ada\u202e", HOSTILE, "7\u2028")
 

@@ -152,7 +152,7 @@ async def test_the_open_questions_of_one_user_decline_none_of_another(api):
 
         return answer
 
-    async with load_tools(shop(api), credentials={"shop": "token"}) as toolset:
+    async with load_tools(shop(api), credentials={"shop": "key-of-the-shop-5521"}) as toolset:
         toolset.add_input_guardrails([require_approval()])
         async with (
             serving_users(toolset, TOKENS) as site,
