@@ -177,11 +177,8 @@ def _token(
 
 
 def _is_bearer(kind: object) -> bool:
-    """Whether a token type is bearer, in the words of any server, or missing.
-
-    Spec: RFC 6749, section 7.1, compares without case; the other words are those that servers use
-    for the same. A `mac` or `DPoP` token needs a proof that is not made here.
-    """
+    # RFC 6749, section 7.1, compares without case; the other words are those that servers use for
+    # the same. A `mac` or `DPoP` token needs a proof that is not made here.
     if kind is None:
         return True
     return isinstance(kind, str) and _NO_LETTER.sub("", kind.rpartition(":")[2]).lower() in _BEARER

@@ -113,9 +113,10 @@ class PageReader:
         self._members = dict(reversed(found))  # the first ones count
         self.total = self._total(headers)[0]
         self.step = step = self._found(headers) or self._shortfall(headers)
-        # The note has the address in a header.
-        is_told = step and step.url and not step.arguments and "link" in headers
-        return "" if is_told else words_of(step)
+        # The note has what a header says of the next page.
+        names_next = any(header_label(name) == "Next page" for name in headers)
+        is_noted = step and not step.arguments and (step.url or step.shortfall) and names_next
+        return "" if is_noted else words_of(step)
 
     def _found(self, headers: Mapping[str, str]) -> Step | None:
         links = headers.get("link", "")
