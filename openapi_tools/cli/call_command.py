@@ -113,6 +113,7 @@ def mocked(spec: str | None, *, judge: bool | None, **settings: Any) -> tuple[To
     base_path = f"/{base_url.partition('://')[2].partition('/')[2]}"
     api = mock_api(toolset, judge=judge, refuse=False, state=False, base_path=base_path)
     toolset.session.replace_api(api.client(), base_url)
+    toolset.session.served = None  # its users' credentials are not needed either
     return toolset, api
 
 
@@ -157,14 +158,15 @@ async def _result(
     toolset: Toolset, tool: OperationTool, given: dict[str, Any], wishes: dict[str, Any]
 ) -> tuple[ToolResult, bool]:
     """Return the result of a call, or of all its pages, and whether no page is missing."""
+    credentials = _user_credentials(toolset)
     if not wishes["all_pages"] and wishes["limit"] is None:
-        context = Context(fields=wishes["fields"], wait=wishes["wait"])
+        context = Context(fields=wishes["fields"], wait=wishes["wait"], credentials=credentials)
         return await tool.execute(given, context=context), True
     if wishes["fields"]:
         from openapi_tools.shaping.json_queries import apply_expression, parse_expression
 
         parse_expression(wishes["fields"])  # raises before anything is sent
-    context = Context(wait=wishes["wait"])
+    context = Context(wait=wishes["wait"], credentials=credentials)
     pages = toolset.pages(tool.name, given, max_items=wishes["limit"], context=context)
     result = await pages.collect()
     if pages.reason == "no_items":
@@ -255,6 +257,7 @@ def _write(result: ToolResult, output: Path, body: bytes | None) -> None:
 async def _preview(toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:
     (session,) = toolset.sessions
     async with toolset:
+        _add_credentials(toolset, tool)
         try:
             request = tool.preview(given)
         except OpenAPIToolsError as error:
@@ -266,6 +269,25 @@ async def _preview(toolset: Toolset, tool: OperationTool, given: dict[str, Any])
         if note := session.credentials.masked(operation, session.bounds(operation)).note:
             remark(f"note: {for_shell(note)}")
     return 0
+
+
+def _user_credentials(toolset: Toolset) -> Any:
+    """Return `credentials` of a `Context`: those of `--as`, unless the command line names some."""
+    if toolset.session.served is None:  # no server's file
+        return None
+    from openapi_tools.cli.server_file import credentials_for  # pydantic
+
+    return credentials_for(toolset, are_given=bool(shared.given_credentials()))
+
+
+def _add_credentials(toolset: Toolset, tool: OperationTool) -> None:
+    """Have a preview show the header of the user's own credential; say why there is none."""
+    credentials, session = _user_credentials(toolset), toolset.session
+    if credentials is not None:
+        try:
+            session.credentials = session.credentials.overlaid(credentials(tool), session.redactor)
+        except CallError as error:
+            remark(f"note: {for_shell(error)}")
 
 
 @shared.command("run", timeout=_LIMITS.seconds, calls=_LIMITS.calls)
@@ -286,7 +308,8 @@ def run(
     if not (yes or mock):
         toolset.add_input_guardrails([require_approval()])
     approve = _asking(toolset, can_ask=file != "-" and sys.stdin.isatty())
-    context, program = Context(approve=approve), {"code": _text_of(file)}
+    context = Context(approve=approve, credentials=_user_credentials(toolset))
+    program = {"code": _text_of(file)}
 
     async def result() -> ToolResult:
         async with programs:

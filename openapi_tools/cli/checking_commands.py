@@ -89,7 +89,8 @@ def _duplicate_keys(source: Any) -> list[Finding]:
     """Return the repeated keys of a document of any size; loading checks up to 1 MB."""
     told = shared.given_credentials(), shared.given_overlays()
     settings = settings_of(shared.given_settings() or None)
-    _, given = configured(shared.given_config(), Given(source, settings, *told))
+    source, config, _ = shared.resolve_source(source)
+    _, given = configured(config, Given(source, settings, *told))
     fetcher = fetcher_of(given.source, given.settings, given.credentials)
     known = read_overlays(given.overlays, given.settings, fetcher)
     try:

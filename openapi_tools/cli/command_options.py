@@ -28,6 +28,8 @@ from openapi_tools.tools.session import settings_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from openapi_tools.cli.server_file import ServerView
+    from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
@@ -49,6 +51,7 @@ _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_
 _NAME = re.compile(r"\$?\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _NAMED = 20
+_VIEW = {"api": "--api", "as_user": "--as", "as_scopes": "--scope", "as_claims": "--claim"}
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 _UNCONNECTED = re.compile(r"no connection to (\S+)")
 _LOOPBACK = re.compile(r"127\.|localhost|\[::1")
@@ -202,11 +205,52 @@ def read_stdin() -> bytes:
 
 
 def load(source: str | Path | bytes | None, **members: Any) -> Toolset:
-    """Load the tools with the options of this command; errors are those of `load_tools`."""
+    """Load the tools with the options of this command; errors are those of `load_tools`.
+
+    Of a server's file that is the API of `--api`, and what the user of `--as` sees.
+    """
+    view = None
+    if "config" not in members:
+        source, members["config"], view = resolve_source(source)
+    toolset = _load_document(source, **members)
+    if view is None:
+        return toolset
+    # Overlays and settings of the command line are for the API that it names.
+    cache = {"cache": False} if _given().get("no_cache") else None
+    return view.limit(toolset, settings_of(cache))
+
+
+def resolve_source(
+    source: str | Path | bytes | None, *, prefers: Callable[[ConfigFile], bool] | None = None
+) -> tuple[str | Path | bytes | None, Any, ServerView | None]:
+    """Return source and configuration for `load_tools`, and the view of a server's file.
+
+    Without `--api` the API is the only one, or the only one that the command prefers.
+    """
+    options, config = _given(), given_config()
+    path = source if isinstance(source, Path) and source.suffix == ".toml" else config
+    if "api" not in options:  # the command takes no server's file
+        return source, config, None
+    if path is not None:
+        from openapi_tools.shaping.configuration import has_apis  # imports pydantic
+
+        if has_apis(path):
+            from openapi_tools.cli.server_file import view_api  # the tables of servers
+
+            view = view_api(path, options, prefers)
+            return None if source == path else source, view.config, view
+    for name, option in _VIEW.items():
+        if options.get(name):
+            reason = "is for a server's file, with tables [apis.NAME]"
+            raise click.UsageError(f"{option} {reason}; give one as SPEC or --config.")
+    return source, config, None
+
+
+def _load_document(source: str | Path | bytes | None, **members: Any) -> Toolset:
     from openapi_tools.loading.load import load_tools
 
     more = [*given_overlays(), *members.pop("overlays", ())]
-    others: dict[str, Any] = {"overlays": more, "config": members.pop("config", given_config())}
+    others: dict[str, Any] = {"overlays": more, "config": members.pop("config")}
     others["client"] = members.pop("client", None)
     given = given_settings() | {n: value for n, value in members.items() if value is not None}
     if _given().get("no_cache", True):

@@ -77,16 +77,14 @@ def _size(count: int) -> str:
 
 
 @shared.command("lock")
-def lock(
-    spec: str | None, tools: tuple[str, ...], *, path: Path | None, api: str | None, **wishes: bool
-) -> int:
+def lock(spec: str | None, tools: tuple[str, ...], *, path: Path | None, **wishes: bool) -> int:
     """Write what the tools of SPEC are into a lock, or say what has changed since.
 
     Exit 1 for a change that is not accepted. FILE may be the manifest of a generated package, which
     is compared and not written.
     """
     tool_lock = import_module("openapi_tools.codegen.tool_lock")  # slow to import, as the next one
-    toolset, own = _unlocked(spec, api)
+    toolset, own = _unlocked(spec)
     now = tool_lock.lock_of(toolset, path or own or Path(tool_lock.NAME))
     if tools and not wishes["accept"]:
         raise click.UsageError("name tools together with --accept.")
@@ -114,29 +112,20 @@ def lock(
     return int(bool(found))
 
 
-def _unlocked(spec: str | None, api: str | None) -> tuple[Toolset, Path | None]:
-    source: Any = shared.source_of(spec)
-    config: Any = shared.given_config()
-    if spec is not None and spec.endswith(".toml"):
+def _unlocked(spec: str | None) -> tuple[Toolset, Path | None]:
+    source, config, view = shared.resolve_source(
+        shared.source_of(spec), prefers=lambda file: bool(file.data.lock)
+    )
+    if isinstance(source, Path) and source.suffix == ".toml":
         source, config = None, source
     if config is None:
         return shared.load(source), None
-    tables = import_module("openapi_tools.serving.serving_tables")
-    if tables.has_apis(config):
-        file = _api_of(tables.read_serving(config), api)
-    else:
+    file: Any = config
+    if view is None:
         file = import_module("openapi_tools.shaping.configuration").read_configuration(config)
     path = file.folder / file.data.lock if file.data.lock else None
     plain = replace(file, data=file.data.model_copy(update={"lock": ""}))
     return shared.load(source, config=plain), path
-
-
-def _api_of(serving: Any, name: str | None) -> Any:
-    names = [name] if name else [n for n, file in serving.files.items() if file.data.lock]
-    if len(names) == 1 and names[0] in serving.files:
-        return serving.files[names[0]]
-    known = ", ".join(serving.files) or "none that can be read"
-    raise click.UsageError(f"name one API with --api; there are {known}.")
 
 
 _LISTED = 12

@@ -20,8 +20,8 @@ from openapi_tools.cli.client_files import read_client_file
 from openapi_tools.cli.generate_command import write_page
 from openapi_tools.errors import counted, requiring
 from openapi_tools.options import Select
-from openapi_tools.serving.serving_tables import has_apis, read_serving
-from openapi_tools.shaping.configuration import named_variables
+from openapi_tools.serving.serving_tables import read_serving
+from openapi_tools.shaping.configuration import has_apis, named_variables
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:

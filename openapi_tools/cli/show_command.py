@@ -42,12 +42,15 @@ def show(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> None:
     if wants_schema or wants_json:
         say(as_json(found.input_schema if wants_schema else facts_of(found, toolset)))
     else:
-        page("\n".join(_lines(found, facts_of(found, toolset), spec, columns())))
+        # As options of a server's file are needed again, the example has them.
+        view = getattr(toolset.session.served, "arguments", [])
+        line = shlex.join(["openapi-tools", "call", spec, found.name, *view])
+        page("\n".join(_lines(found, facts_of(found, toolset), line, columns())))
     shared.tell_address(toolset, found)
 
 
 def _lines(
-    tool: OperationTool, facts: dict[str, Any], spec: str, width: int | None
+    tool: OperationTool, facts: dict[str, Any], line: str, width: int | None
 ) -> Iterator[str]:
     yield click.style(clean(tool.name), bold=True)
     yield clean(f"{tool.method} {tool.path}", lines=False)
@@ -61,8 +64,7 @@ def _lines(
     for title, text in _facts(tool, facts):
         yield f"{_heading(title)}: {clean(text, lines=False)}"
     schema = as_json(tool.input_schema)
-    line = f"openapi-tools call {shlex.quote(spec)} {tool.name}{_example(tool)}"
-    yield f"{_heading('Example')}: {clean(line, lines=False)}"
+    yield f"{_heading('Example')}: {clean(f'{line}{_example(tool)}', lines=False)}"
     if width is None:
         yield from ("", "Input schema", schema)
     else:

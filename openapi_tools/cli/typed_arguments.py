@@ -327,6 +327,15 @@ def _arguments(context: click.Context, incomplete: str) -> Iterator[Any]:
             yield from (f"{argument}={value}" for value in values)
 
 
+def _apis(context: click.Context) -> tuple[list[str], list[str]]:
+    """Return the names of a server's APIs, and of its static tokens."""
+    from openapi_tools.serving.serving_tables import read_serving  # which other words do not need
+
+    serving = read_serving(context.params.get("spec") or shared.given_config() or "")
+    auth = serving.serve.auth
+    return [*serving.files, *serving.faults], [*(auth.tokens if auth is not None else ())]
+
+
 _VALUES: dict[str, Callable[[click.Context, str], Iterable[Any]]] = {
     **dict.fromkeys(
         ("spec", "old", "new"), lambda _, incomplete: [CompletionItem(incomplete, type="file")]
@@ -341,6 +350,8 @@ _VALUES: dict[str, Callable[[click.Context, str], Iterable[Any]]] = {
         method.lower() if incomplete.islower() else method
         for method in sorted({tool.method for tool in _toolset(context)})
     ),
+    "api": lambda context, _: _apis(context)[0],
+    "as_user": lambda context, _: _apis(context)[1],
     "credentials": lambda context, _: (f"{name}=" for name in _toolset(context).security_schemes),
     "others": lambda *_: (f"{name}=" for name in dir(DefaultSettings) if name[0] != "_"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fnmatch import translate
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from openapi_tools.shaping.configuration import ConfigFile, checked_table, place
 if TYPE_CHECKING:
     import os
 
+    from openapi_tools.model import SecurityScheme
     from openapi_tools.shaping.configuration import Lines
 
 Mode = Literal["tools", "search", "code", "auto"]
@@ -165,11 +166,38 @@ class IdentityTable(Table):
             raise ValueError("mode exchange needs token_url or openid_connect_url.")
         return self
 
+    def choose_scheme(self, schemes: Mapping[str, SecurityScheme], location: str) -> str:
+        """Return the name of the security scheme of the document that is for the users.
+
+        Raises:
+            SettingsError: It is not among them, or several fit; `location` begins the message.
+        """
+        fitting = [
+            name
+            for name, scheme in schemes.items()
+            if scheme.type in ("oauth2", "openIdConnect") or scheme.scheme == "bearer"
+        ]
+        possible = list(schemes) if self.mode == "static" else fitting
+        if self.scheme:
+            if self.scheme not in possible:
+                reason = f"scheme {self.scheme!r:.60} is not one of {possible}."
+                raise SettingsError(f"{location}: {reason}")
+            return self.scheme
+        names = fitting or possible
+        if len(names) > 1 or (schemes and not names):
+            raise SettingsError(f"{location}: say which scheme is meant: {names or [*schemes]}.")
+        return names[0] if names else "users"
+
     def client(self) -> OAuth2:
         """Return this server as a client of the API's authorization server."""
         names = ("client_id", "scopes", "token_url", "authorization_url", "openid_connect_url")
         secret = self.client_secret or None
         return OAuth2(client_secret=secret, **{name: getattr(self, name) for name in names})
+
+
+def user_credential(scheme: str, value: Any, schemes: Collection[str]) -> dict[str, Any]:
+    """Return a credential as `Context.credentials` takes it; a bearer token without a scheme."""
+    return {scheme: value if scheme in schemes else {"scheme": "bearer", "value": value}}
 
 
 class UsersTable(Table):
@@ -285,11 +313,6 @@ class Serving(NamedTuple):
     faults: dict[str, str]
     files: dict[str, ConfigFile]
     over_http: bool  # it has a table `[serve]`
-
-
-def has_apis(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a configuration is that of a server; SettingsError if it cannot be read."""
-    return not {"apis", "serve"}.isdisjoint(read_tables(Path(path))[0])
 
 
 def read_serving(path: str | os.PathLike[str]) -> Serving:

@@ -22,6 +22,7 @@ from openapi_tools.options import from_environment
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests import origin_of
 from openapi_tools.serving.inbound_auth import Guard, Inbound
+from openapi_tools.serving.serving_tables import user_credential
 from openapi_tools.serving.user_login import BACK, START, Logins
 from openapi_tools.shared_state import MemoryState
 
@@ -124,8 +125,9 @@ class Identity:
 
     def __init__(self, table: tables.IdentityTable, name: str, toolset: Toolset) -> None:
         self.table, self.name, self.session = table, name, toolset.session
-        self.scheme = _scheme(table, toolset.security_schemes, f"apis.{name}.users")
-        self.declared = toolset.security_schemes.get(self.scheme, _BEARER)
+        schemes = toolset.security_schemes
+        self.scheme = table.choose_scheme(schemes, f"apis.{name}.users")
+        self.declared, self._schemes = schemes.get(self.scheme, _BEARER), schemes
         self.config = table.client()
         self.static: Mapping[str, str] = from_environment(table.tokens, f"apis.{name}.users.tokens")
         told = [name, self.scheme, table.mode, table.audience, table.resource, table.client_id]
@@ -138,8 +140,7 @@ class Identity:
 
     def credential(self, given: Any) -> dict[str, Any]:
         """Return a credential as `Context.credentials` takes it."""
-        is_own = self.declared is _BEARER
-        return {self.scheme: {"scheme": "bearer", "value": given} if is_own else given}
+        return user_credential(self.scheme, given, self._schemes)
 
     def refusal(self, reason: str) -> CallError:
         """Return the error of a call that is not sent."""
@@ -267,21 +268,3 @@ def _is_good(stored: Stored | None, stale: str | None) -> TypeGuard[Stored]:
     if stored is None:
         return False
     return stored.token.access.reveal() != stale and not stored.token.is_due(time.time())
-
-
-def _scheme(table: tables.IdentityTable, schemes: Mapping[str, SecurityScheme], place: str) -> str:
-    """Return the name of the security scheme that the users' credentials are for."""
-    fitting = [
-        name
-        for name, scheme in schemes.items()
-        if scheme.type in ("oauth2", "openIdConnect") or scheme.scheme == "bearer"
-    ]
-    known = list(schemes) if table.mode == "static" else fitting
-    if table.scheme:
-        if table.scheme not in known:
-            raise SettingsError(f"{place}: scheme {table.scheme!r:.60} is not one of {known}.")
-        return table.scheme
-    found = fitting or known
-    if len(found) > 1 or (schemes and not found):
-        raise SettingsError(f"{place}: say which scheme is meant: {found or [*schemes]}.")
-    return found[0] if found else "users"

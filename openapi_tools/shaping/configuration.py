@@ -250,6 +250,11 @@ def read_configuration(given: str | os.PathLike[str] | Mapping[str, Any]) -> Con
     return ConfigFile(checked_table(Configuration, data, name, lines), name, folder, lines)
 
 
+def has_apis(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a configuration is that of a server; SettingsError if it cannot be read."""
+    return not {"apis", "serve"}.isdisjoint(read_tables(Path(path))[0])
+
+
 def read_tables(path: Path) -> tuple[dict[str, Any], Lines]:
     """Return the tables of a TOML file, and the lines of their keys; SettingsError."""
     text = _read(path)
@@ -302,7 +307,8 @@ def checked_table(
 def _reason(fault: Any, place: tuple[str, ...], kind: type[BaseModel]) -> str:
     if fault["type"] == "extra_forbidden":
         if place in (("apis",), ("serve",)):
-            return "a server's file is for `serve`, `install` and `lock`; give one API's document."
+            use = "`serve`, `install` and the commands that take --api"
+            return f"this is a server's file, which is for {use}; give one API's document here."
         known = config_tables.TABLES
         table = next((known[key] for key in reversed(place[:-1]) if key in known), kind)
         close, names = close_names(place[-1], table.model_fields), ", ".join(table.model_fields)

@@ -78,6 +78,25 @@ def test_commands_options_and_values_are_completed(complete, dogs, words, expect
 
 
 @pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("list FILE --api s", ["shop"]),
+        ("call FILE get_dog --as ", ["alice", "bob"]),
+        ("show FILE --api pets g", ["get_dog"]),
+        ("call FILE --api pets --as bob d", []),
+    ],
+)
+def test_the_words_of_a_servers_file_are_completed(complete, dogs, tmp_path, words, expected):
+    file = tmp_path / "team.toml"
+    roles = '[serve.roles.a]\nusers = ["alice"]\n[serve.roles.b]\nusers = ["bob"]\nread_only = true'
+    apis = "".join(f'\n[apis.{name}]\nsource = "{dogs}"' for name in ("pets", "shop"))
+    tokens = '[serve.auth]\ntokens = { alice = "${ALICE}", bob = "${BOB}" }'
+    file.write_text(f"{tokens}\n{roles}{apis}\n")
+
+    assert complete(f"openapi-tools {words.replace('FILE', str(file))}") == expected
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "call nowhere.yaml ",

@@ -85,8 +85,8 @@ def test_an_api_of_a_server_is_locked_by_its_name(run, refused, spec, write, tmp
     table = '[apis.{0}]\nsource = "{1}"\nlock = "{0}.lock"\nprefix = "{0}_"\n'
     config.write_text(table.format("pets", spec.name) + table.format("shop", other.name))
 
-    refused("lock", config, said=["name one API with --api; there are pets, shop."])
-    refused("lock", config, "--api", "pet", said=["there are pets, shop."])
+    refused("lock", config, said=["configures 2 APIs; choose one with --api (pets, shop)."])
+    refused("lock", config, "--api", "pet", said=["has no API 'pet'; did you mean pets?"])
     assert run("lock", config, "--api", "pets").exit_code == 0
     assert set(json.loads((tmp_path / "pets.lock").read_text())["tools"]) == {
         "pets_list_pets",
@@ -96,3 +96,12 @@ def test_an_api_of_a_server_is_locked_by_its_name(run, refused, spec, write, tmp
     assert run("lock", config, "--api", "pets").exit_code == 1
     assert run("lock", config, "--api", "pets", "--accept").exit_code == 0
     assert run("lock", config, "--api", "pets").exit_code == 0
+
+
+def test_the_only_api_with_a_lock_needs_no_name(run, spec, tmp_path):
+    config = tmp_path / "serve.toml"
+    table = f'source = "{spec.name}"\n'
+    config.write_text(f'[apis.pets]\n{table}[apis.shop]\n{table}lock = "shop.lock"\n')
+
+    assert run("lock", config).exit_code == 0
+    assert (tmp_path / "shop.lock").exists()

@@ -38,7 +38,7 @@ FILES = {
     "nothing.yaml": "openapi: 3.1.0\ninfo: {title: x, version: '1'}\n",
     "bad.toml": "source = 'museum.yaml'\ntimeout = \n",
     "key.toml": "source = 'museum.yaml'\ntimeout = 3\n",
-    "team.toml": "[apis.museum]\nsource = 'museum.yaml'\n",
+    "two.toml": "[apis.a]\nsource = 'museum.yaml'\n[apis.b]\nsource = 'museum.yaml'\n",
     "program.py": "1 +",
 }
 GET = {"operationId": "get_it", "responses": {"200": {"description": "ok"}}}
@@ -115,7 +115,7 @@ ROWS = [
     ("wrong option", 2, "list museum.yaml --timout 3", ["'--timout'. Did you mean '--timeout'"]),
     ("TOML typo", 2, "list bad.toml", ["bad.toml:2: this is not TOML"]),
     ("wrong key", 2, "list key.toml", ["key.toml:2: timeout: unknown key; there are source"]),
-    ("server's file", 2, "list team.toml", ["team.toml: apis: a server's file is for `serve`"]),
+    ("server's file", 2, "list two.toml", ["two.toml configures 2 APIs; choose one with --api (a"]),
     ("wrong tag", 0, "list museum.yaml --tag Event", ["no tool is selected", "Events, Operations"]),
     # calls
     ("wrong operation", 2, "call museum.yaml get_hours", ["'get_hours'", "get_museum_hours"]),

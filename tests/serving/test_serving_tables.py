@@ -4,7 +4,8 @@ import pytest
 from team_servers import configured, document
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.serving.serving_tables import has_apis, read_serving
+from openapi_tools.serving.serving_tables import read_serving
+from openapi_tools.shaping.configuration import has_apis
 
 PETS = document("Pets", "list_pets")
 WRONG = {
