@@ -92,7 +92,7 @@ def browsing(*args, **environment):
     finally:
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=30)
-    assert (process.returncode, "Traceback" in told) == (0, False), told
+    assert (process.returncode, "Traceback" in told) == (130, False), told
 
 
 @contextmanager

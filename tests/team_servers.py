@@ -124,13 +124,14 @@ class Process:
 
 
 @asynccontextmanager
-async def process_of(*args, env=None):
+async def process_of(*args, env=None, start_new_session=False):
     """Give a `Process` of the command with arguments; it is ended."""
     process = await asyncio.create_subprocess_exec(
         *(*COMMAND, "serve", *map(str, args)),
         env={**os.environ, **(env or {})},
         stdin=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
+        start_new_session=start_new_session,
     )
     made = Process(process)
     try:

@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 import webbrowser
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,20 +85,29 @@ def _serve_http(team_server: Any, started: Any, tell: Callable[[str], object]) -
     web_server = import_module("openapi_tools.serving.web_server")
     host, access = started.serve.host, started.access
     team_server.check_place(host, access, insecure=started.serve.insecure)
-    with web_server.listening(host, started.serve.port) as place:
+    is_parent = started.serve.workers > 1
+    with web_server.listening(host, started.serve.port) as place, ExitStack() as stack:
+        if is_parent:
+            workers = import_module("openapi_tools.serving.workers")
+            stack.enter_context(workers.shared_metrics())
         port = place.getsockname()[1]
         server = team_server.WebServer(started, port)
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        tell(f"{started.summary} at {address}{started.serve.path}")
-        for name in filter(None, started.apis.servers):
-            tell(f"{name} alone at {address}/{name}/mcp")
-        _say_why(started.apis.why, tell)
-        if started.serve.insecure and not team_server.is_loopback(host):
-            tell(_OPEN)
-        if started.serve.workers > 1:
-            team_server.run_workers(started, place)
+
+        def announce() -> None:
+            tell(f"{started.summary} at {address}{started.serve.path}")
+            for name in filter(None, started.apis.servers):
+                tell(f"{name} alone at {address}/{name}/mcp")
+            _say_why(started.apis.why, tell)
+            if started.serve.insecure and not team_server.is_loopback(host):
+                tell(_OPEN)
+
+        if is_parent:
+            workers.run_workers(
+                started, place, announce=announce, count_restart=server.count_restart
+            )
         else:
-            server.run(place)
+            server.run(place, announce)
 
 
 def _loaded(spec: str | None, *, ask: bool, **others: Any) -> Toolset:

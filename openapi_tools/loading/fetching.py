@@ -39,6 +39,7 @@ from openapi_tools.transport.network_policy import DocumentPolicy
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
+    from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.loading.operations import Document
     from openapi_tools.options import Client
     from openapi_tools.settings import Settings
@@ -96,10 +97,17 @@ class Fetcher:
     That is to origins that the settings name; without any, to that of the entry document's URL,
     once its server asks for them or the document says that its API is there. It sends in `loop` of
     another thread, if given. `digest` is that of a document that may have to be fetched again.
+    `record` has, or gets, the results.
     """
 
     def __init__(
-        self, url: str, settings: Settings, credentials: Any = None, client: Client | None = None
+        self,
+        url: str,
+        settings: Settings,
+        credentials: Any = None,
+        client: Client | None = None,
+        *,
+        record: FetchRecord | None = None,
     ) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.warnings: list[str] = []
@@ -108,6 +116,7 @@ class Fetcher:
         self._address = str(_request(url).url)
         self._settings = settings
         self._client = client
+        self._record = record
         self._given = dict(credentials_of(credentials))
         self._brings = brings_identity(client)
         self._origins = named_origins(settings)
@@ -185,6 +194,24 @@ class Fetcher:
         conditions: Mapping[str, str] | None = None,
         *,
         found_in_public: bool = False,
+    ) -> Source | CallError:
+        record = self._record
+        if record is not None:
+            known = record.take(url, is_conditional=bool(conditions))
+            if known is not None:
+                return known
+        found = self._ask(url, deadline, conditions, found_in_public=found_in_public)
+        if record is not None:
+            record.add(url, found)
+        return found
+
+    def _ask(
+        self,
+        url: str,
+        deadline: float | None,
+        conditions: Mapping[str, str] | None,
+        *,
+        found_in_public: bool,
     ) -> Source | CallError:
         settings = self._settings
         deadline = deadline or time.monotonic() + settings.timeout

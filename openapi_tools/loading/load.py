@@ -34,6 +34,7 @@ from openapi_tools.tools.toolset import Toolset
 if TYPE_CHECKING:
     import asyncio
 
+    from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.options import Client
@@ -97,14 +98,29 @@ def load_tools(
         raise errors.bare(error)  # noqa: B904 -- the same one
 
 
+def load_with_record(
+    config: ConfigFile, members: Mapping[str, Any], record: FetchRecord
+) -> Toolset:
+    """Load the tools of a configuration as `load_tools`, with a record of what is fetched.
+
+    Args:
+        config: The configuration.
+        members: Settings one by one, under those of the configuration.
+        record: Gets what servers answer, or has it from the same load in another process.
+    """
+    given = Given(None, settings_of(None, members), None)
+    return _loaded(given, None, None, config, strict=False, record=record)
+
+
 def _loaded(
     given: Given,
     select: Select | None,
     client: Client | None,
-    config: str | os.PathLike[str] | Mapping[str, Any] | None,
+    config: str | os.PathLike[str] | Mapping[str, Any] | ConfigFile | None,
     *,
     strict: bool,
     loop: asyncio.AbstractEventLoop | None = None,
+    record: FetchRecord | None = None,
 ) -> Toolset:
     select, credentials = Select.of(select), credentials_of(given.credentials)
     given = given._replace(credentials=credentials)
@@ -116,12 +132,12 @@ def _loaded(
             raise errors.SettingsError("client: an application is called in this process; omit it.")
         source, settings, client = of_application(source, settings)
     more: Node = {"credentials": secrets, "client": client}
-    fetcher = fetcher_of(source, settings, **more)
+    fetcher = fetcher_of(source, settings, **more, record=record)
     if fetcher is not None:
         fetcher.loop = loop  # a caller's event loop, as long as the caller waits for the documents
     try:
         with paused_gc():
-            known = read_overlays(overlays, settings, fetcher, **more)
+            known = read_overlays(overlays, settings, fetcher, record=record, **more)
             reader = Reader(settings, fetcher, known, duplicates=strict, strict=strict)
             if not strict and not isinstance(source, Mapping) and is_cache_on(settings):
                 toolset = _through_cache(source, reader, **more)

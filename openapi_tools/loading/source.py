@@ -21,6 +21,7 @@ from openapi_tools.loading.parse import Parsed, parse
 from openapi_tools.options import kind_of
 
 if TYPE_CHECKING:
+    from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.options import Client
     from openapi_tools.settings import Settings
@@ -57,7 +58,12 @@ class Source:
 
 
 def fetcher_of(
-    source: object, settings: Settings, credentials: Any = None, client: Client | None = None
+    source: object,
+    settings: Settings,
+    credentials: Any = None,
+    client: Client | None = None,
+    *,
+    record: FetchRecord | None = None,
 ) -> Fetcher | None:
     """Return the fetcher of one load, by arguments of `load_tools`; None if it is not of a URL."""
     where = address_of(source)
@@ -67,7 +73,7 @@ def fetcher_of(
 
     if getattr(client, "fetches_documents", True) is False:
         client = None  # of `openapi_tools.testing`
-    return Fetcher(where, settings, credentials, client)
+    return Fetcher(where, settings, credentials, client, record=record)
 
 
 def read_source(
@@ -214,7 +220,14 @@ class Overlays:
 NO_OVERLAYS = Overlays()
 
 
-def read_overlays(given: Any, settings: Settings, fetcher: Fetcher | None, **more: Any) -> Overlays:
+def read_overlays(
+    given: Any,
+    settings: Settings,
+    fetcher: Fetcher | None,
+    *,
+    record: FetchRecord | None = None,
+    **more: Any,
+) -> Overlays:
     """Read the overlays of one load; credentials go to origins that the settings name."""
     if isinstance(given, str | os.PathLike | bytes | Mapping):
         given = [given]
@@ -226,7 +239,7 @@ def read_overlays(given: Any, settings: Settings, fetcher: Fetcher | None, **mor
         if fetcher is not None and isinstance(where := address_of(source), str):
             return fetcher.fetch(where)
         known = more if settings.credential_origins else {}
-        return read_source(source, settings, fetcher_of(source, settings, **known))
+        return read_source(source, settings, fetcher_of(source, settings, **known, record=record))
 
     return Overlays(list(map(read, given)))
 

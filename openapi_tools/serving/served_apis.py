@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.contracts.mcp import ToolsServer, create_server
 from openapi_tools.contracts.mcp_tasks import add_tasks
@@ -24,16 +24,17 @@ from openapi_tools.errors import (
     requiring,
 )
 from openapi_tools.json_values import digest_of
-from openapi_tools.loading.load import load_tools
+from openapi_tools.loading.load import load_tools, load_with_record
 from openapi_tools.redaction import redacted
 from openapi_tools.search.costs import in_mode
-from openapi_tools.serving.web_server import on_signal
+from openapi_tools.serving.web_server import INTERRUPTED, on_signal
 from openapi_tools.tools.guardrails import require_approval
 from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
+    from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.observability import Event
     from openapi_tools.serving.serving_tables import Mode, Serving
     from openapi_tools.tools.tool import OperationTool
@@ -57,6 +58,19 @@ _REASONS: dict[type[OpenAPIToolsError], str] = {
 """What strangers are told about a failure, by its class; the first that fits."""
 
 logger = logging.getLogger("openapi_tools.serving")
+
+
+class Handover(NamedTuple):
+    """What workers take from their parent, which has read all documents a moment before.
+
+    Attributes:
+        records: What servers answered, by API.
+        faults: The fault and the reason of each API that could not be loaded; the parent has
+            logged it, and workers try again in a minute.
+    """
+
+    records: dict[str, FetchRecord]
+    faults: dict[str, tuple[str, str]]
 
 
 class ServedApi:
@@ -86,8 +100,11 @@ class ServedApi:
         self.loaded = 0.0 if toolset is None else time.time()  # when the document was last read
         self.offered: Toolset | None = None  # the tools that clients have
 
-    def load(self) -> None:
-        """Read the document, in a thread; tools that did not change stay the same objects."""
+    def load(self, *, is_logged: bool = False) -> None:
+        """Read the document, in a thread; tools that did not change stay the same objects.
+
+        With `is_logged` the warnings of the document are in the log.
+        """
         if self.read is None:  # its table is wrong, or it was given a toolset
             return
         try:
@@ -101,21 +118,26 @@ class ServedApi:
             logger.exception("%s could not be read", self.name)
             self._fail("internal_error", f"{type(error).__name__}; the log says where.")
             return
+        if self.fault or self.stale:
+            logger.info("%s: the document can be read again", self.name)
         self.fault = self.stale = self.reason = ""
         self.loaded = time.time()
         if not is_same:
             self.toolset = found
-            if any(item.notice for item in found.skipped):  # the model hears no more than that
+            if not is_logged and any(
+                item.notice for item in found.skipped
+            ):  # the model hears no more than that
                 for warning in found.warnings:
                     logger.warning("%s: %s", self.name, warning)
 
     def _fail(self, reason: str, fault: str) -> None:
-        self.reason = reason
+        self.reason, before = reason, self.fault or self.stale
         if self.toolset is None:
             self.fault = fault
         else:
             self.stale = fault
-        logger.warning("%s: %s", self.name, fault)
+        if fault != before:  # it is tried again and again
+            logger.warning("%s: %s", self.name, fault)
 
     def facts(self) -> dict[str, Any]:
         """Return the state as JSON data for `/readyz`, without paths, addresses and messages."""
@@ -155,13 +177,25 @@ class ServedApis:
 
     @classmethod
     def of(
-        cls, serving: Serving, settings: dict[str, Any], admit: Admit | None = None
+        cls,
+        serving: Serving,
+        settings: dict[str, Any],
+        admit: Admit | None = None,
+        *,
+        records: dict[str, FetchRecord] | None = None,
     ) -> ServedApis:
-        """Return the APIs of a configuration, not loaded; `settings` go under those of each."""
+        """Return the APIs of a configuration, not loaded; `settings` go under those of each.
+
+        The first load of an API writes or takes its record.
+        """
+        left = dict(records or {})
 
         def read(name: str) -> Toolset:
             config: Any = serving.files[name]
-            found = load_tools(config=config, **settings)
+            if (record := left.pop(name, None)) is not None:
+                found = load_with_record(config, settings, record)
+            else:
+                found = load_tools(config=config, **settings)
             if serving.serve.ask:
                 found.add_input_guardrails([require_approval()])
             return found if admit is None else admit(name, found)
@@ -183,12 +217,19 @@ class ServedApis:
         offered = self._offered.values()
         return [tool for tools in offered for tool in getattr(tools, "called", tools)]
 
-    def load(self) -> None:
-        """Read all documents, each in a thread; what fails has a reason in `fault`."""
+    def load(self, known: Mapping[str, tuple[str, str]] | None = None) -> None:
+        """Read all documents, each in a thread; what fails has a reason in `fault`.
+
+        Args:
+            known: In a worker, fault and reason of the APIs that its parent could not load.
+        """
+        others = [api for api in self.apis if api.name not in (known or {})]
         with ThreadPoolExecutor(_LOADERS) as threads:
-            list(threads.map(ServedApi.load, self.apis))
+            list(threads.map(partial(ServedApi.load, is_logged=known is not None), others))
         for api in self.apis:
-            if api.fault and api.read is None:  # its table is wrong, which is not tried again
+            if known is not None and api.name in known:
+                api.fault, api.reason = known[api.name]
+            elif api.fault and api.read is None:  # its table is wrong, which is not tried again
                 logger.warning("%s: %s", api.name, api.fault)
 
     def serve(self, *, paths: bool = False, **hooks: Any) -> ToolsServer:
@@ -302,7 +343,13 @@ def run_stdio(apis: ServedApis) -> None:
 
     async def run() -> None:
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
-        with on_signal(lambda: loop.call_soon_threadsafe(stop.set)):
+        received: list[int] = []
+
+        def end(number: int) -> None:
+            received.append(number)
+            loop.call_soon_threadsafe(stop.set)
+
+        with on_signal(end):
             async with apis.running(), stdio_server() as (read, write):
                 options = server.create_initialization_options()
                 serving = asyncio.create_task(server.run(read, write, options))
@@ -314,7 +361,7 @@ def run_stdio(apis: ServedApis) -> None:
                     await apis.aclose()
                     sys.stderr.flush()
                     # A thread still waits for a line of standard input; nothing can wake it.
-                    os._exit(0)
+                    os._exit(INTERRUPTED if signal.SIGINT in received else 0)
                 stopping.cancel()
                 await serving
 

@@ -195,6 +195,7 @@ class CallMetrics:
         )
         self._bytes = counter("http_bytes", "Bytes of bodies.", ["direction"], **more)
         self._refusals = counter("refusals", "What was refused.", ["reason"], **more)
+        self._restarts = counter("worker_restarts", "Workers that replaced another one.", **more)
         for reason in REASONS:  # a counter that appears with the first refusal hides its rise
             self._refusals.labels(reason)
         more["multiprocess_mode"] = "mostrecent"
@@ -215,6 +216,10 @@ class CallMetrics:
     def refuse(self, reason: Reason) -> None:
         """Count a refusal."""
         self._refusals.labels(reason).inc()
+
+    def restart(self) -> None:
+        """Count a worker that replaces another one."""
+        self._restarts.inc()
 
     def count(self, direction: str, number: int) -> None:
         """Count bytes of a request (`in`) or of an answer (`out`)."""

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import tempfile
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from openapi_tools.auth.authorization_server import is_loopback
-from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError, counted, requiring
+from openapi_tools.errors import CallError, SettingsError, counted, requiring
+from openapi_tools.loading.fetch_record import FetchRecord
 from openapi_tools.options import from_environment
-from openapi_tools.redaction import redacted
 from openapi_tools.serving import web_server
 from openapi_tools.serving.own_hosts import mcp_security, own_hosts
 from openapi_tools.serving.refusals import Refusals
-from openapi_tools.serving.served_apis import ServedApi, ServedApis
+from openapi_tools.serving.served_apis import Handover, ServedApi, ServedApis
 from openapi_tools.serving.server_records import (
     AuditLog,
     CallMetrics,
@@ -41,7 +40,7 @@ from openapi_tools.shaping.configuration import checked_table
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from mcp.server.context import ServerRequestContext
     from starlette.requests import Request
@@ -54,17 +53,12 @@ with requiring("mcp"):
     from starlette.applications import Starlette
     from starlette.responses import PlainTextResponse, Response
     from starlette.routing import Route
-    from uvicorn.supervisors import Multiprocess
 
     from openapi_tools.http_server import HostCheck, HostGuard
 
-OPTIONS = "OPENAPI_TOOLS_SERVE"
-"""The variable that tells workers the file and the options of the command; it holds no secret."""
-_FACTORY = "openapi_tools.serving.team_server:worker_app"
 _PAGES = ("/healthz", "/readyz", "/metrics")
 _ADVICE = "This server has another name; allow_hosts of [serve] adds names."
 _GRACE = 3  # seconds for calls to end, for one person's server
-_CHECKED = 3.0  # seconds for an answer of the shared state
 
 
 def access_of(serve: ServeTable, state: Any, tables: Mapping[str, ApiTable]) -> UserAccess | None:
@@ -98,6 +92,15 @@ class Started(NamedTuple):
     config: str = ""
     given: Any = None
     over_http: bool = False
+    records: Mapping[str, FetchRecord] = MappingProxyType({})  # for workers
+
+    @property
+    def handover(self) -> Handover:
+        """What workers need not read again."""
+        served = {api.name for api in self.apis.served}
+        records = {name: record.replay() for name, record in self.records.items() if name in served}
+        faults = {api.name: (api.fault, api.reason) for api in self.apis.apis if api.fault}
+        return Handover(records, faults)
 
     @property
     def summary(self) -> str:
@@ -117,7 +120,7 @@ class WebServer:
     def __init__(self, started: Started, port: int) -> None:
         self._apis, self._serve, self._port = apis, serve, _ = started.apis, started.serve, port
         self._access, self._state = started.access, started.state
-        self._is_ending, self._state_fault = False, ""
+        self._is_ending = False
         self._metrics: CallMetrics | None = None
         if find_spec("prometheus_client") is not None:
             self._metrics = CallMetrics()
@@ -136,9 +139,14 @@ class WebServer:
         for server in apis.servers.values():
             server.middleware.append(self._note)
 
-    def run(self, place: socket.socket) -> None:
-        """Serve in this process, on a socket that listens."""
-        web_server.run_app(self.app, place, **uvicorn_limits(self._serve))
+    def run(self, place: socket.socket, announce: Callable[[], object]) -> None:
+        """Serve in this process, on a socket that listens; `announce` says that it answers."""
+        web_server.run_app(self.app, place, announce=announce, **uvicorn_limits(self._serve))
+
+    def count_restart(self) -> None:
+        """Count a worker that took the place of another one."""
+        if self._metrics is not None:
+            self._metrics.restart()
 
     @property
     def app(self) -> Any:
@@ -215,6 +223,8 @@ class WebServer:
             for server in self._apis.servers.values():
                 await stack.enter_async_context(server.session_manager.run())
             self._apis.told()
+            if self._state is not None:
+                await self._state_facts()  # for the log
             self._end_on_signals()
             yield
 
@@ -258,15 +268,9 @@ class WebServer:
 
     async def _state_facts(self) -> dict[str, Any]:
         try:
-            async with asyncio.timeout(_CHECKED):
-                await self._state.ping()
-        except (CallError, TimeoutError) as error:
-            fault = redacted(str(error)) or f"no response within {_CHECKED:.0f} s"
-            if fault != self._state_fault:  # anyone may ask, as often as they like
-                logger.warning("the server is not ready: %s", fault)
-            self._state_fault = fault
+            await self._state.ping()  # which logs that it is away, or back
+        except CallError:
             return {"ready": False, "reason": "state_unavailable"}
-        self._state_fault = ""
         return {"ready": True}
 
     async def _figures(self, request: Request) -> Response:
@@ -286,12 +290,18 @@ class WebServer:
 
 
 def started(
-    config: str, given: dict[str, Any], *, logs: bool = False, again: bool = False
+    config: str,
+    given: dict[str, Any],
+    *,
+    logs: bool = False,
+    again: bool = False,
+    handover: Handover | None = None,
 ) -> Started:
     """Read a configuration, with other members of `[serve]`, and load its APIs.
 
     With `logs`, the log of this process is written as the configuration says; with `again`, a
-    server that has started before goes on without APIs that cannot be served any more.
+    server that has started before goes on without APIs that cannot be served any more. A worker
+    has a `handover` from its parent.
 
     Raises:
         SettingsError: The configuration is wrong, no API can be served, or, with `strict`, one
@@ -313,13 +323,18 @@ def started(
         logger.warning("%s", warning)
     access = access_of(serve, state, serving.apis)
     admit = None if access is None else access.admit
-    apis = ServedApis.of(serving._replace(serve=serve), settings, admit)
-    apis.load()
+    records: dict[str, FetchRecord] = {}
+    if handover is not None:
+        records = handover.records
+    elif serve.workers > 1 and not again:
+        records = {name: FetchRecord() for name in serving.apis}
+    apis = ServedApis.of(serving._replace(serve=serve), settings, admit, records=records)
+    apis.load(None if handover is None else handover.faults)
     missing = "; ".join(f"{api.name}: {api.fault}" for api in apis.apis if api.fault)
     if missing and not again and (serve.strict or not apis.served):
         which = "--strict: an API cannot" if apis.served else "no API can"
         raise SettingsError(f"{which} be served: {missing}")
-    return Started(serve, apis, access, state, config, given, serving.over_http)
+    return Started(serve, apis, access, state, config, given, serving.over_http, records)
 
 
 def started_with(toolset: Toolset, given: dict[str, Any]) -> Started:
@@ -343,38 +358,3 @@ def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
         "timeout_graceful_shutdown": serve.grace,
         "lifespan": "on",
     }
-
-
-class _Workers(Multiprocess):
-    def handle_hup(self) -> None:
-        """Have each worker read its documents again."""
-        for process in self.processes:
-            if process.pid is not None:
-                with suppress(ProcessLookupError):  # it has just ended
-                    os.kill(process.pid, signal.SIGHUP)
-
-
-def worker_app() -> Any:
-    """Return the app of a worker, as the variable `OPTIONS` says."""
-    told = json.loads(os.environ[OPTIONS])
-    try:
-        found = started(told["config"], told["given"], logs=True, again=True)
-    except OpenAPIToolsError as error:  # the file was changed; the supervisor tries again
-        logger.error("%s", error)
-        raise SystemExit(1) from None
-    return WebServer(found, told["port"]).app
-
-
-def run_workers(server: Started, place: socket.socket) -> None:
-    """Serve a configuration with several processes, on a socket that listens."""
-    with requiring("serve"):  # the extra `mcp` may bring an older uvicorn
-        from uvicorn.config import STARTUP_FAILURE
-
-    options = {"config": server.config, "given": server.given, "port": place.getsockname()[1]}
-    with tempfile.TemporaryDirectory(prefix="openapi-tools-") as folder:
-        os.environ |= {OPTIONS: json.dumps(options), "PROMETHEUS_MULTIPROC_DIR": folder}
-        told = {"factory": True, "workers": server.serve.workers, **uvicorn_limits(server.serve)}
-        workers = _Workers(web_server.config_of(_FACTORY, **told), [place])
-        workers.run()
-    if any(process.exitcode == STARTUP_FAILURE for process in workers.processes):
-        raise click.ClickException("the workers cannot start; the log has the reason.")

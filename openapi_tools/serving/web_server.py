@@ -33,24 +33,57 @@ with requiring("browse"):  # the extra `mcp` brings it, too
 
     from openapi_tools.http_server import PARSING, RequestProtocol, send_refusal
 
+INTERRUPTED = 130  # the exit code of a command that SIGINT has ended
 _PATIENCE = 3
 
 
-def run_app(app: Any, place: socket.socket, toolset: Toolset | None = None, **options: Any) -> None:
+class _Server(uvicorn.Server):
+    """A server that says when it can answer."""
+
+    announce: Callable[[], object] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started and self.announce is not None:
+            self.announce()
+
+
+def run_app(
+    app: Any,
+    place: socket.socket,
+    toolset: Toolset | None = None,
+    *,
+    announce: Callable[[], object] | None = None,
+    **options: Any,
+) -> None:
     """Serve an application on a socket that listens, and close the toolset after it.
 
-    The options are those of `uvicorn.Config`.
+    Args:
+        app: The ASGI application.
+        place: The socket.
+        toolset: Closed in the end.
+        announce: Called once requests are answered.
+        options: Those of `uvicorn.Config`.
+
+    Raises:
+        KeyboardInterrupt: SIGINT has ended it, in order.
     """
-    web = uvicorn.Server(config_of(app, **options))
+    web, received = _Server(config_of(app, **options)), set[int]()
+    web.announce = announce
 
     async def run() -> None:
         async with toolset or nullcontext():
             await web.serve(sockets=[place])
 
     # uvicorn raises a signal anew once it is done: that must not end this process by itself.
-    stopping = on_signal(lambda: web.handle_exit(signal.SIGTERM, None))
-    with stopping, _silent_once(lambda: web.should_exit):
+    def end(number: int) -> None:
+        received.add(number)
+        web.handle_exit(signal.SIGTERM, None)
+
+    with on_signal(end), _silent_once(lambda: web.should_exit):
         asyncio.run(run())
+    if signal.SIGINT in received:
+        raise KeyboardInterrupt
 
 
 def config_of(app: Any, **options: Any) -> uvicorn.Config:
@@ -87,12 +120,12 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def on_signal(act: Callable[[], object]) -> Iterator[None]:
-    """Replace the handlers of SIGINT and SIGTERM while the body runs."""
+def on_signal(act: Callable[[int], object]) -> Iterator[None]:
+    """Replace the handlers of SIGINT and SIGTERM while the body runs; `act` gets the number."""
     before = {}
     with suppress(ValueError):  # only the main thread can set handlers
         for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, lambda *_: act())
+            before[number] = signal.signal(number, lambda got, _: act(got))
     try:
         yield
     finally:

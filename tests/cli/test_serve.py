@@ -294,8 +294,11 @@ def test_the_app_of_a_server_bounds_sessions_by_default(options, allowed):
     assert server.session_manager.max_sessions == allowed
 
 
+EXIT_CODES = {"SIGINT": 130, "SIGTERM": 0, "closed input": 0}
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("end", ["SIGINT", "SIGTERM", "closed input"])
+@pytest.mark.parametrize("end", EXIT_CODES)
 async def test_the_end_of_stdio_ends_the_call_that_is_under_way(end, api, tmp_path):
     process = await started(written(tmp_path), "--base-url", api.url)
     call = request(2, "tools/call", name="be_slow", arguments={"seconds": 60})
@@ -307,7 +310,10 @@ async def test_the_end_of_stdio_ends_the_call_that_is_under_way(end, api, tmp_pa
     else:
         process.send_signal(signal.Signals[end])
 
-    assert await ended(process) == (0, "serving 8 tools (0 operations skipped) over stdio.\n")
+    assert await ended(process) == (
+        EXIT_CODES[end],
+        "serving 8 tools (0 operations skipped) over stdio.\n",
+    )
     await asyncio.wait_for(api.left.wait(), 30)
 
 
@@ -339,7 +345,7 @@ async def test_a_signal_ends_http_with_a_client_that_is_connected(number, mode, 
 
         process.send_signal(signal.Signals[number])
 
-        assert await ended(process) == (0, "")
+        assert await ended(process) == (EXIT_CODES[number], "")
         with suppress(MCPError):
             await call
     await asyncio.wait_for(api.left.wait(), 30)

@@ -163,7 +163,7 @@ async def test_the_end_of_a_server_ends_its_programs(end, program, api, tmp_path
     else:
         process.send_signal(signal.Signals[end])
 
-    assert await asyncio.wait_for(process.wait(), 30) == 0
+    assert await asyncio.wait_for(process.wait(), 30) == (130 if end == "SIGINT" else 0)
     said = (await process.stderr.read()).decode()
     assert said == "serving 8 tools (0 operations skipped) in mode code over stdio.\n"
     assert workers

@@ -85,6 +85,24 @@ async def test_a_document_that_cannot_be_read_again_keeps_its_tools_and_shows(
     assert "stale" not in again.json()["apis"]["pets"]
 
 
+async def test_a_failure_that_lasts_is_a_line_and_its_end_another(source, tmp_path, caplog):
+    caplog.set_level("INFO", "openapi_tools.serving")
+    async with hosted(config_of(tmp_path, source)) as server:
+        for status in (500, 500, 502, 502):
+            source.answer = Answer(status)
+            await server.apis.refresh()
+        source.answer = served(PETS, '"1"')
+        for _ in range(2):
+            await server.apis.refresh()
+
+    where = f"pets: {source.url}/openapi.json:"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{where} the server answered with status 500.",
+        f"{where} the server answered with status 502.",
+        "pets: the document can be read again",
+    ]
+
+
 async def test_an_api_that_could_not_be_loaded_is_tried_again(source, tmp_path, monkeypatch):
     monkeypatch.setattr(served_apis, "_AGAIN", 0.05)
     source.answer = Answer(404)

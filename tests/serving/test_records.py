@@ -20,7 +20,7 @@ from openapi_tools import load_tools
 from openapi_tools.errors import SettingsError
 from openapi_tools.observability import Event
 from openapi_tools.redaction import Redactor
-from openapi_tools.serving import server_records, team_server
+from openapi_tools.serving import server_records, team_server, workers
 from openapi_tools.serving.server_records import AuditLog, SafeFormatter
 
 PETS = document("Pets", "list_pets")
@@ -173,12 +173,11 @@ async def test_long_arguments_are_cut(tmp_path):
 def worker(monkeypatch, tmp_path):
     """Make the app of a worker of a configuration."""
     pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
-    monkeypatch.setattr(team_server, "write_logs", lambda _: None)
+    for module in (team_server, workers):
+        monkeypatch.setattr(module, "write_logs", lambda _: None)
 
     def make(**apis):
-        options = {"config": str(configured(tmp_path, **apis)), "given": {}, "port": 1}
-        monkeypatch.setenv(team_server.OPTIONS, json.dumps(options))
-        return team_server.worker_app()
+        return workers.worker_app(workers.WorkerStart(str(configured(tmp_path, **apis)), {}, 1))
 
     return make
 

@@ -175,7 +175,6 @@ async def test_workers_share_a_port_add_up_figures_and_hear_of_a_signal_each(tmp
         env = {"PETS_KEY": "s3cr3t-of-pets"}
         async with process_of("--config", config, "--workers", 2, env=env) as server:
             url = (await server.line(r"tools.* at (http://\S+)"))[1]
-            environment = await asyncio.to_thread(environments_of, server.process.pid)
             for _ in range(20):
                 async with client_of(url) as client:
                     assert not (await client.call_tool("list_pets", {})).is_error
@@ -192,28 +191,8 @@ async def test_workers_share_a_port_add_up_figures_and_hear_of_a_signal_each(tmp
     total = r'openapi_tools_calls_total\{api="pets",outcome="ok",tool="list_pets"\} (\S+)'
     assert float(re.search(total, figures)[1]) == 20
     assert {request.header("X-Key") for request in api.requests} == {"s3cr3t-of-pets"}
-    assert len(environment) >= 2  # there is multiprocessing's own process, too
-    assert not any("s3cr3t" in options for options in environment)
     assert sum('"event": "call"' in line for line in server.said) == 20
     assert not any("s3cr3t" in line for line in server.said)
-
-
-def environments_of(parent):
-    """Return the options that the workers of a process got in their environment."""
-    found = {}
-    deadline = time.monotonic() + 60
-    while len(found) < 2 and time.monotonic() < deadline:
-        for folder in os.scandir("/proc"):
-            try:
-                state = Path(folder.path, "stat").read_text()
-                if int(state.rpartition(")")[2].split()[1]) != parent:
-                    continue
-                text = Path(folder.path, "environ").read_text()
-            except (OSError, ValueError):
-                continue
-            if match := re.search(r"OPENAPI_TOOLS_SERVE=([^\0]*)", text):
-                found[folder.name] = match[1]
-    return list(found.values())
 
 
 @pytest.mark.long

@@ -1,0 +1,52 @@
+"""What servers answered one load of a document, for the same load in another process."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from openapi_tools.errors import CallError
+from openapi_tools.loading.source import Source
+
+
+class FetchRecord:
+    """The results of the fetches of one load, by URL in their order.
+
+    The load that makes them adds them. `replay` is for a load that takes them in place of asking
+    the servers, in memory only: a document may be for the user who got it, or not to be stored.
+    """
+
+    def __init__(self) -> None:
+        self._results: dict[str, deque[Any]] = {}
+        self._is_replay = False
+
+    def replay(self) -> FetchRecord:
+        """Return the record for another load, which takes each result once."""
+        other = FetchRecord()
+        other._results = {url: deque(results) for url, results in self._results.items()}
+        other._is_replay = True
+        return other
+
+    def add(self, url: str, result: Source | CallError) -> None:
+        """Add the result of a fetch."""
+        if not self._is_replay:
+            parts: Any = result
+            if isinstance(result, CallError):  # which cannot be pickled
+                parts = result.kind, result.reason, result.facts
+            self._results.setdefault(url, deque()).append(parts)
+
+    def take(self, url: str, *, is_conditional: bool) -> Source | CallError | None:
+        """Return the next result of a URL; None if its server has to be asked.
+
+        Args:
+            url: The address.
+            is_conditional: Whether this process has a copy that may still be good (304).
+        """
+        results = self._results.get(url)
+        if not self._is_replay or not results:
+            return None
+        found = results.popleft()
+        if isinstance(found, Source):
+            return found if found.data is not None or is_conditional else None
+        kind, reason, facts = found
+        return CallError(kind, reason, **facts)
