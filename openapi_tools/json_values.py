@@ -21,6 +21,15 @@ _STEERING = re.compile(
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+_CLASSES: Mapping[str, tuple[type, ...]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int, float),
+    "null": (type(None),),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
 ASSERTIONS = frozenset(
     {"const", "dependentRequired", "enum", "exclusiveMaximum", "exclusiveMinimum", "maxItems"}
     | {"maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum"}
@@ -141,6 +150,15 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     return bool(one == other)
+
+
+def is_a(value: Any, name: str) -> bool:
+    """Tell whether a value is of a type of JSON Schema."""
+    if isinstance(value, bool):
+        return name == "boolean"
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _CLASSES.get(name, ()))
 
 
 def holds(values: Collection[Any], value: Any) -> bool:
@@ -283,6 +301,12 @@ def without(node: dict[str, Any], keywords: Collection[str]) -> dict[str, Any]:
     if node.keys().isdisjoint(keywords):
         return node
     return {key: value for key, value in node.items() if key not in keywords}
+
+
+def with_items(node: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose arrays have `items`, without which clients refuse it."""
+    is_bare = "items" not in node and "array" in node.get("type", ())
+    return {**node, "items": {}} if is_bare else node
 
 
 def loosened(node: dict[str, Any], gone: Collection[str]) -> dict[str, Any]:

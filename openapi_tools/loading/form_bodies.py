@@ -10,7 +10,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, as_text, is_true
+from openapi_tools.json_values import (
+    Node,
+    as_boolean,
+    as_dict,
+    as_list,
+    as_text,
+    is_true,
+    with_items,
+)
 from openapi_tools.loading.keyword_values import WORDS
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.body import file_schema
@@ -191,7 +199,8 @@ class Forms:
                 made = {"anyOf": [made, {"type": "null"}]}
             return made, "" if http_rules.is_wildcard(kind) else kind
         if declared.get("type") in ("array", ["array", "null"]):
-            inner = self._with_files(declared.get("items"), untyped=untyped, depth=depth - 1)
+            items = declared.get("items") if self._declares_items(declared) else None
+            inner = self._with_files(items, untyped=untyped, depth=depth - 1)
             return inner and ({**declared, "items": inner[0]}, inner[1])
         branches = declared.get("anyOf", [])
         found = [self._with_files(each, untyped=False, depth=depth - 1) for each in branches]
@@ -222,19 +231,23 @@ class Forms:
         pairs = zip(parts, branches, strict=True)
         return {**inner, "anyOf": [part[0] if part else old for part, old in pairs]}, ""
 
+    def _declares_items(self, schema: Node) -> bool:
+        return "items" in schema and self._document.schemas.declares_items(schema)
+
     def _positions(self, whole: Node, declared: Node, resource: Resource) -> Form:
         nodes = list(as_list(declared.get("prefixEncoding")))
         listed = whole.get("prefixItems", [])
         count = max(len(nodes), len(listed))
         nodes += [None] * (count - len(nodes))
-        rest = whole.get("items", True)  # parts without a schema are not files
+        # Parts without a schema are not files.
+        rest = whole["items"] if self._declares_items(whole) else True
         schemas = [*listed, *[rest] * (count - len(listed))]
         read = [
             self._member(str(index), schema, node, resource, multipart=True)
             for index, (schema, node) in enumerate(zip(schemas, nodes, strict=True))
         ]
         more = self._member("*", rest, declared.get("itemEncoding"), resource, multipart=True)
-        out = {**whole, "type": "array"}
+        out = with_items({**whole, "type": "array"})
         if isinstance(rest, dict):
             out["items"] = more.schema
         if read:

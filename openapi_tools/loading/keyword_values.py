@@ -1,4 +1,4 @@
-"""The keywords of a schema: their values, older versions in terms of 2020-12, and `allOf` merged.
+"""The keywords of a schema: their values, and older versions in terms of 2020-12.
 
 Spec: JSON Schema Core 2020-12, sections 10 and 11; Validation 2020-12, sections 6 to 9.
 """
@@ -152,7 +152,7 @@ TRANSLATED: Final = frozenset(
 NULLABLE: Final = frozenset({"nullable", "x-nullable"})
 HARMLESS_SIBLINGS: Final = frozenset({"description", "title", "default"}) | NULLABLE
 """Siblings of a `$ref` that are read in 2.0 and 3.0, although the standard ignores them."""
-_NULL_WORDS: Final = ("title", "description", "default")
+_NULL_WORDS: Final = ("title", "description", "default", "examples")
 _BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
 
 
@@ -178,11 +178,20 @@ def modernise(out: Node) -> None:
         out["dependentRequired"] = {name: list(dict.fromkeys(names)) for name, names in needed}
     if "required" in out:
         _required(out)
-    if "enum" in out and is_longer(out["enum"], MAX_ENUM):
-        _describe(out, f"One of {len(out.pop('enum'))} values; the server knows them.")
+    if "enum" in out:
+        _enumeration(out, out["enum"])
 
 
-def _describe(out: Node, note: str) -> None:
+def _enumeration(out: Node, values: list[Any]) -> None:
+    """Drop repeated values, which clients refuse; too many values are left to the server."""
+    if is_longer(values, MAX_ENUM):
+        describe(out, f"One of {len(out.pop('enum'))} values; the server knows them.")
+    elif not _STR.issuperset(map(type, values)) or len({*values}) < len(values):
+        out["enum"] = json_values.unequal(values)
+
+
+def describe(out: Node, note: str) -> None:
+    """Add a sentence to the description of a schema, in place."""
     out["description"] = f"{out.get('description', '')} {note}".strip()
 
 
@@ -235,7 +244,7 @@ def explain_discriminator(out: Node, discriminator: Any) -> None:
     mapping = discriminator.get("mapping") if described else None
     names = [str(key) for key in list(mapping)[:30]] if isinstance(mapping, dict) else []
     values = "" if is_longer(names, MAX_LITERAL) else ", ".join(names)
-    _describe(out, f"`{name}` selects the variant{': ' + values if values else ''}.")
+    describe(out, f"`{name}` selects the variant{': ' + values if values else ''}.")
     if "anyOf" not in out:
         out.setdefault("additionalProperties", True)
 
@@ -243,126 +252,6 @@ def explain_discriminator(out: Node, discriminator: Any) -> None:
 WORDS: Final = frozenset({"title", "description", "examples", "default", "deprecated", "writeOnly"})
 """Keywords that say something about a value without limiting it."""
 
-MAX_COPIES: Final = 200_000  # members copied while branches are merged; then they stay
 
-_LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
-_SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
-_TOGETHER = (
-    frozenset({"if", "then", "else"}),
-    frozenset({"contains", "minContains", "maxContains"}),
-    frozenset({"items", "prefixItems", "unevaluatedItems"}),
-)
-_CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
-_MEMBERS = ("properties", "patternProperties")
-
-
-class _NotExactError(Exception):
-    """Two schemas have no common form that says exactly the same."""
-
-
-def merge_all(schema: Node, inlined: Callable[[Node], Node]) -> Node:
-    """Return a schema with its `allOf` merged as far as is exact; `inlined` replaces a `$ref`."""
-    out = {key: value for key, value in schema.items() if key != "allOf"}
-    if len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"} and out.keys() <= WORDS:
-        return {**schema["allOf"][0], **out}  # words around one component need no `allOf`
-    kept = []
-    copies = 0
-    for branch in schema["allOf"]:
-        copies += len(out.get("properties", ())) + len(out.get("required", ()))
-        merged = merge(out, inlined(branch)) if copies <= MAX_COPIES else None
-        if merged is None:
-            kept.append(branch)
-        else:
-            out = merged
-    kept = [*out.pop("allOf", ()), *kept]  # of a branch that was merged
-    if not kept:
-        return out
-    if len(kept) == 1 and not out.keys() - WORDS and not out.keys() & kept[0].keys():
-        return {**out, **kept[0]}  # words around a single branch need no `allOf`
-    return {**out, "allOf": kept}
-
-
-def merge(first: Node, second: Node) -> Node | None:
-    """Return the intersection of two schemas, or None; the first's annotations win."""
-    if "$ref" in first or "$ref" in second or "allOf" in first:
-        return None
-    if _differ_together(first, second) or _closes(first, second) or _closes(second, first):
-        return None
-    out = dict(first)
-    try:
-        for key, value in second.items():
-            if key not in out:
-                out[key] = value
-            elif key not in WORDS and not json_values.same(out[key], value):
-                out[key] = _JOINERS.get(key, _not_exact)(out[key], value)
-    except _NotExactError:
-        return None
-    return out
-
-
-def _differ_together(first: Node, second: Node) -> bool:
-    """Tell whether both schemas have, and differ in, a group of dependent keywords."""
-    return any(
-        first.keys() & group
-        and second.keys() & group
-        and any(not json_values.same(first.get(key), second.get(key)) for key in group)
-        for group in _TOGETHER
-    )
-
-
-def _closes(one: Node, other: Node) -> bool:
-    """Tell whether one side limits the members or items that only the other side declares."""
-    for key in _CLOSING & one.keys():
-        if one[key] is True or one[key] == {}:
-            continue
-        if key != "additionalProperties" or not json_values.same(one.get(key), other.get(key)):
-            return True
-        if any(one.get(part, {}).keys() != other.get(part, {}).keys() for part in _MEMBERS):
-            return True
-    return False
-
-
-def _not_exact(_first: Any, _second: Any) -> Any:
-    raise _NotExactError
-
-
-def _closed(first: Any, second: Any) -> Any:
-    if first in (True, {}):
-        return second
-    return first if second in (True, {}) else _not_exact(first, second)
-
-
-def _joined_members(first: Node, second: Node) -> Node:
-    out = dict(first)
-    for name, schema in second.items():
-        if name not in out or json_values.same(out[name], schema) or out[name] is True:
-            out[name] = schema
-        elif out[name] is False or schema is False:
-            out[name] = False
-        elif schema is not True:
-            out[name] = merge(out[name], schema) or {"allOf": [out[name], schema]}
-    return out
-
-
-def _common_type(first: Any, second: Any) -> Any:
-    ours = first if isinstance(first, list) else [first]
-    theirs = second if isinstance(second, list) else [second]
-    common = [name for name in ours if name in theirs]
-    for some, others in ((ours, theirs), (theirs, ours)):
-        if "number" in some and "integer" in others and "integer" not in common:
-            common.append("integer")
-    return common if len(common) > 1 else common[0] if common else _not_exact(first, second)
-
-
-_JOINERS: dict[str, Callable[[Any, Any], Any]] = {
-    "type": _common_type,
-    "properties": _joined_members,
-    "patternProperties": _joined_members,
-    "required": lambda first, second: list(dict.fromkeys([*first, *second])),
-    "enum": lambda one, two: [v for v in one if json_values.holds(two, v)] or _not_exact(one, two),
-    "uniqueItems": lambda first, second: first or second,
-    "additionalProperties": _closed,
-    "unevaluatedProperties": _closed,
-    **dict.fromkeys(_LARGEST, max),
-    **dict.fromkeys(_SMALLEST, min),
-}
+def ignore(_keyword: str, _message: str) -> None:
+    """Report nothing: a warning is made where the whole document is looked at."""

@@ -12,7 +12,7 @@ from openapi_tools.json_values import Node, as_boolean, as_dict, as_text, is_tru
 from openapi_tools.loading import versions
 from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
 from openapi_tools.loading.examples import example_values, find_fitting, has_examples
-from openapi_tools.loading.keyword_values import ABSENT
+from openapi_tools.loading.keyword_values import ABSENT, is_longer
 from openapi_tools.model import DEFAULT_STYLES, Parameter
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Parameters:
         if is_true(node.get("deprecated")):
             out["deprecated"] = True
         if "examples" not in out:
-            self._show_example(out, node, resource)
+            out = self._with_example(out, node, resource)
         required = location == "path" or is_true(node.get("required"))
         return Argument(location, name, out, required, node)
 
@@ -73,16 +73,24 @@ class Parameters:
         target = as_dict(self._document.references.follow(schema, resource).node)
         return {**node, "enum": target.get("enum", as_dict(target.get("items")).get("enum"))}
 
-    def _show_example(self, out: Node, node: Node, resource: Resource) -> None:
-        """Add the first example of a parameter, or of its content, that fits its schema."""
-        references, holder = self._document.references, node
+    def _with_example(self, out: Node, node: Node, resource: Resource) -> Node:
+        """Return a schema with the first example of a parameter, or of its content, that fits it.
+
+        A pattern that the first example breaks is not that of the API, and goes.
+        """
+        references, schemas, holder = self._document.references, self._document.schemas, node
         if not has_examples(holder) and (kind := _media_type(node)):
             holder, resource, _ = references.follow(node["content"][kind], resource)
-        if isinstance(holder, dict) and has_examples(holder):
-            values = example_values(holder, resource, references)
-            example = find_fitting(values, out, self._document.schemas, self._limit)
-            if example is not ABSENT:
-                out["examples"] = [example]
+        if not isinstance(holder, dict) or not has_examples(holder):
+            return out
+        values = list(example_values(holder, resource, references))
+        if values and not is_longer(values[0], self._limit):
+            first = visible_text.visible_in(values[0])
+            out = schemas.with_values({**out, "examples": [first]})
+            if "examples" in out:
+                return out
+        example = find_fitting(values, out, schemas, self._limit)
+        return out if example is ABSENT else {**out, "examples": [example]}
 
     def _schema(self, node: Node, resource: Resource) -> Node:
         may_be_empty = is_true(node.get("allowEmptyValue")) and node.get("in") == "query"

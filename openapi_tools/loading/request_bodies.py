@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true
+from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true, with_items
 from openapi_tools.loading.examples import example_values, find_fitting, show_members
 from openapi_tools.loading.form_bodies import (
     Forms,
@@ -160,7 +160,8 @@ class Bodies:
         if branches:
             return {"type": "array", "items": schema}
         # Documents leave it open where the values may come as lines that are written already.
-        return {**schema, "type": ["array", "string"] if inner.keys() <= WORDS else "array"}
+        kind = ["array", "string"] if inner.keys() <= WORDS else "array"
+        return with_items({**schema, "type": kind})
 
     def _complete(self, found: Content, declared: Node, resource: Resource, words: str) -> None:
         kind, schema = found.media_type, found.schema

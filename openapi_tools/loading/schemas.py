@@ -14,17 +14,25 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import TYPES, Node, as_boolean, as_dict, as_list, is_true
-from openapi_tools.loading import keyword_values
+from openapi_tools.json_values import (
+    TYPES,
+    Node,
+    as_boolean,
+    as_list,
+    with_items,
+)
+from openapi_tools.loading import all_of, keyword_values
 from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
+from openapi_tools.loading.hidden_properties import HiddenProperties
 from openapi_tools.loading.merge_patches import patch_schema
+from openapi_tools.loading.own_values import CONCERNED, settle_keywords, settle_values
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, uses_of
+from openapi_tools.loading.shown_values import SHOWN, OpenDefinitionError, shows_only_plain
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
+    from openapi_tools.loading.own_values import Report
     from openapi_tools.loading.references import References, Resource, Target
     from openapi_tools.loading.schema_components import Closure, Definition
 
@@ -34,7 +42,6 @@ MAX_INLINED_SCHEMAS = 500  # larger components are not merged, lest those that d
 
 MAX_REMEMBERED = 200_000  # definitions in closures kept for other tools
 
-_MAX_BRANCHES = 1000  # schemas in one another's `allOf` that are looked into
 _LIMITING = keyword_values.HOLDING.union(keyword_values.READERS) - (
     keyword_values.WORDS | {"example", "readOnly"}
 )
@@ -42,6 +49,7 @@ _LIMITING = keyword_values.HOLDING.union(keyword_values.READERS) - (
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords that stay unconverted if their value has this class."""
 _UNIONS = ("oneOf", "anyOf")
+_OBJECT_LIMITS = frozenset({"properties", "additionalProperties"})
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")  # characters that a URI or a JSON Pointer escapes
 
 
@@ -61,12 +69,16 @@ class Schemas:
         self._patches: dict[str, str] = {}  # the definition of which each one is the patch form
         self._members: dict[tuple[int, bytes], Node] = {}
         self._open: set[str] = set()
+        self._unsettled: list[Node] = []  # whose examples wait for definitions that are open
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
+        self._added_items: dict[int, Node] = {}  # kept, so that an id stays its own
         self._hidden = hidden
-        self._marked = _Marked(references, hidden, self._limits)
+        self._marked = HiddenProperties(references, hidden, self._limits)
 
-    def convert(self, node: Any, resource: Resource, depth: int = 0) -> Node:
+    def convert(
+        self, node: Any, resource: Resource, depth: int = 0, *, in_union: bool = False
+    ) -> Node:
         """Return a Schema Object or a boolean as JSON Schema 2020-12; `{}` for anything else."""
         if not isinstance(node, dict):
             return {"not": {}} if as_boolean(node) is False else {}
@@ -75,7 +87,40 @@ class Schemas:
             raise InvalidDocument(reason, source=resource.name)
         if "$ref" in node:
             return self._reference(node, resource, depth)
-        return self._schema(node, resource, depth)
+        return self._schema(node, resource, depth, in_union=in_union)
+
+    def contradictions(
+        self, node: Node, resource: Resource, *, in_union: bool = False
+    ) -> list[tuple[str, str]]:
+        """Return the keywords of a Schema Object that its own values contradict, with messages."""
+        found: list[tuple[str, str]] = []
+
+        def report(keyword: str, message: str) -> None:
+            found.append((keyword, message))
+
+        if "$ref" in node:
+            self._reference(node, resource, 0, report)
+        else:
+            self._schema(node, resource, 0, report, in_union=in_union)
+        return found
+
+    def with_values(self, schema: Node, report: Report = keyword_values.ignore) -> Node:
+        """Return a converted schema to which examples were added; none is left that it refuses."""
+        if "$ref" in schema and not self._open:
+            whole = self.content(schema)
+            settled = dict(whole)
+            settle_keywords(settled, report=report)
+            if settled.get("pattern") != whole.get("pattern"):
+                schema = settled  # the component keeps its pattern for others
+        elif "$ref" not in schema:
+            schema = dict(schema)
+            settle_keywords(schema, report=report)
+        self._settle_values(schema, report)
+        return schema
+
+    def declares_items(self, array: Node) -> bool:
+        """Tell whether the document has the `items` of a converted array, even if they are `{}`."""
+        return id(array["items"]) not in self._added_items
 
     def closure(self, uses: frozenset[str]) -> Closure:
         """Return the definitions that some names reach, in the order of their names."""
@@ -101,6 +146,8 @@ class Schemas:
             finally:
                 self._open.discard(name)
             definition = self._definitions[name] = defined(name, schema)
+            while self._unsettled and not self._open:
+                self._settle_values(self._unsettled.pop())
         return definition
 
     def patch(self, schema: Node) -> Node:
@@ -119,6 +166,19 @@ class Schemas:
         self._definitions.setdefault(name, defined(name, schema))
         return {"$ref": f"#/$defs/{name}"}
 
+    def _settle_values(self, out: Node, report: Report = keyword_values.ignore) -> None:
+        """Leave out the examples and the default that a schema refuses, in place."""
+        try:
+            settle_values(out, self._closed_definition, report)
+        except OpenDefinitionError:
+            self._unsettled.append(out)
+
+    def _closed_definition(self, name: str) -> Node:
+        # A definition that is converted while another one is open may keep an `allOf` apart.
+        if self._open:
+            raise OpenDefinitionError(name)
+        return self.definition(name).schema
+
     def content(self, schema: Node) -> Node:
         """Return the schema behind a `$ref`, merged with its siblings where that is exact."""
         for _ in range(MAX_INLINED):
@@ -127,7 +187,7 @@ class Schemas:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             target = self.definition(name_of(schema)).schema
             merged = (
-                keyword_values.merge(beside, target)
+                all_of.merge(beside, target)
                 if beside.keys() - keyword_values.WORDS
                 else {**target, **beside}
             )
@@ -143,7 +203,13 @@ class Schemas:
         name = name_of(schema)
         return name in self.closure(self.definition(name).uses).definitions
 
-    def _reference(self, node: Node, resource: Resource, depth: int) -> Node:
+    def _reference(
+        self,
+        node: Node,
+        resource: Resource,
+        depth: int,
+        report: Report = keyword_values.ignore,
+    ) -> Node:
         converted: Node = {"$ref": f"#/$defs/{self._define(node, resource)}"}
         if len(node) == 1:
             return converted
@@ -154,8 +220,12 @@ class Schemas:
             return converted
         beside = self._schema({**siblings, "nullable": False}, resource, depth)
         if keyword_values.is_nullable(siblings):
-            return {**beside, "anyOf": [converted, {"type": "null"}]}
-        return {**converted, **beside}
+            out = {**beside, "anyOf": [converted, {"type": "null"}]}
+        elif _OBJECT_LIMITS.isdisjoint(beside):
+            out = {**converted, **beside}
+        else:
+            out = all_of.merge_all({**beside, "allOf": [converted]}, self._inlined, report)
+        return out if SHOWN.isdisjoint(out) else self.with_values(out, report)
 
     def _define(self, node: Node, resource: Resource) -> str:
         target = self._references.follow(node, resource, stops=self._limits)
@@ -183,7 +253,34 @@ class Schemas:
         place = relative_place(target.resource.uri, self._references.entry.uri)
         return f"{name[:48]}_{short_hash(f'{place}#{target.pointer}')}"
 
-    def _schema(self, node: Node, resource: Resource, depth: int) -> Node:
+    def _schema(
+        self,
+        node: Node,
+        resource: Resource,
+        depth: int,
+        report: Report = keyword_values.ignore,
+        *,
+        in_union: bool = False,
+    ) -> Node:
+        out = self._read_keywords(node, resource, depth)
+        kind = out.get("type", "string")
+        also_null = False
+        if not (
+            keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES
+        ):
+            out = self._translated(out, node, resource, report)
+            also_null = keyword_values.is_nullable(node)
+        if not CONCERNED.isdisjoint(out):
+            settle_keywords(out, also_null=also_null, in_union=in_union, report=report)
+        if "array" in out.get("type", ()):
+            out = self._with_items(out)
+        if also_null:
+            out = keyword_values.nullable(out)
+        if not SHOWN.isdisjoint(out) and not shows_only_plain(out):
+            self._settle_values(out, report)
+        return out
+
+    def _read_keywords(self, node: Node, resource: Resource, depth: int) -> Node:
         out: Node = {}
         for key, value in node.items():
             if _USUAL.get(key) is value.__class__:
@@ -198,10 +295,13 @@ class Schemas:
         if "enum" in out and has_enum_words(node):
             words = with_enum_words(out.get("description", ""), node, self._limit)
             out |= {"description": words} if words else {}
-        kind = out.get("type", "string")
-        if keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
-            return out
-        return self._translated(out, node, resource)
+        return out
+
+    def _with_items(self, out: Node) -> Node:
+        whole = with_items(out)
+        if whole is not out:
+            self._added_items[id(whole["items"])] = whole["items"]
+        return whole
 
     def _hold(self, out: Node, key: str, value: Any, resource: Resource, depth: int) -> None:
         if key in keyword_values.MAPS:
@@ -210,7 +310,10 @@ class Schemas:
         elif isinstance(value, list) and (key in keyword_values.LISTS or key == "items"):
             if value:  # as `items` it is the tuple of older drafts
                 name = "prefixItems" if key == "items" else key
-                out[name] = [self.convert(part, resource, depth) for part in value]
+                in_union = key in _UNIONS
+                out[name] = [
+                    self.convert(part, resource, depth, in_union=in_union) for part in value
+                ]
         elif key in keyword_values.ONE:
             constant = as_boolean(value)
             if constant is not None:
@@ -242,15 +345,15 @@ class Schemas:
             self._members[key] = made
         return self._members[key]
 
-    def _translated(self, out: Node, node: Node, resource: Resource) -> Node:
+    def _translated(self, out: Node, node: Node, resource: Resource, report: Report) -> Node:
         keyword_values.modernise(out)
         if "discriminator" in node:
             keyword_values.explain_discriminator(out, visible_in(node["discriminator"]))
         if "allOf" in out:
-            out = keyword_values.merge_all(out, self._inlined)
+            out = all_of.merge_all(out, self._inlined, report)
         if "required" in out:
             self._marked.not_required(out, node, resource)
-        return keyword_values.nullable(out) if keyword_values.is_nullable(node) else out
+        return out
 
     def _inlined(self, branch: Node) -> Node:
         """Return a branch of `allOf` with its `$ref` replaced by what it leads to, if it can be."""
@@ -266,7 +369,7 @@ class Schemas:
             return {key: value for key, value in schema.items() if key not in _UNIONS}
         if "$ref" in schema:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
-            return keyword_values.merge(beside, self._inlined({"$ref": schema["$ref"]})) or branch
+            return all_of.merge(beside, self._inlined({"$ref": schema["$ref"]})) or branch
         return schema
 
     def _is_base(self, target: Target) -> bool:
@@ -282,49 +385,3 @@ class Schemas:
                 seen.append(id(found.node))
                 waiting += [(part, found.resource) for part in as_list(found.node.get("allOf"))]
         return False
-
-
-class _Marked:
-    """Finds the members of one document's schemas that have a mark, such as `readOnly`."""
-
-    def __init__(self, references: References, mark: str, limits: Callable[[Node], bool]) -> None:
-        self._references = references
-        self._mark = mark
-        self._limits = limits
-
-    def not_required(self, out: Node, node: Node, resource: Resource) -> None:
-        """Drop the names from `required`, in place, that a schema or a branch of it marks."""
-        offered = out.get("properties", {})
-        if "allOf" not in node and len(offered) == len(as_dict(node.get("properties"))):
-            return  # most schemas
-        hidden = set(self._hidden(node, resource)) - offered.keys()
-        out["required"] = [name for name in out["required"] if name not in hidden]
-        if not out["required"]:
-            del out["required"]
-
-    def _hidden(self, node: Any, resource: Resource) -> Iterator[str]:
-        waiting = [(node, resource)]
-        seen: set[tuple[int, int]] = set()
-        while waiting and len(seen) < _MAX_BRANCHES:
-            node, owner, _ = self._references.follow(*waiting.pop(), stops=self._limits)
-            key = (id(node), id(owner))
-            if not isinstance(node, dict) or key in seen:
-                continue
-            seen.add(key)
-            if "$ref" in node:
-                waiting.append((node, owner))
-            for name, member in as_dict(node.get("properties")).items():
-                if self.is_hidden(member, owner):
-                    yield name
-            waiting += [(branch, owner) for branch in as_list(node.get("allOf"))]
-
-    def is_hidden(self, value: Any, resource: Resource) -> bool:
-        """Tell whether a member, or the component it refers to, has the mark."""
-        if not isinstance(value, dict):
-            return False
-        if self._mark in value and is_true(value[self._mark]):
-            return True
-        if "$ref" not in value:
-            return False
-        found = self._references.follow(value, resource).node
-        return isinstance(found, dict) and is_true(found.get(self._mark))

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import has_dot_segment
-from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, pointer
+from openapi_tools.json_values import UNIONS, Node, as_boolean, as_dict, as_list, pointer
 from openapi_tools.loading import keyword_values, versions
 from openapi_tools.loading.operations import Document, OperationNode, is_left_out
+from openapi_tools.loading.own_values import CONCERNED
 from openapi_tools.loading.references import LOCAL
+from openapi_tools.loading.shown_values import SHOWN
 from openapi_tools.loading.type_names import names_file, type_remark
 from openapi_tools.requests.path_notations import read_template
 
@@ -167,6 +169,9 @@ _READ = keyword_values.HOLDING | keyword_values.READERS.keys() | keyword_values.
 _DESCRIBING = frozenset({"$ref", "properties", "allOf", "anyOf", "oneOf"})
 """Keywords beside which `format: binary` does not make a schema a file."""
 _BY_NAME = keyword_values.MAPS | {"content", "encoding", "headers"}
+_SETTLED = CONCERNED | SHOWN | {"allOf", "example"}
+"""Keywords of a schema that its own values may contradict, or that hold such values."""
+_SHOWN_BY_PARAMETERS = frozenset({"example"})
 _OF_PARAMETERS = frozenset({"required", "description"})
 """Members of a parameter of Swagger 2.0 that mean something else in a schema."""
 
@@ -188,13 +193,17 @@ def unreadable(document: Document, operations: Iterable[OperationNode]) -> list[
     search = _Search(document)
     for operation in operations:
         search.add(operation)
-    names = _first(search.names, "names of parameters cannot be sent")
-    return names + _first(search.keywords, "keywords of schemas cannot be used")
+    return [
+        *_first(search.names, "names of parameters cannot be sent; they are left out."),
+        *_first(search.keywords, "keywords of schemas cannot be used; they are left out."),
+        *_first(search.contradicted, "keywords are contradicted by their schema's own values."),
+        *_first(search.refused, "examples and defaults do not fit their own schema."),
+    ]
 
 
 def _first(found: list[str], what: str) -> list[str]:
     more = len(found) - _MOST
-    return found[:_MOST] + [f"{more} further {what}; they are left out."] * (more > 0)
+    return found[:_MOST] + [f"{more} further {what}"] * (more > 0)
 
 
 class _Search:
@@ -203,6 +212,8 @@ class _Search:
     def __init__(self, document: Document) -> None:
         self.names: list[str] = []
         self.keywords: list[str] = []
+        self.contradicted: list[str] = []
+        self.refused: list[str] = []
         self._document = document
         self._seen: set[int] = set()
         self._waiting: deque[_Place] = deque()
@@ -235,13 +246,59 @@ class _Search:
             if key == "$ref":
                 self._follow(place)
             elif is_schema and not keyword_values.is_readable(key, value):
-                if not (is_parameter and key in _OF_PARAMETERS):
-                    said = f"{value!r:.60} cannot be used as {key!r}; it is left out."
-                    self._note((path, key), resource, said, self.keywords)
+                self._note_unreadable(place, key)
             elif is_schema and key == "type":
                 self._note_type(place)
             elif key in holds:
                 self._hold(_Place(holds[key], value, (path, key), resource))
+        self._note_own_values(place, is_schema=is_schema)
+
+    def _note_unreadable(self, place: _Place, key: str) -> None:
+        if place.kind == "parameter" and key in _OF_PARAMETERS:
+            return
+        message = f"{place.node[key]!r:.60} cannot be used as {key!r}; it is left out."
+        self._note((place.path, key), place.resource, message, self.keywords)
+
+    def _note_own_values(self, place: _Place, *, is_schema: bool) -> None:
+        is_parameter = place.kind == "parameter"
+        if is_schema and not _SETTLED.isdisjoint(place.node):
+            self._note_contradictions(place, is_parameter=is_parameter)
+        elif is_parameter and not _SHOWN_BY_PARAMETERS.isdisjoint(place.node):
+            self._note_refused(place)
+
+    def _note_contradictions(self, place: _Place, *, is_parameter: bool) -> None:
+        """Note the keywords of a schema that its own values contradict."""
+        _, node, path, resource = place
+        in_union = isinstance(path, tuple) and isinstance(path[0], tuple) and path[0][1] in UNIONS
+        schema = versions.schema(node) if is_parameter else node
+        with suppress(DocumentError):  # as above
+            found = self._document.schemas.contradictions(schema, resource, in_union=in_union)
+            for keyword, message in found:
+                self._note_keyword((path, keyword), keyword, node, resource, message)
+
+    def _note_refused(self, place: _Place) -> None:
+        """Note the example of a parameter that its schema refuses, and a pattern that it breaks."""
+        _, node, path, resource = place
+        schemas = self._document.schemas
+
+        def report(keyword: str, message: str) -> None:
+            at = (path, "example") if keyword == "examples" else ((path, "schema"), keyword)
+            self._note_keyword(at, keyword, node, resource, message)
+
+        with suppress(DocumentError):
+            schema = schemas.convert(as_dict(node.get("schema")), resource)
+            if "examples" not in schema:
+                schemas.with_values({**schema, "examples": [node["example"]]}, report)
+
+    def _note_keyword(
+        self, path: _Path, keyword: str, node: Node, resource: Resource, message: str
+    ) -> None:
+        if keyword in SHOWN:
+            if keyword == "examples" and keyword not in node:
+                path = (path[0], "example")
+            self._note(path, resource, message, self.refused)
+        else:
+            self._note(path, resource, message, self.contradicted)
 
     def _note_other_file(self, place: _Place) -> None:
         keyword, message = _describe_other_file(place.node)

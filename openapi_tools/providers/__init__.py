@@ -50,15 +50,6 @@ _IMPLIED: Mapping[str, str] = {
     **dict.fromkeys(("multipleOf",), "number"),
     **dict.fromkeys(("minLength", "maxLength", "pattern"), "string"),
 }
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "array": (list,),
-    "boolean": (bool,),
-    "integer": (int, float),
-    "null": (type(None),),
-    "number": (int, float),
-    "object": (dict,),
-    "string": (str,),
-}
 
 
 class CannotExpress(OpenAPIToolsError):  # noqa: N818 -- a schema says too much
@@ -159,15 +150,6 @@ def is_anything(schema: Any) -> bool:
     return schema is True or (isinstance(schema, dict) and schema.keys().isdisjoint(_SAYING))
 
 
-def is_a(value: Any, name: str) -> bool:
-    """Tell whether a value is of a type of JSON Schema."""
-    if isinstance(value, bool):
-        return name == "boolean"
-    if name == "integer" and isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, _TYPES.get(name, ()))
-
-
 def by_type(node: Form) -> list[Form]:
     """Return a schema without unions as one form for each type, and one for its enumeration."""
     declared = node.get("type")
@@ -192,7 +174,7 @@ def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
     if "const" in node:
         values = [value for value in values if json_values.same(value, node["const"])]
     if kinds is not None:
-        values = [value for value in values if any(is_a(value, name) for name in kinds)]
+        values = [value for value in values if any(json_values.is_a(value, name) for name in kinds)]
     others = [value for value in values if value is not None]
     rest = {key: value for key, value in node.items() if key not in ("type", "enum", "const")}
     forms: list[Form] = [{**rest, "enum": others}] if others else []
@@ -209,7 +191,7 @@ def meet(one: Form, other: Form) -> Form | None:
         if met[keyword] is None:
             return None
     if "enum" in met and "type" in met:
-        met["enum"] = [value for value in met["enum"] if is_a(value, met["type"])]
+        met["enum"] = [value for value in met["enum"] if json_values.is_a(value, met["type"])]
         if not met["enum"]:
             return None
     if not met.keys().isdisjoint(("properties", "additionalProperties")):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import providers
-from openapi_tools.json_values import UNIONS, holds, reached, resolve, without
+from openapi_tools.json_values import UNIONS, holds, is_a, reached, resolve, without
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class Fitting:
         """Tell whether a form accepts a value, without a validator where that is plain."""
         if "enum" in form and not holds(form["enum"], value):
             return False
-        if "type" in form and not providers.is_a(value, form["type"]):
+        if "type" in form and not is_a(value, form["type"]):
             return False
         return form.keys() <= BY_VALUE or self.accepts(form, value)
 

@@ -30,6 +30,7 @@ from openapi_tools.json_values import (
     resolve,
     size_of,
     unequal,
+    with_items,
     without,
 )
 from openapi_tools.shaping.wording import UNREAD, brief
@@ -241,7 +242,7 @@ def _simple(schema: Schema, most: int) -> Schema:
         if not isinstance(node, dict):
             return {} if node is True else node
         simple = {k: node[k] for k in _SIMPLE if k in node and size_of(node[k]) <= _SMALL}
-        return _cut({**_typed(node, schema), **simple}, most)
+        return _cut(with_items({**_typed(node, schema), **simple}), most)
 
     members = {name: change(node) for name, node in schema.get("properties", {}).items()}
     is_open = schema.get("additionalProperties") is not False
@@ -324,7 +325,7 @@ def _types_of(node: Any, root: Schema, depth: int = 3) -> list[str]:
 
 def _typed(node: Any, root: Schema) -> Schema:
     kinds = _types_of(node, root)
-    return {"type": kinds[0] if len(kinds) == 1 else kinds} if kinds else {}
+    return with_items({"type": kinds[0] if len(kinds) == 1 else kinds}) if kinds else {}
 
 
 def _named_in(node: Schema, root: Schema) -> str:

@@ -7,8 +7,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import DEFINITIONS
-from openapi_tools.providers import CannotExpress, is_a
+from openapi_tools.json_values import DEFINITIONS, is_a
+from openapi_tools.providers import CannotExpress
 from openapi_tools.providers.containers import (
     ANYTHING,
     ENTRIES,

@@ -12,8 +12,8 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import TYPES, holds, unequal
-from openapi_tools.providers import ById, CannotExpress, containers, is_a, is_anything, kind
+from openapi_tools.json_values import TYPES, holds, is_a, unequal
+from openapi_tools.providers import ById, CannotExpress, containers, is_anything, kind
 from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, Members
 from openapi_tools.validation.json_strings import read_json

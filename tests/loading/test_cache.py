@@ -122,7 +122,7 @@ def test_a_document_with_numbers_that_are_not_finite_is_the_same_from_the_cache(
 
 
 def test_numbers_survive(file):
-    numbers = [0, -0.0, 1.0, 1e22, 1.5e-7, 2**70, -(2**64), 5e-324, 1e300, 0.1]
+    numbers = [-0.0, 1.0, 1e22, 1.5e-7, 2**70, -(2**64), 5e-324, 1e300, 0.1]
     parameter = {"name": "n", "in": "query", "schema": {"type": "number", "enum": numbers}}
 
     found = check_same(file(api(parameters=[parameter])))["get_it"].input_schema

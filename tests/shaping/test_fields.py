@@ -184,7 +184,7 @@ def test_a_json_answer_is_found_among_others_and_behind_a_reference():
 
     (tool,) = load_tools(document(paths, components=components))
 
-    assert tool.answer_schema == {"type": "array"}
+    assert tool.answer_schema == {"type": "array", "items": {}}
 
 
 @pytest.mark.parametrize("produces", [["application/json"], ["text/xml", "application/json"], None])

@@ -1,0 +1,208 @@
+"""`allOf` merged into one schema, where that says the same.
+
+Objects that are closed each, as generators write inheritance, are closed over the properties of all
+of them: read word for word such a schema would accept nothing.
+
+Spec: JSON Schema Core 2020-12, sections 10.2.1.1 and 10.3.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi_tools import json_values
+from openapi_tools.loading.keyword_values import WORDS, ignore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openapi_tools.json_values import Node
+
+MAX_COPIES: Final = 200_000  # members copied while branches are merged; then they stay
+
+_LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
+_SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
+_OF_ITEMS = frozenset({"items", "prefixItems", "unevaluatedItems"})
+_TOGETHER = (
+    frozenset({"if", "then", "else"}),
+    frozenset({"contains", "minContains", "maxContains"}),
+    _OF_ITEMS,
+)
+_CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
+_MEMBERS = ("properties", "patternProperties")
+_OPEN: tuple[Any, ...] = (True, False, {})
+
+
+class _NotExactError(Exception):
+    """Two schemas have no common form that says exactly the same."""
+
+
+def merge_all(
+    schema: Node, inlined: Callable[[Node], Node], report: Callable[[str, str], None] = ignore
+) -> Node:
+    """Return a schema with its `allOf` merged as far as is exact; `inlined` replaces a `$ref`.
+
+    `report` takes a keyword and what a warning says about it.
+    """
+    out = {key: value for key, value in schema.items() if key != "allOf"}
+    if len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"} and out.keys() <= WORDS:
+        return {**schema["allOf"][0], **out}  # words around one component need no `allOf`
+    branches = [(branch, inlined(branch)) for branch in schema["allOf"]]
+    parts = [out, *(part for _, part in branches)]
+    if _are_closed_apart(parts):
+        report("allOf", "has closed objects of different properties; all of them are accepted.")
+        if (whole := _close_over_all(out, branches)) is not None:
+            return whole
+        branches = [(part, part) if _is_closed(part) else (old, part) for old, part in branches]
+    kept = []
+    copies = 0
+    for branch, part in branches:
+        copies += len(out.get("properties", ())) + len(out.get("required", ()))
+        merged = merge(out, part) if copies <= MAX_COPIES else None
+        if merged is None:
+            kept.append(branch)
+        else:
+            out = merged
+    kept = [*out.pop("allOf", ()), *kept]  # of a branch that was merged
+    if not kept:
+        return out
+    if len(kept) == 1 and not out.keys() - WORDS and not out.keys() & kept[0].keys():
+        return {**out, **kept[0]}  # words around a single branch need no `allOf`
+    if _are_closed_apart([out, *kept]):
+        out, *kept = _close_together([out, *kept])
+    return {**out, "allOf": kept}
+
+
+def _close_over_all(out: Node, branches: list[tuple[Node, Node]]) -> Node | None:
+    """Return an object closed by `unevaluatedProperties` and its branches as one; None if not."""
+    if out.get("unevaluatedProperties") is not False:
+        return None
+    whole = {key: value for key, value in out.items() if key != "unevaluatedProperties"}
+    for _, part in branches:
+        merged = merge(whole, part)
+        if merged is None or not merged.keys().isdisjoint(json_values.IN_PLACE):
+            return None
+        whole = merged
+    return {**whole, "additionalProperties": False}
+
+
+def _is_closed(part: Node) -> bool:
+    return part.get("additionalProperties") is False
+
+
+def _are_closed_apart(parts: list[Node]) -> bool:
+    """Tell whether a closed object excludes properties that another part of it declares."""
+    if not any(map(_is_closed, parts)):
+        return False
+    names = {name for part in parts for name in part.get("properties", ())}
+    return any(_is_closed(part) and names - part.get("properties", {}).keys() for part in parts)
+
+
+def _close_together(parts: list[Node]) -> list[Node]:
+    """Return parts that stay apart, each closed one open for the properties of the others."""
+    names = [name for part in parts for name in part.get("properties", ())]
+    return [
+        {**part, "properties": {**{name: {} for name in names}, **part.get("properties", {})}}
+        if _is_closed(part)
+        else part
+        for part in parts
+    ]
+
+
+def merge(first: Node, second: Node) -> Node | None:
+    """Return the intersection of two schemas, or None; the first's annotations win.
+
+    Objects that are closed each become one that is closed over the properties of both.
+    """
+    if "$ref" in first or "$ref" in second or "allOf" in first:
+        return None
+    first, second = _without_open_items(first, second), _without_open_items(second, first)
+    if _differ_together(first, second) or _closes(first, second) or _closes(second, first):
+        return None
+    out = dict(first)
+    try:
+        for key, value in second.items():
+            if key not in out:
+                out[key] = value
+            elif key not in WORDS and not json_values.same(out[key], value):
+                out[key] = _JOINERS.get(key, _not_exact)(out[key], value)
+    except _NotExactError:
+        return None
+    return out
+
+
+def _without_open_items(schema: Node, other: Node) -> Node:
+    """Return a schema without `items: {}`, which limits nothing, beside one that limits items."""
+    if schema.get("items") != {} or other.keys().isdisjoint(_OF_ITEMS):
+        return schema
+    return {key: value for key, value in schema.items() if key != "items"}
+
+
+def _differ_together(first: Node, second: Node) -> bool:
+    """Tell whether both schemas have, and differ in, a group of dependent keywords."""
+    return any(
+        first.keys() & group
+        and second.keys() & group
+        and any(not json_values.same(first.get(key), second.get(key)) for key in group)
+        for group in _TOGETHER
+    )
+
+
+def _closes(one: Node, other: Node) -> bool:
+    """Tell whether one side limits the members or items that only the other side declares."""
+    for key in _CLOSING & one.keys():
+        if one[key] is True or one[key] == {}:
+            continue
+        if key == "additionalProperties" and one[key] is False and other.get(key, True) in _OPEN:
+            continue  # closed over the properties of both
+        if key != "additionalProperties" or not json_values.same(one.get(key), other.get(key)):
+            return True
+        if any(one.get(part, {}).keys() != other.get(part, {}).keys() for part in _MEMBERS):
+            return True
+    return False
+
+
+def _not_exact(_first: Any, _second: Any) -> Any:
+    raise _NotExactError
+
+
+def _closed(first: Any, second: Any) -> Any:
+    if first in (True, {}):
+        return second
+    return first if second in (True, {}) else _not_exact(first, second)
+
+
+def _joined_members(first: Node, second: Node) -> Node:
+    out = dict(first)
+    for name, schema in second.items():
+        if name not in out or json_values.same(out[name], schema) or out[name] is True:
+            out[name] = schema
+        elif out[name] is False or schema is False:
+            out[name] = False
+        elif schema is not True:
+            out[name] = merge(out[name], schema) or {"allOf": [out[name], schema]}
+    return out
+
+
+def _common_type(first: Any, second: Any) -> Any:
+    ours = first if isinstance(first, list) else [first]
+    theirs = second if isinstance(second, list) else [second]
+    common = [name for name in ours if name in theirs]
+    for some, others in ((ours, theirs), (theirs, ours)):
+        if "number" in some and "integer" in others and "integer" not in common:
+            common.append("integer")
+    return common if len(common) > 1 else common[0] if common else _not_exact(first, second)
+
+
+_JOINERS: dict[str, Callable[[Any, Any], Any]] = {
+    "type": _common_type,
+    "properties": _joined_members,
+    "patternProperties": _joined_members,
+    "required": lambda first, second: list(dict.fromkeys([*first, *second])),
+    "enum": lambda one, two: [v for v in one if json_values.holds(two, v)] or _not_exact(one, two),
+    "uniqueItems": lambda first, second: first or second,
+    "additionalProperties": _closed,
+    "unevaluatedProperties": _closed,
+    **dict.fromkeys(_LARGEST, max),
+    **dict.fromkeys(_SMALLEST, min),
+}

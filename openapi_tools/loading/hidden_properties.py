@@ -1,0 +1,63 @@
+"""Properties that a direction leaves out: `readOnly` in requests, `writeOnly` in responses.
+
+Spec: OpenAPI 3.1.1, section 4.8.24; 3.0.4, section 4.7.24.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.json_values import Node, as_dict, as_list, is_true
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from openapi_tools.loading.references import References, Resource
+
+_MAX_BRANCHES = 1000  # schemas in one another's `allOf` that are looked into
+
+
+class HiddenProperties:
+    """Finds the members of one document's schemas that have a mark, such as `readOnly`."""
+
+    def __init__(self, references: References, mark: str, limits: Callable[[Node], bool]) -> None:
+        self._references = references
+        self._mark = mark
+        self._limits = limits
+
+    def not_required(self, out: Node, node: Node, resource: Resource) -> None:
+        """Drop the names from `required`, in place, that a schema or a branch of it marks."""
+        offered = out.get("properties", {})
+        if "allOf" not in node and len(offered) == len(as_dict(node.get("properties"))):
+            return  # most schemas
+        hidden = set(self._hidden(node, resource)) - offered.keys()
+        out["required"] = [name for name in out["required"] if name not in hidden]
+        if not out["required"]:
+            del out["required"]
+
+    def _hidden(self, node: Any, resource: Resource) -> Iterator[str]:
+        waiting = [(node, resource)]
+        seen: set[tuple[int, int]] = set()
+        while waiting and len(seen) < _MAX_BRANCHES:
+            node, owner, _ = self._references.follow(*waiting.pop(), stops=self._limits)
+            key = (id(node), id(owner))
+            if not isinstance(node, dict) or key in seen:
+                continue
+            seen.add(key)
+            if "$ref" in node:
+                waiting.append((node, owner))
+            for name, member in as_dict(node.get("properties")).items():
+                if self.is_hidden(member, owner):
+                    yield name
+            waiting += [(branch, owner) for branch in as_list(node.get("allOf"))]
+
+    def is_hidden(self, value: Any, resource: Resource) -> bool:
+        """Tell whether a member, or the component it refers to, has the mark."""
+        if not isinstance(value, dict):
+            return False
+        if self._mark in value and is_true(value[self._mark]):
+            return True
+        if "$ref" not in value:
+            return False
+        found = self._references.follow(value, resource).node
+        return isinstance(found, dict) and is_true(found.get(self._mark))

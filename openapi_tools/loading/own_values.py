@@ -1,0 +1,245 @@
+"""Keywords that the values of their own schema contradict: they are not enforced.
+
+`type: string, enum: [1, 2]` accepts no value, and `minimum: 10, maximum: 1` neither: such an
+argument could never be given. The document's values decide, and each contradiction is reported.
+
+Spec: JSON Schema Validation 2020-12, section 6; which lets keywords of one schema exclude another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from math import ceil, floor, inf
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi_tools.json_values import IN_PLACE, is_a, unequal
+from openapi_tools.loading.keyword_values import ABSENT, describe, ignore
+from openapi_tools.loading.patterns import matches, read_pattern
+from openapi_tools.loading.shown_values import (
+    ShownValues,
+    keeps,
+    parse_text,
+    types_of,
+    wire_text,
+)
+from openapi_tools.visible_text import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openapi_tools.json_values import Node
+    from openapi_tools.loading.shown_values import Resolve
+
+    Report = Callable[[str, str], None]
+
+_BOUNDS = (
+    ("minLength", "maxLength"),
+    ("minItems", "maxItems"),
+    ("minProperties", "maxProperties"),
+    ("minContains", "maxContains"),
+)
+_OF_NUMBERS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
+_OF_VALUES = frozenset(
+    {"pattern", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
+    | {*_OF_NUMBERS}
+)
+"""Keywords that an enumeration makes needless, and dead where its values break them."""
+_CONTAINED = frozenset({"minContains", "maxContains"})
+CONCERNED: Final = frozenset({"enum", "const", "additionalProperties"}) | _OF_VALUES | _CONTAINED
+"""Keywords that values of the same schema may contradict, or that hold such values."""
+_MAX_TEXT = 60
+_MAX_PATTERN = 200
+_BOUNDING = (_OF_VALUES | _CONTAINED) - {"pattern"}
+_STRING = frozenset({str})
+_ELLIPSIS = re.compile(r"\.\.\.|…")
+_KINDS = {bool: "boolean", str: "string", int: "integer", float: "number", list: "array"}
+
+
+def settle_keywords(
+    out: Node, *, also_null: bool = False, in_union: bool = False, report: Report = ignore
+) -> None:
+    """Change a converted schema, in place, so that a value of the document's own fits it.
+
+    Args:
+        out: Without inner schemas of its own but `items`, or with all of them.
+        also_null: Whether null is accepted beside what the schema says.
+        in_union: Whether it is an alternative, which may stand for the empty value alone.
+        report: Takes a keyword and what a warning says about it.
+    """
+    types = types_of(out)
+    if "array" in types and {"array", "null"} >= {*types}:
+        _settle_array(out, report)
+    if "const" in out or "enum" in out:
+        _settle_enum(out, also_null=also_null, report=report)
+    if not _BOUNDING.isdisjoint(out):
+        _settle_bounds(out, in_union=in_union, report=report)
+    if out.get("additionalProperties") is False and "patternProperties" not in out:
+        _settle_closed(out, report)
+    if "pattern" in out:
+        _settle_pattern(out, out["pattern"], report)
+
+
+def settle_values(out: Node, resolve: Resolve, report: Report = ignore) -> None:
+    """Leave only those examples and defaults of a schema, in place, that it accepts."""
+    for keyword, before, after in ShownValues(out, resolve).keep_fitting():
+        said = "it is left out" if after is ABSENT else f"it is read as {_text(after)}"
+        report(keyword, f"{_text(before)} does not fit its own schema; {said}.")
+
+
+def _text(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+
+
+def _settle_array(out: Node, report: Report) -> None:
+    """Give an array's items the keywords that mean them."""
+    for keyword in ("enum", "const"):
+        if keyword not in out:
+            continue
+        values = out[keyword] if keyword == "enum" else [out[keyword]]
+        of_items = [value for value in values if not (value is None or isinstance(value, list))]
+        if of_items:
+            report(keyword, "has values that are no arrays; they are read as values of the items.")
+        if of_items and len(of_items) == len([value for value in values if value is not None]):
+            del out[keyword]
+            out["items"] = _narrow_items(out.get("items"), {"enum": of_items})
+    if "pattern" in out:
+        report("pattern", "says nothing of an array; it is read as the pattern of the items.")
+        pattern = out.pop("pattern")
+        items = out.get("items")
+        if not isinstance(items, dict) or "pattern" not in items:
+            out["items"] = _narrow_items(items, {"type": "string", "pattern": pattern})
+
+
+def _narrow_items(items: Any, keywords: Node) -> Node:
+    """Return the schema of items that also have some keywords."""
+    items = items if isinstance(items, dict) else {}
+    if not items.keys().isdisjoint(IN_PLACE | {"$ref"}):
+        return {"allOf": [items, keywords]}
+    kinds = unequal(_KINDS.get(type(value)) for value in keywords.get("enum", ()))
+    inferred = {"type": kinds[0]} if len(kinds) == 1 and kinds[0] else {}
+    out = {**inferred, **keywords, **items}
+    if "enum" in items and "enum" in keywords:
+        both = [value for value in items["enum"] if value in keywords["enum"]]
+        out["enum"] = both or items["enum"]
+    settle_keywords(out)
+    return out
+
+
+def _settle_enum(out: Node, *, also_null: bool, report: Report) -> None:
+    """Let an enumeration's values decide about its type and its limits."""
+    keyword = "enum" if "enum" in out else "const"
+    values = out[keyword] if keyword == "enum" else [out[keyword]]
+    types = types_of(out)
+    declared = [*types, "null"] if also_null else types
+    if types and not (types == ["string"] and _STRING.issuperset(map(type, values))):
+        others = [v for v in values if not any(is_a(v, name) for name in declared)]
+        if others:
+            values = _join_types(out, keyword, values, others, report)
+    for key in sorted(out.keys() & _OF_VALUES):
+        if not all(keeps(key, out[key], value) for value in values):
+            report(key, f"contradicts values of {keyword!r}; it is not enforced.")
+            del out[key]
+
+
+def _join_types(
+    out: Node, keyword: str, values: list[Any], others: list[Any], report: Report
+) -> list[Any]:
+    """Accept values of another type than the declared one, and both forms where the wire is one."""
+    types = types_of(out)
+    forms = [value if value not in others else _as_type(value, types) for value in values]
+    meant = [value for value in forms if value is not ABSENT]
+    kinds = [_KINDS.get(type(value), "object") for value in others]
+    if meant:
+        shown = ", ".join(map(_text, others[:3]))
+        report(keyword, f"has values of another type than {types} ({shown}); both are accepted.")
+        kinds = [*types, *kinds]
+    else:
+        report("type", f"fits no value of {keyword!r}; it is not enforced.")
+    kinds = list(dict.fromkeys(kinds))
+    out["type"] = kinds if len(kinds) > 1 else kinds[0]
+    joined = unequal([*meant, *others])
+    del out[keyword]
+    out["enum"] = joined
+    return joined
+
+
+def _as_type(value: Any, types: list[str]) -> Any:
+    """Return a scalar in the form of one of some types that is written alike, or `ABSENT`."""
+    text = wire_text(value)
+    if text is None:
+        return ABSENT
+    if "string" in types:
+        return text
+    parsed = parse_text(text)
+    return parsed if any(is_a(parsed, name) for name in types) else ABSENT
+
+
+def _settle_bounds(out: Node, *, in_union: bool, report: Report) -> None:
+    """Drop bounds that no value, or none but the empty one, can keep."""
+    for least, most in _BOUNDS:
+        if least in out and most in out and out[least] > out[most]:
+            report(least, f"is greater than {most!r}; neither is enforced.")
+            del out[least], out[most]
+    for most in ("maxLength", "maxItems"):
+        if out.get(most) == 0 and not in_union and out.get("enum") != [""]:
+            report(most, "is 0, which only an empty value keeps; it is not enforced.")
+            del out[most]
+    if not out.keys().isdisjoint(_OF_NUMBERS) and not _has_number(out):
+        found = [key for key in _OF_NUMBERS if key in out]
+        report(found[0], f"leaves no number together with {found[1:]}; none is enforced.")
+        for key in found:
+            del out[key]
+
+
+def _has_number(out: Node) -> bool:
+    """Tell whether a number keeps the bounds of a schema."""
+    low = max(out.get("minimum", -inf), out.get("exclusiveMinimum", -inf))
+    high = min(out.get("maximum", inf), out.get("exclusiveMaximum", inf))
+    is_open = out.get("exclusiveMinimum") == low or out.get("exclusiveMaximum") == high
+    if bool(low > high) or (low == high and is_open):
+        return False
+    step = out.get("multipleOf", 1 if types_of(out) == ["integer"] else 0)
+    if step.__class__ is not int or not step or inf in (high, -low):
+        return True
+    first = ceil(low) + (ceil(low) == out.get("exclusiveMinimum"))
+    last = floor(high) - (floor(high) == out.get("exclusiveMaximum"))
+    return bool(-(-first // step) * step <= last)
+
+
+def _settle_closed(out: Node, report: Report) -> None:
+    """Let a closed object have the properties that it requires, in the number that it requires."""
+    declared = out.get("properties", {})
+    missing = [name for name in out.get("required", ()) if name not in declared]
+    if missing:
+        report("required", f"has names that a closed object lacks: {', '.join(missing[:5]):.200}.")
+        out["properties"] = declared = {**declared, **{name: {} for name in missing}}
+    if out.get("minProperties", 0) > len(declared):
+        report("minProperties", "is more than a closed object can have; it is not enforced.")
+        del out["minProperties"]
+
+
+def _settle_pattern(out: Node, pattern: str, report: Report) -> None:
+    """Read a pattern; one that is no rule, or that no shown value matches, is described instead."""
+    types = types_of(out)
+    if types and "string" not in types:
+        return
+    own = [*out.get("examples", ()), *([out["default"]] if "default" in out else [])]
+    texts = [wire_text(v) if types else v for v in own if types or isinstance(v, str)]
+    # An example with an ellipsis is shortened, and says nothing of the pattern.
+    texts = [text for text in texts if text is not None and not _ELLIPSIS.search(text)]
+    plain, remark = read_pattern(pattern)
+    if texts and plain != pattern and all(matches(pattern, text) for text in texts):
+        return
+    if plain is not None and texts and all(matches(plain, text) is False for text in texts):
+        plain = None
+        remark = f"does not match the document's own {_text(texts[0])}; it is not enforced."
+    if remark:
+        report("pattern", f"{_text(pattern)} {remark}")
+    if plain is not None:
+        out["pattern"] = plain
+        return
+    del out["pattern"]
+    if pattern != out.get("format"):
+        describe(out, f"Pattern in the document: `{cut(pattern, _MAX_PATTERN)}`.")

@@ -1,0 +1,172 @@
+"""`pattern` as published documents write it: with delimiters and flags, as a mask, in prose.
+
+Such a pattern is read where it has one meaning; else it is a hint for the reader, not a rule.
+
+Spec: JSON Schema Validation 2020-12, section 6.3.3; ECMA-262, section 22.2.1 (Patterns).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
+
+from openapi_tools import validation
+from openapi_tools.json_values import TYPES
+
+_DELIMITED = re.compile(r"([/#~@%!])(.+)\1([a-zA-Z]{0,8})", re.DOTALL)
+_FLAGS = frozenset("gimsuyADSU")  # of JavaScript, Perl and PHP; `x` would change the syntax
+_INLINE = re.compile(r"\(\?([ims]+)\)")
+_META = frozenset("\\[](){}*+?^$|")
+_POSIX = re.compile(r"\[:\^?[a-z]+:\]")
+_JAVA_INTERSECTION = "&&["
+# ECMA-262 has these, but no engine that runs in linear time; the API checks them.
+_NOT_LINEAR = re.compile(r"\(\?<?[=!]|\\[1-9]|\\k<")
+_LONGEST_MASK = 60
+_MASK_SIGNS = frozenset(" /.:_,()+*-")  # between the characters that a mask stands for
+_MASK_LETTERS = frozenset("#XNA09")
+_DATE_SEPARATORS = re.compile(r"[\s/.:_,+'\[\]-]+")
+_DATE_LETTERS = {"y": 4, "m": 4, "d": 4, "h": 2, "s": 9, "t": 1, "z": 3, "x": 3, "a": 1}
+_DATE_PARTS = ("yy", "mmdd", "ddmm", "hhmm", "mmss")
+_NAMES = TYPES | {
+    *("date", "date-time", "datetime", "time", "timestamp", "email", "uuid", "guid", "uri", "url"),
+    *("int", "int32", "int64", "long", "float", "double", "decimal", "bool", "byte", "binary"),
+    *("base64", "password", "hostname", "ipv4", "ipv6", "phone", "alphanumeric", "numeric"),
+    *("alpha", "regex", "iso8601", "iso-8601", "currency"),
+}
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_RANGE = re.compile(r"[a-z]-[a-z]|[A-Z]-[A-Z]|\d-\d")
+_TEXT_END = re.compile(r"\\[zZ]$")
+_COUNTED = re.compile(r"\{\d")
+_PARENTHESES = dict.fromkeys(map(ord, "()"))
+_PARTS = re.compile(  # escapes, group names, counts, ranges of letters, single characters
+    r"\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|k<[^>]*>|.)"
+    r"|\(\?<[a-zA-Z_$][^>]*>|\{\d+(?:,\d*)?\}|[a-z]-[a-z]|[A-Z]-[A-Z]|.",
+    re.DOTALL,
+)
+_LETTER_RANGE = re.compile(r"[a-z]-[a-z]|[A-Z]-[A-Z]")
+
+
+class Reading(NamedTuple):
+    """A pattern as ECMA-262 writes it, None for one that cannot be a rule; what a warning says."""
+
+    pattern: str | None
+    remark: str = ""
+
+
+@lru_cache(maxsize=4096)
+def read_pattern(pattern: str) -> Reading:
+    """Return how a document's pattern is meant."""
+    if (delimited := _read_delimited(pattern)) is not None:
+        return delimited
+    plain = _TEXT_END.sub("$", re.sub(r"^\\A", "^", pattern))
+    inline = _INLINE.match(plain)
+    if inline is not None:
+        plain = _with_flags(plain[inline.end() :], inline[1])
+    if fault := _fault(plain):
+        return Reading(None, f"{fault}; it is not enforced.")
+    if plain == pattern:
+        return Reading(pattern)
+    return Reading(plain, f"is not of ECMA-262; it is read as {plain!r:.100}.")
+
+
+@lru_cache(maxsize=4096)
+def matches(pattern: str, text: str) -> bool | None:
+    """Tell whether a pattern is found in a text; None where the engine cannot read it."""
+    try:
+        return validation.compile_schema({"pattern": pattern}).is_valid(text)
+    except validation.UNUSABLE:
+        return None
+
+
+def _read_delimited(pattern: str) -> Reading | None:
+    """Return the pattern between delimiters, as in `/^[a-z]+$/i`; None without them."""
+    delimited = _DELIMITED.fullmatch(pattern.strip())
+    if delimited is None:
+        return None
+    delimiter, inner, flags = delimited.groups()
+    is_anchored = inner.startswith("^") or (inner.endswith("$") and not inner.endswith("\\$"))
+    # `/api/` and `/[^/]+/pets/` may be paths; without anchors the slashes are delimiters only
+    # around an expression that has no other slash.
+    if not is_anchored and (delimiter != "/" or _META.isdisjoint(inner) or "/" in inner):
+        return None
+    if not _FLAGS.issuperset(flags):
+        return Reading(None, f"has the flags {flags!r}, which ECMA-262 lacks; it is not enforced.")
+    if fault := _fault(inner):
+        return Reading(None, f"{fault}; it is not enforced.")
+    plain = _with_flags(inner, flags)
+    return Reading(plain, f"is written with delimiters; it is read as {plain!r:.100}.")
+
+
+def _fault(pattern: str) -> str:
+    """Return why a pattern is no regular expression; an empty string for one that may be."""
+    if _POSIX.search(pattern) or _JAVA_INTERSECTION in pattern:
+        return "has character classes that ECMA-262 lacks"
+    if pattern.strip().lower() in _NAMES:
+        return "is the name of a type or a format"
+    if _is_mask(pattern):
+        return "is a mask of characters"
+    if _is_prose(pattern):
+        return "is a description in words"
+    if not _NOT_LINEAR.search(pattern) and not _is_usable(pattern):
+        return "cannot be read as a regular expression"
+    return ""
+
+
+def _is_mask(pattern: str) -> bool:
+    """Tell whether a pattern stands for characters one by one, as `YYYY-MM-DD` and `###-##`."""
+    if len(pattern) > _LONGEST_MASK:
+        return False
+    if {*pattern} <= _MASK_LETTERS | _MASK_SIGNS:
+        letters = [char for char in pattern if char in _MASK_LETTERS]
+        return "#" in letters or len(letters) > len({*letters}) + 1
+    groups = [
+        (letter, len([*same]))
+        for run in _DATE_SEPARATORS.split(pattern.lower().replace("hh24", "hh"))
+        for letter, same in groupby(run)
+    ]
+    is_date = all(count <= _DATE_LETTERS.get(letter, 0) for letter, count in groups)
+    plain = "".join(letter * min(count, 2) for letter, count in groups)
+    return is_date and any(part in plain for part in _DATE_PARTS)
+
+
+def _is_prose(pattern: str) -> bool:
+    """Tell whether a pattern lists characters or says in words what is allowed."""
+    if not _META.isdisjoint(pattern.translate(_PARENTHESES)):
+        return False
+    return len(_RANGE.findall(pattern)) > 1 or (
+        " " in pattern.strip() and len(_WORD.findall(pattern)) > 1
+    )
+
+
+def _is_usable(pattern: str) -> bool:
+    # A pattern whose counts are too large for the engine is an expression all the same.
+    return validation.pattern_size(pattern) > 0 or _COUNTED.search(pattern) is not None
+
+
+def _with_flags(pattern: str, flags: str) -> str:
+    """Return a pattern that says what flags said: `i` (any case) and `s` (`.` is any character)."""
+    if not {"i", "s"} & {*flags}:
+        return pattern
+    parts: list[str] = []
+    is_class = False
+    for part in _PARTS.findall(pattern):
+        written = part
+        if is_class:
+            is_class = part != "]"
+            written = _both_cases(part) if "i" in flags else part
+        elif part == "[":
+            is_class = True
+        elif part == "." and "s" in flags:
+            written = r"[\s\S]"
+        elif "i" in flags and part.isalpha() and part.lower() != part.upper():
+            written = f"[{_both_cases(part)}]"
+        parts.append(written)
+    return "".join(parts)
+
+
+def _both_cases(part: str) -> str:
+    """Return a character or a range of a class in small letters and in capitals."""
+    is_letter = part.isalpha() or _LETTER_RANGE.fullmatch(part)
+    return part + part.swapcase() if is_letter and len(part.swapcase()) == len(part) else part

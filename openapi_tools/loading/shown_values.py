@@ -1,0 +1,316 @@
+"""Examples and defaults that a schema shows: only those that it accepts, read as they are meant.
+
+Published documents write `type: integer, example: "30"`. Such a value is converted where the schema
+leaves one meaning, and left out otherwise: a model repeats what it is shown.
+
+Spec: JSON Schema Validation 2020-12, sections 9.2 and 9.5.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi_tools import validation
+from openapi_tools.json_values import ASSERTIONS, IN_PLACE, holds, is_a, same, unequal
+from openapi_tools.loading.keyword_values import ABSENT, MAX_LITERAL
+from openapi_tools.loading.patterns import matches
+from openapi_tools.loading.schema_components import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from openapi_tools.json_values import Node
+
+    Resolve = Callable[[str], Node]
+
+SHOWN: Final = frozenset({"examples", "default"})  # keywords that show values to a model
+_SCALARS = (str, int, float, bool, type(None))
+_REFERRING = IN_PLACE | {"$ref"}
+_PARTS = frozenset(
+    {"properties", "patternProperties", "additionalProperties", "propertyNames"}
+    | {"items", "prefixItems", "contains", "unevaluatedItems", "unevaluatedProperties"}
+)
+_ASSERTING = ASSERTIONS | _REFERRING | _PARTS
+_PLAIN = frozenset({"type", "enum"})
+_JUDGING = _ASSERTING - _PLAIN
+_PYTHON_TYPES = {"string": str, "integer": int, "boolean": bool}
+_MAX_SCHEMAS = 2_000  # schemas that judge one value; a value with more of them counts as fitting
+_MAX_READINGS = 200  # schemas whose reading of one value is tried
+_MAX_DEPTH = 24  # of references and parts in one another
+
+
+class OpenDefinitionError(Exception):
+    """A schema refers to a definition that is still being converted."""
+
+
+def types_of(schema: Node) -> list[str]:
+    """Return the types that a converted schema names itself."""
+    return _listed(schema.get("type", []))
+
+
+def _listed(declared: Any) -> list[str]:
+    return declared if isinstance(declared, list) else [declared]
+
+
+def wire_text(value: Any) -> str | None:
+    """Return a scalar as a request writes it; None for null and for what has parts."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value) if isinstance(value, bool | int | float) else None
+
+
+def fits(schema: Any, value: Any, resolve: Resolve) -> bool:
+    """Tell whether a converted schema accepts a value; `resolve` returns a definition by name."""
+    if not isinstance(schema, dict):
+        return bool(schema)
+    keywords = schema.keys() & _ASSERTING
+    if keywords <= _PLAIN:
+        declared = types_of(schema)
+        is_typed = not declared or any(is_a(value, name) for name in declared)
+        return is_typed and ("enum" not in schema or holds(schema["enum"], value))
+    if keywords.isdisjoint(_REFERRING) and isinstance(value, _SCALARS):
+        return all(keeps(key, schema[key], value) for key in keywords - _PARTS)
+    try:
+        return validation.compile_schema(_Judging(resolve).part(schema, value, 0)).is_valid(value)
+    except validation.UNUSABLE:
+        return True
+
+
+def keeps(keyword: str, limit: Any, value: Any) -> bool:
+    """Tell whether a scalar keeps what one keyword says; values of other types always do."""
+    if keyword in _OF_NUMBERS and not is_a(value, "number"):
+        return True
+    if keyword in _OF_STRINGS and not isinstance(value, str):
+        return True
+    check = _CHECKS.get(keyword)
+    return check is None or check(limit, value)
+
+
+# A validator says the same, but making one costs more than converting the schema.
+_OF_NUMBERS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "minimum": operator.le,
+    "maximum": operator.ge,
+    "exclusiveMinimum": operator.lt,
+    "exclusiveMaximum": operator.gt,
+    "multipleOf": lambda step, value: validation.compile_schema({"multipleOf": step}).is_valid(
+        value
+    ),
+}
+_OF_STRINGS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "minLength": lambda least, value: len(value) >= least,
+    "maxLength": lambda most, value: len(value) <= most,
+    "pattern": lambda pattern, value: matches(pattern, value) is not False,
+}
+_CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "type": lambda declared, value: any(is_a(value, name) for name in _listed(declared)),
+    "enum": holds,
+    "const": same,
+    **_OF_NUMBERS,
+    **_OF_STRINGS,
+}
+
+
+def shows_only_plain(schema: Node) -> bool:
+    """Tell quickly whether all values that a schema shows are of its one type, or in its enum."""
+    kind = schema.get("type")
+    plain = _PYTHON_TYPES.get(kind) if isinstance(kind, str) else None
+    if plain is None or not _JUDGING.isdisjoint(schema):
+        return False
+    shown: list[Any] = schema.get("examples", [])
+    if "default" in schema:
+        shown = [*shown, schema["default"]]
+    values: list[Any] = schema.get("enum", shown)
+    return all(value.__class__ is plain and value in values for value in shown)
+
+
+class _Judging:
+    """Copies the part of a schema that judges one value, without references."""
+
+    # A definition may reach hundreds of others; a value of the document reaches a few.
+
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
+        self._left = _MAX_SCHEMAS
+
+    def part(self, schema: Any, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if not isinstance(schema, dict):
+            return schema
+        if depth > _MAX_DEPTH or self._left < 0:
+            return True
+        out = {key: schema[key] for key in schema.keys() & ASSERTIONS}
+        if isinstance(out.get("pattern"), str) and not validation.pattern_size(out["pattern"]):
+            del out["pattern"]
+        for key in schema.keys() & IN_PLACE:
+            inner = schema[key]
+            if isinstance(inner, list):
+                out[key] = [self.part(each, value, depth + 1) for each in inner]
+            elif key == "dependentSchemas":
+                out[key] = {name: self.part(inner[name], value, depth + 1) for name in inner}
+            else:
+                out[key] = self.part(inner, value, depth + 1)
+        if "$ref" in schema:
+            target = self.part(self._resolve(name_of(schema)), value, depth + 1)
+            out["allOf"] = [*out.get("allOf", ()), target]
+        if isinstance(value, dict):
+            out |= self._of_object(schema, value, depth + 1)
+        elif isinstance(value, list):
+            out |= self._of_array(schema, value, depth + 1)
+        return out
+
+    def _of_object(self, schema: Node, value: Node, depth: int) -> Node:
+        declared = schema.get("properties", {})
+        out: Node = {
+            "properties": {
+                name: self.part(declared[name], value[name], depth)
+                for name in value
+                if name in declared
+            }
+        }
+        if "patternProperties" in schema:  # what they say of values is left to the API
+            out["patternProperties"] = dict.fromkeys(schema["patternProperties"], True)
+        for key in schema.keys() & {"additionalProperties", "unevaluatedProperties"}:
+            rest = schema[key]
+            if isinstance(rest, bool):
+                out[key] = rest
+            elif key == "additionalProperties" and "patternProperties" not in schema:
+                others = {name: value[name] for name in value if name not in declared}
+                parts = {name: self.part(rest, each, depth) for name, each in others.items()}
+                out["properties"] |= parts
+        if isinstance(schema.get("propertyNames"), dict):
+            out["propertyNames"] = self.part(schema["propertyNames"], "", depth)
+        return out
+
+    def _of_array(self, schema: Node, value: list[Any], depth: int) -> Node:
+        first, rest = schema.get("prefixItems", []), schema.get("items", True)
+        shapes = [*first, *[rest] * len(value)][: len(value)]
+        out: Node = {}
+        if shapes:
+            pairs = zip(shapes, value, strict=True)
+            out["prefixItems"] = [self.part(shape, item, depth) for shape, item in pairs]
+        if isinstance(schema.get("unevaluatedItems"), bool) and "items" not in schema:
+            out["unevaluatedItems"] = schema["unevaluatedItems"]
+        return out
+
+
+class ShownValues:
+    """Reads the examples and the default of one converted schema as it accepts them."""
+
+    def __init__(self, schema: Node, resolve: Resolve) -> None:
+        self._schema = schema
+        self._resolve = resolve
+        self._left = _MAX_READINGS
+
+    def fitting_value(self, value: Any) -> Any:
+        """Return a value that the schema accepts, as it is or as it is meant; else `ABSENT`."""
+        self._left = _MAX_READINGS
+        if fits(self._schema, value, self._resolve):
+            return value
+        meant = self._meanings(self._schema, value, 0)
+        return meant[0] if len(meant) == 1 else ABSENT
+
+    def keep_fitting(self) -> Iterator[tuple[str, Any, Any]]:
+        """Leave only fitting values in the schema; yield keyword, old and new value of others."""
+        schema = self._schema
+        if "examples" in schema:
+            old, new = schema["examples"], [*map(self.fitting_value, schema["examples"])]
+            kept = [value for value in new if value is not ABSENT] or self._listed_examples(old[0])
+            changes = [pair for pair in zip(old, new, strict=True) if pair[0] is not pair[1]]
+            if changes and kept:
+                schema["examples"] = kept
+            elif changes:
+                del schema["examples"]
+            for before, after in changes:
+                is_list = after is ABSENT and isinstance(before, list) and kept == before
+                yield "examples", before, kept[0] if is_list else after
+        if "default" in schema:
+            before, after = schema["default"], self.fitting_value(schema["default"])
+            if after is ABSENT:
+                del schema["default"]
+            elif after is not before:
+                schema["default"] = after
+            if after is not before:
+                yield "default", before, after
+
+    def _listed_examples(self, value: Any) -> list[Any]:
+        """Return several examples that a document lists as one; none if they do not fit."""
+        items = value if isinstance(value, list) else []
+        return items if all(fits(self._schema, item, self._resolve) for item in items) else []
+
+    def _meanings(self, schema: Any, value: Any, depth: int) -> list[Any]:
+        """Return the different values that a value may mean in the place of a schema."""
+        readings = self._readings(schema, value, depth + 1)
+        return unequal(each for each in readings if fits(schema, each, self._resolve))
+
+    def _readings(self, schema: Any, value: Any, depth: int) -> Iterator[Any]:
+        self._left -= 1
+        if not isinstance(schema, dict) or self._left < 0 or depth > _MAX_DEPTH:
+            return
+        if "$ref" in schema:
+            yield from self._readings(self._resolve(name_of(schema)), value, depth + 1)
+        for key in ("allOf", "anyOf", "oneOf"):
+            for branch in schema.get(key, ()):
+                yield from self._readings(branch, value, depth + 1)
+        if "enum" in schema:
+            yield from _same_in_enum(schema["enum"], value)
+        types = types_of(schema)
+        if isinstance(value, str) and "string" not in types:
+            yield from self._from_string(schema, types, value, depth)
+        elif isinstance(value, dict | list):
+            yield self._with_parts(schema, value, depth)
+        elif "string" in types and (text := wire_text(value)) is not None:
+            yield text
+        elif "array" in types and value is not None:
+            yield [self._part(schema.get("items"), value, depth)]
+
+    def _from_string(self, schema: Node, types: list[str], text: str, depth: int) -> Iterator[Any]:
+        parsed = parse_text(text)
+        if not isinstance(parsed, str) and any(is_a(parsed, name) for name in types):
+            if isinstance(parsed, dict | list):
+                parsed = self._with_parts(schema, parsed, depth)
+            yield int(parsed) if "integer" in types and isinstance(parsed, float) else parsed
+        elif "array" in types and text.strip():
+            items = schema.get("items")
+            yield [self._part(items, part.strip(), depth) for part in text.split(",")]
+
+    def _with_parts(self, schema: Node, value: Any, depth: int) -> Any:
+        if isinstance(value, list):
+            return [self._part(schema.get("items"), item, depth) for item in value]
+        declared = schema.get("properties", {})
+        return {name: self._part(declared.get(name), each, depth) for name, each in value.items()}
+
+    def _part(self, schema: Any, value: Any, depth: int) -> Any:
+        """Return a part as it is meant; unchanged where it fits or has no one meaning."""
+        self._left -= 1
+        if not isinstance(schema, dict) or self._left < 0 or fits(schema, value, self._resolve):
+            return value
+        meant = self._meanings(schema, value, depth)
+        return meant[0] if len(meant) == 1 else value
+
+
+def _same_in_enum(values: list[Any], value: Any) -> list[Any]:
+    """Return the values of an enumeration that are written alike, or alike but for the case."""
+    text = wire_text(value)
+    if text is None:
+        return []
+    texts = [(wire_text(each), each) for each in values]
+    alike = [each for written, each in texts if written == text]
+    folded = text.strip("\"' ").casefold()
+    return alike or [each for written, each in texts if written and written.casefold() == folded]
+
+
+def parse_text(text: str) -> Any:
+    """Return the JSON value that a text holds; the text where it holds none."""
+    word = text.strip().lower()
+    if word in ("true", "false"):
+        return word == "true"
+    try:
+        return json.loads(text, parse_constant=_refuse) if len(text) <= MAX_LITERAL else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
