@@ -54,15 +54,12 @@ def merge_all(
         if (whole := _close_over_all(out, branches)) is not None:
             return whole
         branches = [(part, part) if _is_closed(part) else (old, part) for old, part in branches]
-    kept = []
-    copies = 0
-    for branch, part in branches:
-        copies += len(out.get("properties", ())) + len(out.get("required", ()))
-        merged = merge(out, part) if copies <= MAX_COPIES else None
-        if merged is None:
-            kept.append(branch)
-        else:
-            out = merged
+    out, kept, rivals = _merge_branches(out, branches, report)
+    if rivals:
+        report("allOf", "has branches that no value fits together; one of them is enough.")
+        words = {key: value for key, value in out.items() if key in WORDS}
+        rest = {key: value for key, value in out.items() if key not in WORDS}
+        out = {**words, "anyOf": [rest, *rivals]}
     kept = [*out.pop("allOf", ()), *kept]  # of a branch that was merged
     if not kept:
         return out
@@ -71,6 +68,25 @@ def merge_all(
     if _are_closed_apart([out, *kept]):
         out, *kept = _close_together([out, *kept])
     return {**out, "allOf": kept}
+
+
+def _merge_branches(
+    out: Node, branches: list[tuple[Node, Node]], report: Callable[[str, str], None]
+) -> tuple[Node, list[Node], list[Node]]:
+    """Return a schema with what can be merged, the branches that stay, those that exclude it."""
+    kept: list[Node] = []
+    rivals: list[Node] = []
+    copies = 0
+    for branch, part in branches:
+        copies += len(out.get("properties", ())) + len(out.get("required", ()))
+        merged = merge(out, part, report) if copies <= MAX_COPIES else None
+        if merged is not None:
+            out = merged
+        elif _exclude_each_other(out, part):
+            rivals.append(branch)
+        else:
+            kept.append(branch)
+    return out, kept, rivals
 
 
 def _close_over_all(out: Node, branches: list[tuple[Node, Node]]) -> Node | None:
@@ -109,7 +125,28 @@ def _close_together(parts: list[Node]) -> list[Node]:
     ]
 
 
-def merge(first: Node, second: Node) -> Node | None:
+def _exclude_each_other(first: Node, second: Node) -> bool:
+    """Tell whether no value is of the types, or in the enumerations, of two schemas."""
+    ours, theirs = _listed_values(first), _listed_values(second)
+    if ours is not None and theirs is not None:
+        return not any(json_values.holds(theirs, value) for value in ours)
+    if "type" not in first or "type" not in second:
+        return False
+    try:
+        _common_type(first["type"], second["type"])
+    except _NotExactError:
+        return True
+    return False
+
+
+def _listed_values(schema: Node) -> list[Any] | None:
+    if "const" in schema:
+        return [schema["const"]]
+    values: list[Any] | None = schema.get("enum")
+    return values
+
+
+def merge(first: Node, second: Node, report: Callable[[str, str], None] = ignore) -> Node | None:
     """Return the intersection of two schemas, or None; the first's annotations win.
 
     Objects that are closed each become one that is closed over the properties of both.
@@ -124,6 +161,8 @@ def merge(first: Node, second: Node) -> Node | None:
         for key, value in second.items():
             if key not in out:
                 out[key] = value
+            elif key in _MEMBERS:
+                out[key] = _joined_members(out[key], value, report)
             elif key not in WORDS and not json_values.same(out[key], value):
                 out[key] = _JOINERS.get(key, _not_exact)(out[key], value)
     except _NotExactError:
@@ -172,7 +211,7 @@ def _closed(first: Any, second: Any) -> Any:
     return first if second in (True, {}) else _not_exact(first, second)
 
 
-def _joined_members(first: Node, second: Node) -> Node:
+def _joined_members(first: Node, second: Node, report: Callable[[str, str], None]) -> Node:
     out = dict(first)
     for name, schema in second.items():
         if name not in out or json_values.same(out[name], schema) or out[name] is True:
@@ -180,8 +219,18 @@ def _joined_members(first: Node, second: Node) -> Node:
         elif out[name] is False or schema is False:
             out[name] = False
         elif schema is not True:
-            out[name] = merge(out[name], schema) or {"allOf": [out[name], schema]}
+            out[name] = _joined(name, out[name], schema, report)
     return out
+
+
+def _joined(name: str, first: Node, second: Node, report: Callable[[str, str], None]) -> Node:
+    """Return the schema of a property that two branches describe."""
+    if _exclude_each_other(first, second):
+        report(
+            "allOf", f"has {name!r:.60} with schemas that no value fits together; one is enough."
+        )
+        return {"anyOf": [first, second]}
+    return merge(first, second, report) or {"allOf": [first, second]}
 
 
 def _common_type(first: Any, second: Any) -> Any:
@@ -196,8 +245,6 @@ def _common_type(first: Any, second: Any) -> Any:
 
 _JOINERS: dict[str, Callable[[Any, Any], Any]] = {
     "type": _common_type,
-    "properties": _joined_members,
-    "patternProperties": _joined_members,
     "required": lambda first, second: list(dict.fromkeys([*first, *second])),
     "enum": lambda one, two: [v for v in one if json_values.holds(two, v)] or _not_exact(one, two),
     "uniqueItems": lambda first, second: first or second,

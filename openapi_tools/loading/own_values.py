@@ -18,7 +18,7 @@ from openapi_tools.loading.keyword_values import ABSENT, describe, ignore
 from openapi_tools.loading.patterns import matches, read_pattern
 from openapi_tools.loading.shown_values import (
     ShownValues,
-    keeps,
+    keep,
     parse_text,
     types_of,
     wire_text,
@@ -67,17 +67,29 @@ def settle_keywords(
         in_union: Whether it is an alternative, which may stand for the empty value alone.
         report: Takes a keyword and what a warning says about it.
     """
+    found = CONCERNED & out.keys()
+    if len(found) == 1 and _is_plain(out, next(iter(found))):
+        return
     types = types_of(out)
     if "array" in types and {"array", "null"} >= {*types}:
         _settle_array(out, report)
     if "const" in out or "enum" in out:
         _settle_enum(out, also_null=also_null, report=report)
-    if not _BOUNDING.isdisjoint(out):
+    if not _BOUNDING.isdisjoint(found):
         _settle_bounds(out, in_union=in_union, report=report)
     if out.get("additionalProperties") is False and "patternProperties" not in out:
         _settle_closed(out, report)
     if "pattern" in out:
         _settle_pattern(out, out["pattern"], report)
+
+
+def _is_plain(out: Node, keyword: str) -> bool:
+    """Tell quickly whether the only concerned keyword of a schema contradicts nothing."""
+    if keyword == "enum":
+        return out.get("type") == "string" and _STRING.issuperset(map(type, out["enum"]))
+    if keyword == "additionalProperties":
+        return out[keyword] is not False or not out.get("required")
+    return keyword in _BOUNDING and out[keyword] != 0
 
 
 def settle_values(out: Node, resolve: Resolve, report: Report = ignore) -> None:
@@ -138,7 +150,7 @@ def _settle_enum(out: Node, *, also_null: bool, report: Report) -> None:
         if others:
             values = _join_types(out, keyword, values, others, report)
     for key in sorted(out.keys() & _OF_VALUES):
-        if not all(keeps(key, out[key], value) for value in values):
+        if not keep(key, out[key], values):
             report(key, f"contradicts values of {keyword!r}; it is not enforced.")
             del out[key]
 

@@ -48,6 +48,7 @@ _LIMITING = keyword_values.HOLDING.union(keyword_values.READERS) - (
 """Keywords with which a component that is a reference means something else."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords that stay unconverted if their value has this class."""
+_SETTLED = CONCERNED | SHOWN
 _UNIONS = ("oneOf", "anyOf")
 _OBJECT_LIMITS = frozenset({"properties", "additionalProperties"})
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")  # characters that a URI or a JSON Pointer escapes
@@ -262,25 +263,6 @@ class Schemas:
         *,
         in_union: bool = False,
     ) -> Node:
-        out = self._read_keywords(node, resource, depth)
-        kind = out.get("type", "string")
-        also_null = False
-        if not (
-            keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES
-        ):
-            out = self._translated(out, node, resource, report)
-            also_null = keyword_values.is_nullable(node)
-        if not CONCERNED.isdisjoint(out):
-            settle_keywords(out, also_null=also_null, in_union=in_union, report=report)
-        if "array" in out.get("type", ()):
-            out = self._with_items(out)
-        if also_null:
-            out = keyword_values.nullable(out)
-        if not SHOWN.isdisjoint(out) and not shows_only_plain(out):
-            self._settle_values(out, report)
-        return out
-
-    def _read_keywords(self, node: Node, resource: Resource, depth: int) -> Node:
         out: Node = {}
         for key, value in node.items():
             if _USUAL.get(key) is value.__class__:
@@ -295,6 +277,25 @@ class Schemas:
         if "enum" in out and has_enum_words(node):
             words = with_enum_words(out.get("description", ""), node, self._limit)
             out |= {"description": words} if words else {}
+        kind = out.get("type", "string")
+        if keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
+            if kind != "array" and _SETTLED.isdisjoint(out):
+                return out  # most schemas
+            return self._settle(out, report, also_null=False, in_union=in_union)
+        out = self._translated(out, node, resource, report)
+        also_null = keyword_values.is_nullable(node)
+        return self._settle(out, report, also_null=also_null, in_union=in_union)
+
+    def _settle(self, out: Node, report: Report, *, also_null: bool, in_union: bool) -> Node:
+        """Return a schema without what its own values contradict, and with what clients need."""
+        if not CONCERNED.isdisjoint(out):
+            settle_keywords(out, also_null=also_null, in_union=in_union, report=report)
+        if "items" not in out and "array" in out.get("type", ()):
+            out = self._with_items(out)
+        if also_null:
+            out = keyword_values.nullable(out)
+        if not SHOWN.isdisjoint(out) and not shows_only_plain(out):
+            self._settle_values(out, report)
         return out
 
     def _with_items(self, out: Node) -> Node:

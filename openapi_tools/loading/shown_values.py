@@ -34,6 +34,8 @@ _PARTS = frozenset(
 )
 _ASSERTING = ASSERTIONS | _REFERRING | _PARTS
 _PLAIN = frozenset({"type", "enum"})
+_OF_LIST = frozenset({"type", "items"})
+_STRING = frozenset({str})
 _JUDGING = _ASSERTING - _PLAIN
 _PYTHON_TYPES = {"string": str, "integer": int, "boolean": bool}
 _MAX_SCHEMAS = 2_000  # schemas that judge one value; a value with more of them counts as fitting
@@ -65,11 +67,14 @@ def fits(schema: Any, value: Any, resolve: Resolve) -> bool:
     """Tell whether a converted schema accepts a value; `resolve` returns a definition by name."""
     if not isinstance(schema, dict):
         return bool(schema)
-    keywords = schema.keys() & _ASSERTING
-    if keywords <= _PLAIN:
+    if _JUDGING.isdisjoint(schema):
         declared = types_of(schema)
         is_typed = not declared or any(is_a(value, name) for name in declared)
         return is_typed and ("enum" not in schema or holds(schema["enum"], value))
+    keywords = schema.keys() & _ASSERTING
+    if keywords == _OF_LIST and isinstance(value, list):
+        items = schema["items"]
+        return "array" in schema["type"] and all(fits(items, item, resolve) for item in value)
     if keywords.isdisjoint(_REFERRING) and isinstance(value, _SCALARS):
         return all(keeps(key, schema[key], value) for key in keywords - _PARTS)
     try:
@@ -86,6 +91,13 @@ def keeps(keyword: str, limit: Any, value: Any) -> bool:
         return True
     check = _CHECKS.get(keyword)
     return check is None or check(limit, value)
+
+
+def keep(keyword: str, limit: Any, values: list[Any]) -> bool:
+    """Tell whether all of several scalars keep what one keyword says."""
+    if keyword == "maxLength" and _STRING.issuperset(map(type, values)):
+        return bool(max(map(len, values)) <= limit)  # large enumerations often have this bound
+    return all(keeps(keyword, limit, value) for value in values)
 
 
 # A validator says the same, but making one costs more than converting the schema.
@@ -223,7 +235,7 @@ class ShownValues:
             elif changes:
                 del schema["examples"]
             for before, after in changes:
-                is_list = after is ABSENT and isinstance(before, list) and kept == before
+                is_list = after is ABSENT and kept == before != []
                 yield "examples", before, kept[0] if is_list else after
         if "default" in schema:
             before, after = schema["default"], self.fitting_value(schema["default"])
@@ -271,7 +283,7 @@ class ShownValues:
             if isinstance(parsed, dict | list):
                 parsed = self._with_parts(schema, parsed, depth)
             yield int(parsed) if "integer" in types and isinstance(parsed, float) else parsed
-        elif "array" in types and text.strip():
+        elif "array" in types and text.strip() and text.strip()[0] not in "[{":
             items = schema.get("items")
             yield [self._part(items, part.strip(), depth) for part in text.split(",")]
 

@@ -340,6 +340,30 @@ def test_the_example_of_an_error_fits():
         Checker(tool.input_schema).check({}, example=True)
 
 
+EXCLUDING = [
+    ("types", [STRING, WHOLE], ["a", 1], [{}]),
+    ("values", [{**STRING, "enum": ["a"]}, {**STRING, "enum": ["b"]}], ["a", "b"], ["c"]),
+    ("by way of a component", [component("Text"), {**WHOLE, "description": "d"}], ["a", 1], [{}]),
+    ("constants of a property",
+     [{"type": "object", "properties": {"kind": {"const": "pet"}}, "required": ["kind"]},
+      {"properties": {"kind": {"const": "dog"}}}],
+     [{"kind": "dog"}, {"kind": "pet"}], [{"kind": 1}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["query", "body", "component"])
+@pytest.mark.parametrize(
+    ("parts", "good", "bad"), [row[1:] for row in EXCLUDING], ids=[row[0] for row in EXCLUDING]
+)
+def test_of_branches_that_exclude_each_other_one_is_enough(parts, good, bad, place):
+    tool, toolset = loaded({"allOf": parts}, place, schemas={"Text": STRING})
+
+    assert [value for value in good if not fits(tool, value, place)] == []
+    assert [value for value in bad if fits(tool, value, place)] == []
+    (warning,) = toolset.warnings
+    assert "/allOf: " in warning
+
+
 ANIMAL, BARK = closed(name=STRING), closed(bark=STRING)
 CLOSED = [
     ("two closed branches", {"allOf": [ANIMAL, BARK]}),

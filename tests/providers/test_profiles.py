@@ -644,3 +644,49 @@ def test_a_chain_of_what_cannot_be_said_ends():
 
     with pytest.raises(CannotExpress, match="leads to what cannot be said"):
         define(tool_with({"$ref": "#/$defs/C0"}, **chain, **end), "gemini")
+
+
+def bare_arrays(node):
+    """Yield the arrays without `items` in a schema, which clients and providers refuse."""
+    if isinstance(node, dict):
+        if "array" in node.get("type", ()) and "items" not in node:
+            yield node
+        node = list(node.values())
+    for part in node if isinstance(node, list) else ():
+        yield from bare_arrays(part)
+
+
+def large_body(leaf, count):
+    """Return a body that no budget holds: groups of settings, each with some leaves."""
+    groups = {
+        f"group_{group}": object_of(
+            {
+                f"settings_{group}_{n}": object_of(
+                    {f"option_{group}_{n}_{k}": leaf for k in range(4)}
+                )
+                for n in range(8)
+            }
+        )
+        for group in range(count)
+    }
+    return with_body(object_of(groups))
+
+
+LEAVES = {
+    "arrays": array({"type": "string", "enum": [f"value_{n}" for n in range(9)]}),
+    "arrays or null": {"type": ["array", "null"], "items": text(description="A word. " * 20)},
+    "bare arrays": {"type": "array"},
+    "arrays of arrays": array(array(text(description="A word. " * 20))),
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("count", [1, 12])
+@pytest.mark.parametrize("leaf", LEAVES.values(), ids=LEAVES)
+def test_arrays_have_items_before_and_after_the_cut_to_a_budget(leaf, count, profile):
+    toolset = load_tools(document(large_body(leaf, count)))
+
+    (definition,) = toolset.definitions(profile)
+
+    assert [*bare_arrays(definition)] == []
+    assert [*bare_arrays(next(iter(toolset)).input_schema)] == []

@@ -456,7 +456,8 @@ async def test_a_regex_that_is_broken_foreign_or_catastrophic_loads_and_never_ha
 
     result = await toolset["x"].execute({"q": "a" * 40 + "!"})
 
-    assert toolset["x"].input_schema["properties"]["q"]["pattern"] == pattern
+    schema = toolset["x"].input_schema["properties"]["q"]
+    assert pattern in (schema.get("pattern") or schema["description"])
     assert result.error is None or result.error["type"] == "invalid_input"
     assert time.monotonic() - started < 2
 
