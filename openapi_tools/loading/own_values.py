@@ -13,7 +13,7 @@ import re
 from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.json_values import IN_PLACE, is_a, unequal
+from openapi_tools.json_values import IN_PLACE, compact, is_a, unequal
 from openapi_tools.loading.keyword_values import ABSENT, describe, ignore
 from openapi_tools.loading.patterns import matches, read_pattern
 from openapi_tools.loading.shown_values import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openapi_tools.json_values import Node
-    from openapi_tools.loading.shown_values import Resolve
+    from openapi_tools.loading.shown_values import Definitions
 
     Report = Callable[[str, str], None]
 
@@ -53,11 +53,23 @@ _MAX_PATTERN = 200
 _BOUNDING = (_OF_VALUES | _CONTAINED) - {"pattern"}
 _STRING = frozenset({str})
 _ELLIPSIS = re.compile(r"\.\.\.|…")
-_KINDS = {bool: "boolean", str: "string", int: "integer", float: "number", list: "array"}
+_KINDS = {
+    bool: "boolean",
+    str: "string",
+    int: "integer",
+    float: "number",
+    list: "array",
+    type(None): "null",
+}
 
 
 def settle_keywords(
-    out: Node, *, also_null: bool = False, in_union: bool = False, report: Report = ignore
+    out: Node,
+    *,
+    also_null: bool = False,
+    in_union: bool = False,
+    reads_pattern: bool = True,
+    report: Report = ignore,
 ) -> None:
     """Change a converted schema, in place, so that a value of the document's own fits it.
 
@@ -65,6 +77,7 @@ def settle_keywords(
         out: Without inner schemas of its own but `items`, or with all of them.
         also_null: Whether null is accepted beside what the schema says.
         in_union: Whether it is an alternative, which may stand for the empty value alone.
+        reads_pattern: Whether a pattern may be compiled, which takes time.
         report: Takes a keyword and what a warning says about it.
     """
     found = CONCERNED & out.keys()
@@ -79,7 +92,7 @@ def settle_keywords(
         _settle_bounds(out, in_union=in_union, report=report)
     if out.get("additionalProperties") is False and "patternProperties" not in out:
         _settle_closed(out, report)
-    if "pattern" in out:
+    if "pattern" in out and reads_pattern:
         _settle_pattern(out, out["pattern"], report)
 
 
@@ -92,15 +105,16 @@ def _is_plain(out: Node, keyword: str) -> bool:
     return keyword in _BOUNDING and out[keyword] != 0
 
 
-def settle_values(out: Node, resolve: Resolve, report: Report = ignore) -> None:
+def settle_values(out: Node, definitions: Definitions, report: Report = ignore) -> None:
     """Leave only those examples and defaults of a schema, in place, that it accepts."""
-    for keyword, before, after in ShownValues(out, resolve).keep_fitting():
+    for keyword, before, after in ShownValues(out, definitions).keep_fitting():
         said = "it is left out" if after is ABSENT else f"it is read as {_text(after)}"
         report(keyword, f"{_text(before)} does not fit its own schema; {said}.")
 
 
 def _text(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
+    text = text if text.isprintable() else json.dumps(value)
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 
 
@@ -133,7 +147,8 @@ def _narrow_items(items: Any, keywords: Node) -> Node:
     inferred = {"type": kinds[0]} if len(kinds) == 1 and kinds[0] else {}
     out = {**inferred, **keywords, **items}
     if "enum" in items and "enum" in keywords:
-        both = [value for value in items["enum"] if value in keywords["enum"]]
+        known = {*map(compact, keywords["enum"])}
+        both = [value for value in items["enum"] if compact(value) in known]
         out["enum"] = both or items["enum"]
     settle_keywords(out)
     return out
@@ -145,22 +160,28 @@ def _settle_enum(out: Node, *, also_null: bool, report: Report) -> None:
     values = out[keyword] if keyword == "enum" else [out[keyword]]
     types = types_of(out)
     declared = [*types, "null"] if also_null else types
-    if types and not (types == ["string"] and _STRING.issuperset(map(type, values))):
-        others = [v for v in values if not any(is_a(v, name) for name in declared)]
-        if others:
-            values = _join_types(out, keyword, values, others, report)
+    is_plain = types == ["string"] and _STRING.issuperset(map(type, values))
+    if types and not is_plain and not all(_is_any(value, declared) for value in values):
+        values = _join_types(out, keyword, declared, report)
     for key in sorted(out.keys() & _OF_VALUES):
         if not keep(key, out[key], values):
             report(key, f"contradicts values of {keyword!r}; it is not enforced.")
             del out[key]
 
 
-def _join_types(
-    out: Node, keyword: str, values: list[Any], others: list[Any], report: Report
-) -> list[Any]:
+def _is_any(value: Any, types: list[str]) -> bool:
+    return any(is_a(value, name) for name in types)
+
+
+def _join_types(out: Node, keyword: str, declared: list[str], report: Report) -> list[Any]:
     """Accept values of another type than the declared one, and both forms where the wire is one."""
     types = types_of(out)
-    forms = [value if value not in others else _as_type(value, types) for value in values]
+    values = out[keyword] if keyword == "enum" else [out[keyword]]
+    forms, others = [], []
+    for value in values:
+        is_typed = _is_any(value, declared)
+        forms.append(value if is_typed else _as_type(value, types))
+        others += [] if is_typed else [value]
     meant = [value for value in forms if value is not ABSENT]
     kinds = [_KINDS.get(type(value), "object") for value in others]
     if meant:
@@ -185,7 +206,7 @@ def _as_type(value: Any, types: list[str]) -> Any:
     if "string" in types:
         return text
     parsed = parse_text(text)
-    return parsed if any(is_a(parsed, name) for name in types) else ABSENT
+    return parsed if _is_any(parsed, types) else ABSENT
 
 
 def _settle_bounds(out: Node, *, in_union: bool, report: Report) -> None:

@@ -39,6 +39,8 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _RANGE = re.compile(r"[a-z]-[a-z]|[A-Z]-[A-Z]|\d-\d")
 _TEXT_END = re.compile(r"\\[zZ]$")
 _COUNTED = re.compile(r"\{\d")
+_LONGEST_CHECKED, _LONGEST_LARGE = 500, 100
+_SMALL, _LARGE = 64_000, 1_000_000  # bytes of a compiled pattern: in 0.3 ms, in some more
 _PARENTHESES = dict.fromkeys(map(ord, "()"))
 _PARTS = re.compile(  # escapes, group names, counts, ranges of letters, single characters
     r"\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|k<[^>]*>|.)"
@@ -73,9 +75,12 @@ def read_pattern(pattern: str) -> Reading:
 
 @lru_cache(maxsize=4096)
 def matches(pattern: str, text: str) -> bool | None:
-    """Tell whether a pattern is found in a text; None where the engine cannot read it."""
+    """Tell whether a pattern is found in a text; None where the engine cannot soon tell."""
+    if len(pattern) > _LONGEST_CHECKED:
+        return None
     try:
-        return validation.compile_schema({"pattern": pattern}).is_valid(text)
+        checked = validation.compile_schema({"pattern": pattern}, size_limit=_SMALL)
+        return checked.is_valid(text)
     except validation.UNUSABLE:
         return None
 
@@ -141,8 +146,19 @@ def _is_prose(pattern: str) -> bool:
 
 
 def _is_usable(pattern: str) -> bool:
-    # A pattern whose counts are too large for the engine is an expression all the same.
-    return validation.pattern_size(pattern) > 0 or _COUNTED.search(pattern) is not None
+    # One that is too large for the engine is an expression all the same; compiling it takes time.
+    if len(pattern) > _LONGEST_CHECKED or _is_compiled(pattern, _SMALL):
+        return True
+    is_short = len(pattern) <= _LONGEST_LARGE and _COUNTED.search(pattern) is None
+    return not is_short or _is_compiled(pattern, _LARGE)
+
+
+def _is_compiled(pattern: str, size: int) -> bool:
+    try:
+        validation.compile_schema({"pattern": pattern}, size_limit=size)
+    except validation.UNUSABLE:
+        return False
+    return True
 
 
 def _with_flags(pattern: str, flags: str) -> str:

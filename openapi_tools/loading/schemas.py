@@ -27,7 +27,12 @@ from openapi_tools.loading.hidden_properties import HiddenProperties
 from openapi_tools.loading.merge_patches import patch_schema
 from openapi_tools.loading.own_values import CONCERNED, settle_keywords, settle_values
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, uses_of
-from openapi_tools.loading.shown_values import SHOWN, OpenDefinitionError, shows_only_plain
+from openapi_tools.loading.shown_values import (
+    SHOWN,
+    Definitions,
+    OpenDefinitionError,
+    shows_only_plain,
+)
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
 
@@ -40,6 +45,7 @@ MAX_DEPTH = 200  # schemas inside one another; deeper ones cannot be walked or s
 MAX_INLINED = 32  # components merged into one another through `allOf`; further ones stay references
 MAX_INLINED_SCHEMAS = 500  # larger components are not merged, lest those that double explode
 
+MAX_PATTERNS = 1_000  # different patterns of a document that are compared with its values
 MAX_REMEMBERED = 200_000  # definitions in closures kept for other tools
 
 _LIMITING = keyword_values.HOLDING.union(keyword_values.READERS) - (
@@ -70,9 +76,11 @@ class Schemas:
         self._patches: dict[str, str] = {}  # the definition of which each one is the patch form
         self._members: dict[tuple[int, bytes], Node] = {}
         self._open: set[str] = set()
+        self._values = Definitions(self._closed_definition)
         self._unsettled: list[Node] = []  # whose examples wait for definitions that are open
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
+        self._patterns: set[str] = set()
         self._added_items: dict[int, Node] = {}  # kept, so that an id stays its own
         self._hidden = hidden
         self._marked = HiddenProperties(references, hidden, self._limits)
@@ -170,7 +178,7 @@ class Schemas:
     def _settle_values(self, out: Node, report: Report = keyword_values.ignore) -> None:
         """Leave out the examples and the default that a schema refuses, in place."""
         try:
-            settle_values(out, self._closed_definition, report)
+            settle_values(out, self._values, report)
         except OpenDefinitionError:
             self._unsettled.append(out)
 
@@ -289,7 +297,15 @@ class Schemas:
     def _settle(self, out: Node, report: Report, *, also_null: bool, in_union: bool) -> Node:
         """Return a schema without what its own values contradict, and with what clients need."""
         if not CONCERNED.isdisjoint(out):
-            settle_keywords(out, also_null=also_null, in_union=in_union, report=report)
+            if "pattern" in out and len(self._patterns) <= MAX_PATTERNS:
+                self._patterns.add(out["pattern"])
+            settle_keywords(
+                out,
+                also_null=also_null,
+                in_union=in_union,
+                reads_pattern=len(self._patterns) <= MAX_PATTERNS,
+                report=report,
+            )
         if "items" not in out and "array" in out.get("type", ()):
             out = self._with_items(out)
         if also_null:

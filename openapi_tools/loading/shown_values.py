@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from openapi_tools.json_values import Node
 
-    Resolve = Callable[[str], Node]
 
 SHOWN: Final = frozenset({"examples", "default"})  # keywords that show values to a model
 _SCALARS = (str, int, float, bool, type(None))
@@ -34,13 +33,21 @@ _PARTS = frozenset(
 )
 _ASSERTING = ASSERTIONS | _REFERRING | _PARTS
 _PLAIN = frozenset({"type", "enum"})
-_OF_LIST = frozenset({"type", "items"})
 _STRING = frozenset({str})
 _JUDGING = _ASSERTING - _PLAIN
 _PYTHON_TYPES = {"string": str, "integer": int, "boolean": bool}
 _MAX_SCHEMAS = 2_000  # schemas that judge one value; a value with more of them counts as fitting
 _MAX_READINGS = 200  # schemas whose reading of one value is tried
+_MAX_WORK = 300_000  # schemas that judge values of one document; then all values count as fitting
 _MAX_DEPTH = 24  # of references and parts in one another
+
+
+class Definitions:
+    """Finds the converted definitions of a document; `left` bounds the work on shown values."""
+
+    def __init__(self, find: Callable[[str], Node]) -> None:
+        self.find = find
+        self.left = _MAX_WORK
 
 
 class OpenDefinitionError(Exception):
@@ -63,8 +70,8 @@ def wire_text(value: Any) -> str | None:
     return json.dumps(value) if isinstance(value, bool | int | float) else None
 
 
-def fits(schema: Any, value: Any, resolve: Resolve) -> bool:
-    """Tell whether a converted schema accepts a value; `resolve` returns a definition by name."""
+def fits(schema: Any, value: Any, definitions: Definitions) -> bool:
+    """Tell whether a converted schema accepts a value."""
     if not isinstance(schema, dict):
         return bool(schema)
     if _JUDGING.isdisjoint(schema):
@@ -72,13 +79,13 @@ def fits(schema: Any, value: Any, resolve: Resolve) -> bool:
         is_typed = not declared or any(is_a(value, name) for name in declared)
         return is_typed and ("enum" not in schema or holds(schema["enum"], value))
     keywords = schema.keys() & _ASSERTING
-    if keywords == _OF_LIST and isinstance(value, list):
-        items = schema["items"]
-        return "array" in schema["type"] and all(fits(items, item, resolve) for item in value)
     if keywords.isdisjoint(_REFERRING) and isinstance(value, _SCALARS):
         return all(keeps(key, schema[key], value) for key in keywords - _PARTS)
+    if definitions.left < 0:
+        return True
     try:
-        return validation.compile_schema(_Judging(resolve).part(schema, value, 0)).is_valid(value)
+        judging = _Judging(definitions).part(schema, value, 0)
+        return validation.compile_schema(judging).is_valid(value)
     except validation.UNUSABLE:
         return True
 
@@ -142,12 +149,13 @@ class _Judging:
 
     # A definition may reach hundreds of others; a value of the document reaches a few.
 
-    def __init__(self, resolve: Resolve) -> None:
-        self._resolve = resolve
+    def __init__(self, definitions: Definitions) -> None:
+        self._definitions = definitions
         self._left = _MAX_SCHEMAS
 
     def part(self, schema: Any, value: Any, depth: int) -> Any:
         self._left -= 1
+        self._definitions.left -= 1
         if not isinstance(schema, dict):
             return schema
         if depth > _MAX_DEPTH or self._left < 0:
@@ -164,7 +172,7 @@ class _Judging:
             else:
                 out[key] = self.part(inner, value, depth + 1)
         if "$ref" in schema:
-            target = self.part(self._resolve(name_of(schema)), value, depth + 1)
+            target = self.part(self._definitions.find(name_of(schema)), value, depth + 1)
             out["allOf"] = [*out.get("allOf", ()), target]
         if isinstance(value, dict):
             out |= self._of_object(schema, value, depth + 1)
@@ -210,15 +218,15 @@ class _Judging:
 class ShownValues:
     """Reads the examples and the default of one converted schema as it accepts them."""
 
-    def __init__(self, schema: Node, resolve: Resolve) -> None:
+    def __init__(self, schema: Node, definitions: Definitions) -> None:
         self._schema = schema
-        self._resolve = resolve
+        self._definitions = definitions
         self._left = _MAX_READINGS
 
     def fitting_value(self, value: Any) -> Any:
         """Return a value that the schema accepts, as it is or as it is meant; else `ABSENT`."""
         self._left = _MAX_READINGS
-        if fits(self._schema, value, self._resolve):
+        if fits(self._schema, value, self._definitions):
             return value
         meant = self._meanings(self._schema, value, 0)
         return meant[0] if len(meant) == 1 else ABSENT
@@ -249,19 +257,19 @@ class ShownValues:
     def _listed_examples(self, value: Any) -> list[Any]:
         """Return several examples that a document lists as one; none if they do not fit."""
         items = value if isinstance(value, list) else []
-        return items if all(fits(self._schema, item, self._resolve) for item in items) else []
+        return items if all(fits(self._schema, item, self._definitions) for item in items) else []
 
     def _meanings(self, schema: Any, value: Any, depth: int) -> list[Any]:
         """Return the different values that a value may mean in the place of a schema."""
         readings = self._readings(schema, value, depth + 1)
-        return unequal(each for each in readings if fits(schema, each, self._resolve))
+        return unequal(each for each in readings if fits(schema, each, self._definitions))
 
     def _readings(self, schema: Any, value: Any, depth: int) -> Iterator[Any]:
         self._left -= 1
         if not isinstance(schema, dict) or self._left < 0 or depth > _MAX_DEPTH:
             return
         if "$ref" in schema:
-            yield from self._readings(self._resolve(name_of(schema)), value, depth + 1)
+            yield from self._readings(self._definitions.find(name_of(schema)), value, depth + 1)
         for key in ("allOf", "anyOf", "oneOf"):
             for branch in schema.get(key, ()):
                 yield from self._readings(branch, value, depth + 1)
@@ -296,7 +304,7 @@ class ShownValues:
     def _part(self, schema: Any, value: Any, depth: int) -> Any:
         """Return a part as it is meant; unchanged where it fits or has no one meaning."""
         self._left -= 1
-        if not isinstance(schema, dict) or self._left < 0 or fits(schema, value, self._resolve):
+        if not isinstance(schema, dict) or self._left < 0 or fits(schema, value, self._definitions):
             return value
         meant = self._meanings(schema, value, depth)
         return meant[0] if len(meant) == 1 else value

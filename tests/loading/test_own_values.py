@@ -76,6 +76,8 @@ CONTRADICTED = [
      ["true", True], ["yes"], "enum"),
     ("some numbers in an enum of strings", {"type": "string", "enum": ["a", 7]},
      ["a", "7", 7], ["b"], "enum"),
+    ("null in an enum of strings", {"type": "string", "enum": ["a", None]}, ["a", None], ["b"],
+     "enum"),
     ("strings in an enum of integers", {"type": "integer", "enum": ["10", "20"]},
      [10, "20"], [30, "x"], "enum"),
     ("strings in an enum of numbers",
