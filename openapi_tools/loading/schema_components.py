@@ -6,6 +6,7 @@ arguments, then the deepest parts. "Anything" replaces these, so that it accepts
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,10 +21,15 @@ from openapi_tools.json_values import (
     size_of,
 )
 from openapi_tools.loading.keyword_values import HOLDING, LISTS, MAPS
+from openapi_tools.loading.source import relative_place
+from openapi_tools.visible_text import short_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from openapi_tools.loading.references import Resource, Target
+
+_UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")  # characters that a URI or a JSON Pointer escapes
 MAX_SCHEMA = 250_000  # characters of an input schema as JSON
 
 _WORDS = frozenset({"title", "description", "examples"})
@@ -261,3 +267,14 @@ def _pruned(schema: Any, depth: int, gone: frozenset[str] = _CUT) -> Any:
         return schema if depth else {}
     part = loosened(schema, gone)
     return rebuilt(part, lambda inner, _: _pruned(inner, depth - 1, _WORDS | _CUT))
+
+
+def definition_name(target: Target, entry: Resource) -> str:
+    """Return a component's own name; a hash is added for anything that stands elsewhere."""
+    *parents, last = target.pointer.split("/")
+    name = _UNNAMED.sub("_", last).strip("_") or "Schema"
+    component = parents in (["", "components", "schemas"], ["", "definitions"])
+    if component and name == last and target.resource is entry:
+        return name
+    place = relative_place(target.resource.uri, entry.uri)
+    return f"{name[:48]}_{short_hash(f'{place}#{target.pointer}')}"

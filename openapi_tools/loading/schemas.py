@@ -9,7 +9,6 @@ Object".
 
 from __future__ import annotations
 
-import re
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +25,19 @@ from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
 from openapi_tools.loading.hidden_properties import HiddenProperties
 from openapi_tools.loading.merge_patches import patch_schema
 from openapi_tools.loading.own_values import CONCERNED, settle_keywords, settle_values
-from openapi_tools.loading.schema_components import closure_of, defined, name_of, uses_of
+from openapi_tools.loading.schema_components import (
+    closure_of,
+    defined,
+    definition_name,
+    name_of,
+    uses_of,
+)
 from openapi_tools.loading.shown_values import (
     SHOWN,
     Definitions,
     OpenDefinitionError,
     shows_only_plain,
 )
-from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
 
 if TYPE_CHECKING:
@@ -57,7 +61,6 @@ _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bo
 _SETTLED = CONCERNED | SHOWN
 _UNIONS = ("oneOf", "anyOf")
 _OBJECT_LIMITS = frozenset({"properties", "additionalProperties"})
-_UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")  # characters that a URI or a JSON Pointer escapes
 
 
 class Schemas:
@@ -241,7 +244,7 @@ class Schemas:
         key = (id(target.resource), target.pointer)
         name = self._names.get(key)
         if name is None:
-            name = self._names[key] = self._definition_name(target)
+            name = self._names[key] = definition_name(target, self._references.entry)
             self._targets[name] = target
         return name
 
@@ -251,16 +254,6 @@ class Schemas:
         return keyword_values.is_nullable(node) or any(
             keyword_values.is_readable(key, node[key]) for key in said
         )
-
-    def _definition_name(self, target: Target) -> str:
-        """Return a component's own name; a hash is added for anything that stands elsewhere."""
-        *parents, last = target.pointer.split("/")
-        name = _UNNAMED.sub("_", last).strip("_") or "Schema"
-        component = parents in (["", "components", "schemas"], ["", "definitions"])
-        if component and name == last and target.resource is self._references.entry:
-            return name
-        place = relative_place(target.resource.uri, self._references.entry.uri)
-        return f"{name[:48]}_{short_hash(f'{place}#{target.pointer}')}"
 
     def _schema(
         self,
