@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from openapi_tools import errors
 from openapi_tools.json_values import Node, without_lazy
 from openapi_tools.loading import configured_tools, loaded_tool, plain
+from openapi_tools.loading.openapi_3 import as_openapi_3
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
 from openapi_tools.loading.references import Resource
@@ -356,7 +357,7 @@ def _open_session(
         from openapi_tools.openapi_core import make_checker
 
         session.check_answer = make_checker(
-            lambda: references.bundled, base_url=lambda: session.settings.base_url
+            lambda: as_openapi_3(references.bundled), base_url=lambda: session.settings.base_url
         )
     return session
 

@@ -177,7 +177,7 @@ class Security:
             if first.resource is entry and scheme.pointer == first.pointer:
                 return name
         target = references.follow({"$ref": uri}, resource)
-        node_and_notes = _read_scheme(target.node, swagger=False)
+        node_and_notes = read_scheme(target.node, swagger=False)
         if node_and_notes is None:
             return uri
         name = uri.rpartition("/")[2] or uri
@@ -199,7 +199,7 @@ class Security:
             except DocumentError as error:
                 self._unread.append(f"{place}: {error.reason}")
                 continue
-            scheme = _read_scheme(target.node, swagger=self._dialect.swagger)
+            scheme = read_scheme(target.node, swagger=self._dialect.swagger)
             if scheme is None:
                 self._unread.append(f"{place}: this is no security scheme; it is left out.")
             else:
@@ -211,7 +211,7 @@ def is_scheme_uri(name: str) -> bool:
     return "#" in name or "/" in name
 
 
-def _read_scheme(node: Any, *, swagger: bool) -> tuple[Node, tuple[tuple[str, str], ...]] | None:
+def read_scheme(node: Any, *, swagger: bool) -> tuple[Node, tuple[tuple[str, str], ...]] | None:
     """Return a Security Scheme Object as OpenAPI 3 writes it, and notes; None for anything else."""
     if not isinstance(node, dict):
         return None

@@ -221,6 +221,30 @@ def request_body(parameters: list[Node], consumes: list[str]) -> Node | None:
     return _form(fields, consumes) if fields else None
 
 
+def response(declared: Node, produces: list[str]) -> Node:
+    """Return a Swagger 2.0 response as OpenAPI 3 writes it; `produces` are its media types."""
+    # Spec: OpenAPI 2.0, Response Object, Headers Object and Example Object.
+    out: Node = {key: declared[key] for key in ("description",) if key in declared}
+    headers = as_dict(declared.get("headers")).items()
+    out["headers"] = {
+        name: {**header, "schema": schema(header)}
+        for name, header in headers
+        if isinstance(header, dict)
+    }
+    examples, body = as_dict(declared.get("examples")), as_dict(declared.get("schema"))
+    if "schema" not in declared and not examples:
+        return out
+    # Without `produces` the standard says nothing about the media type.
+    kinds = [*examples, *(produces or ["*/*"] * (not examples))]
+    if body.get("type") == "file":
+        body, kinds = schema(body), produces or ["application/octet-stream"]
+    media = {"schema": body} if body else {}
+    out["content"] = {
+        kind: {**media, "example": examples[kind]} if kind in examples else media for kind in kinds
+    }
+    return out
+
+
 def _form(fields: list[Node], consumes: list[str]) -> Node:
     properties: Node = {}
     encoding: Node = {}
@@ -257,7 +281,7 @@ def _form_type(fields: list[Node], consumes: list[str]) -> str:
     return (encoded or forms or ["application/x-www-form-urlencoded"])[0]
 
 
-def _swagger_servers(root: Node, operation: Node) -> list[Node]:
+def swagger_servers(root: Node, operation: Node) -> list[Node]:
     """Return Server Objects; without `host` they are relative to the document's own address."""
     base = root.get("basePath")
     base = "/" + base.strip("/") if isinstance(base, str) and base.strip("/") else ""
@@ -274,7 +298,7 @@ def _swagger_servers(root: Node, operation: Node) -> list[Node]:
 def servers(document: Document, declared: OperationNode) -> tuple[Server, ...]:
     """Return an operation's servers, its path's, or the document's (OpenAPI 3.2.0, 4.8.5)."""
     if document.dialect.swagger:
-        return _listed(document, _swagger_servers(document.root, declared.node))
+        return _listed(document, swagger_servers(document.root, declared.node))
     levels = (declared.node, declared.item, document.root)
     listed = next((level["servers"] for level in levels if level.get("servers")), None)
     return _shared(document, listed) or (_server(document, {"url": "/"}),)
@@ -283,7 +307,7 @@ def servers(document: Document, declared: OperationNode) -> tuple[Server, ...]:
 def root_servers(document: Document) -> tuple[Server, ...]:
     """Return the servers that credentials belong to: the document's, its address, or its first."""
     if document.dialect.swagger:
-        return _listed(document, _swagger_servers(document.root, {}))
+        return _listed(document, swagger_servers(document.root, {}))
     if named := _shared(document, document.root.get("servers")):
         return named
     if WEB.match(document.entry.uri):

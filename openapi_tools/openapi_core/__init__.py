@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -144,10 +144,11 @@ class Routes:
                 route = Route(("paths", path, *keys), operation, item, template.path, {})
                 self._listed[str(keys[-1]).lower()].append((served, route))
 
-    def find(self, method: str, target: str) -> Route | None:
+    def find(self, method: str, target: str, headers: Iterable[str] = ()) -> Route | None:
         """Return the operation of a request, None without one.
 
-        The path with the fewest variables wins: concrete paths come before templated ones.
+        The path with the fewest variables wins: concrete paths come before templated ones; then the
+        one with most text beside them.
         """
         path, _, query = target.partition("?")
         given = parse_qsl(query, keep_blank_values=True)
@@ -157,15 +158,17 @@ class Routes:
             if texts is not None and served.query <= set(given):
                 values = zip(VARIABLE.findall(route.template), texts, strict=False)
                 found.append(replace(route, variables={n: unquote(text) for n, text in values}))
-        return min(found, key=lambda route: _rank(route, given), default=None)
+        names = {*(name for name, _ in given), *(name.lower() for name in headers)}
+        return min(found, key=lambda route: _rank(route, given, names), default=None)
 
 
-def _rank(route: Route, given: list[tuple[str, str]]) -> tuple[int, int]:
-    # AWS documents distinguish operations of one path by `#Action=X` or `#uploads`.
+def _rank(route: Route, given: list[tuple[str, str]], names: set[str]) -> tuple[int, int, int]:
+    # AWS documents distinguish operations of one path by `#Action=X` or `#uploads`, or by a header.
     fragment = parse_qsl(route.path.partition("#")[2], keep_blank_values=True)
-    names = {name for name, _ in given}
     fits = all((name, value) in given if value else name in names for name, value in fragment)
-    return len(route.variables), -len(fragment) if fits else 1
+    # `/a/{id}:cancel` comes before `/a/{id}`, which matches the same requests.
+    fixed = len(VARIABLE.sub("", route.path))
+    return len(route.variables), -len(fragment) if fits else 1, -fixed
 
 
 def _operations(item: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
@@ -187,8 +190,6 @@ def _path_names(document: Node, item: Node, operation: Node) -> frozenset[str]:
 
 
 def _bases(document: Node, item: Node, operation: Node) -> list[str]:
-    if "swagger" in document:
-        return ["", as_text(document.get("basePath"))]
     levels = (operation.get("servers"), item.get("servers"), document.get("servers"))
     servers = next((level for level in levels if isinstance(level, list) and level), [])
     urls = [server.get("url") for server in servers if isinstance(server, Mapping)]

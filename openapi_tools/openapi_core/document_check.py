@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import getmembers, isfunction
 from itertools import chain
 from typing import Any, NoReturn
@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from openapi_tools.errors import requiring
-from openapi_tools.json_values import find, keys_of, pointer
+from openapi_tools.json_values import TYPES, find, keys_of, pointer
 from openapi_tools.openapi_core import Finding, shorten
 from openapi_tools.validation import compile_schema
 from openapi_tools.visible_text import visible
@@ -246,6 +246,10 @@ class LinearPatterns(SchemaValidatorsFactory):
         super().__init__(inner.schema_validator_cls, inner.format_checker)
         self._inner = inner
 
+    def get_format_checker(self, *_formats: Any, **_others: Any) -> Any:
+        """Return the one checker: no formats are added, so that no copy is needed."""
+        return self.format_checker
+
     def get_validator_cls(self, spec: SchemaPath, schema: SchemaPath) -> Any:
         """Return the class of validators for a schema."""
         return _linear(self._inner.get_validator_cls(spec, schema))
@@ -254,7 +258,7 @@ class LinearPatterns(SchemaValidatorsFactory):
 @lru_cache(maxsize=32)
 def _linear(cls: Any) -> Any:
     own: dict[str, Any] = {"pattern": _pattern, "patternProperties": _by_pattern}
-    own |= {"additionalProperties": _others}
+    own |= {"additionalProperties": _others, "type": partial(_type, cls.VALIDATORS["type"])}
     extend: Any = validators.extend
     return extend(cls, {key: own[key] for key in own.keys() & cls.VALIDATORS.keys()})
 
@@ -271,6 +275,17 @@ def _matches(pattern: str, text: str) -> bool:
 def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[Any]:
     if isinstance(value, str) and not _matches(pattern, value):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _type(of_one: Any, validator: Any, kinds: Any, value: Any, above: Any) -> Iterator[Any]:
+    # Documents of 2.0 and 3.0 have lists of types, `null` and types of other languages, too.
+    known = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind in TYPES]
+    if known == [kinds] != ["null"]:
+        yield from of_one(validator, kinds, value, above)
+        return
+    fits = (value is None if kind == "null" else validator.is_type(value, kind) for kind in known)
+    if known and not any(fits):
+        yield ValidationError(f"{value!r} is not of type {', '.join(map(repr, known))}")
 
 
 def _by_pattern(validator: Any, patterns: Any, value: Any, _: Any) -> Iterator[Any]:

@@ -19,37 +19,43 @@ from urllib.parse import parse_qsl, unquote
 
 from openapi_tools.errors import requiring
 from openapi_tools.http_rules import is_form
-from openapi_tools.json_values import follow, pointer
+from openapi_tools.json_values import follow
 from openapi_tools.openapi_core import Route, Routes, shorten
 from openapi_tools.openapi_core.document_check import LinearPatterns, closed_path
+from openapi_tools.openapi_core.text_values import TextReader, UndefinedReading
+from openapi_tools.openapi_core.value_check import (
+    NOT_JUDGED,
+    Declared,
+    SampleFault,
+    ValueCheck,
+    describe,
+    parameters_of,
+)
 
 with requiring("testing"):
     from openapi_core.datatypes import RequestParameters
-    from openapi_core.deserializing.styles import (
-        StyleDeserializersFactory,
-        style_deserializers,
-        util,
-    )
-    from openapi_core.deserializing.styles.exceptions import EmptyQueryParameterValue
+    from openapi_core.deserializing.media_types.util import data_form_loads
     from openapi_core.templating.datatypes import TemplateResult
     from openapi_core.templating.media_types.exceptions import MediaTypeFinderError
     from openapi_core.templating.paths.datatypes import PathOperationServer
+    from openapi_core.templating.responses.exceptions import ResponseFinderError
+    from openapi_core.templating.responses.finders import ResponseFinder
     from openapi_core.validation import request as request_validators
     from openapi_core.validation import response as response_validators
-    from openapi_core.validation.request.exceptions import MissingParameterError, MissingRequestBody
+    from openapi_core.validation.request.exceptions import MissingRequestBody
     from werkzeug.datastructures import Headers, ImmutableMultiDict
 
 if TYPE_CHECKING:
     import httpx
+    from jsonschema_path import SchemaPath
 
     Document = Mapping[str, Any]
-    Errors = Callable[[httpx.Request, Route], Iterator[Exception]]
+    Lines = Callable[[httpx.Request, Route], Iterator[str]]
 
 _STATUS_WITHOUT_BODY = (204, 205, 304)
 _TEXT_OF: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool, "object": dict}
-_JUDGED = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
-_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-_ALL_BRACKETS = re.compile(r"(?:\[[^\[\]]*+\])++")
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+_JUDGED = ("application/json", *_FORMS)
 
 
 class Judge:
@@ -72,9 +78,13 @@ class Judge:
         logging.getLogger("openapi_core").addHandler(logging.NullHandler())
         return closed_path(self.document)
 
+    @cached_property
+    def _keys(self) -> frozenset[tuple[str, str]]:
+        return frozenset(_places_of_keys(self.document))
+
     def request(self, request: httpx.Request) -> list[str]:
         """Return the errors of a request whose body has been read; one line each."""
-        return self._ask(request, self._request_errors)
+        return self._ask(request, self._request_lines)
 
     def answer(
         self, request: httpx.Request, status: int, headers: Mapping[str, str], content: bytes
@@ -82,118 +92,154 @@ class Judge:
         """Return the errors of an answer; one line each."""
         answer = SimpleNamespace(status_code=status, headers=headers, data=content or None)
         answer.content_type = _media_type(headers)
-        return self._ask(request, partial(self._answer_errors, answer))
+        return self._ask(request, partial(self._answer_lines, answer))
 
-    def _ask(self, request: httpx.Request, errors: Errors) -> list[str]:
-        if "swagger" in self.document:
-            return ["not judged: openapi-core reads OpenAPI 3, this is a Swagger 2.0 document"]
+    def sample_faults(
+        self,
+        pointer: tuple[str, ...],
+        values: Mapping[tuple[str, str], Any],
+        body: tuple[str, Any] | None,
+    ) -> list[SampleFault]:
+        """Return how values depart from the schemas of an operation, before they are written.
+
+        Args:
+            pointer: The keys that lead to the operation.
+            values: Of parameters, by location and name.
+            body: Media type and value; None for no body.
+        """
+        route = Route(pointer, {}, {}, pointer[1], {})
+        item, operation = self._paths(route)
+        check = self._check("RequestBody", ())
+        found: list[SampleFault] = []
+        for declared in parameters_of(operation, item):
+            key = (declared.location, declared.name)
+            if key in values:
+                found += check.sample_faults(declared.schema, values[key], declared.place, key)
+        if body is not None:
+            schema = operation / "requestBody" / "content" / body[0] / "schema"
+            found += check.sample_faults(schema, body[1], "body: ", ("body", ""))
+        return found
+
+    def _ask(self, request: httpx.Request, lines: Lines) -> list[str]:
         try:
-            route = self._routes.find(request.method, request.url.raw_path.decode("ascii"))
+            route = self._routes.find(
+                request.method, request.url.raw_path.decode("ascii"), request.headers
+            )
             if route is None:
                 return [f"{request.method} {request.url.path}: the document has no such operation"]
             # openapi-core warns about deprecated parameters and unknown schemes.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return list(dict.fromkeys(_lines(errors(request, route))))
+                return list(dict.fromkeys(lines(request, route)))
         except Exception as error:  # noqa: BLE001 -- a check never stops a call
             return [shorten(f"not judged: openapi-core gave up ({type(error).__name__}: {error})")]
 
-    def _request_errors(self, request: httpx.Request, route: Route) -> Iterator[Exception]:
-        seen = _seen(request, route, self.document)
-        for error in self._validator("RequestParameters", route).iter_errors(seen):
-            if not _is_right(error, route, self.document):
-                yield error
+    def _request_lines(self, request: httpx.Request, route: Route) -> Iterator[str]:
+        item, operation = self._paths(route)
+        parameters = list(parameters_of(operation, item))
+        texts = _texts(request, route)
+        check = self._check("RequestBody", {declared.name for declared in parameters})
+        for declared in parameters:
+            yield from check.errors(declared, texts.get(declared.location))
+        seen = _seen(request, route)
         body = self._validator("RequestBody", route, seen.content_type).iter_errors(seen)
-        yield from _about_body(body, seen.content_type)
+        yield from _lines(_about_body(body, seen.content_type))
 
-    def _answer_errors(
+    def _answer_lines(
         self, answer: SimpleNamespace, request: httpx.Request, route: Route
-    ) -> Iterator[Exception]:
+    ) -> Iterator[str]:
         if not isinstance(route.operation.get("responses"), Mapping):
             return
-        seen = _seen(request, route, self.document)
-        yield from self._validator("ResponseHeaders", route).iter_errors(seen, answer)
+        _, operation = self._paths(route)
+        check = self._check("ResponseHeaders", ())
+        try:
+            response = ResponseFinder(operation / "responses").find(str(answer.status_code))
+        except ResponseFinderError as error:
+            yield shorten(str(error))
+            return
+        for declared in _headers_of(response):
+            yield from check.errors(declared, answer.headers)
         if request.method == "HEAD" or answer.status_code in _STATUS_WITHOUT_BODY:
             return
         if answer.data is not None or not _has_no_content(answer.status_code, route, self.document):
             kind = answer.content_type
+            seen = _seen(request, route)
             data = self._validator("ResponseData", route, kind).iter_errors(seen, answer)
-            yield from _about_body(data, kind)
+            yield from _lines(_about_body(data, kind))
 
-    def _validator(self, part: str, route: Route, content_type: str = "") -> Any:
+    def _paths(self, route: Route) -> tuple[SchemaPath, SchemaPath]:
+        """Return the path item and the operation."""
+        item = operation = self._spec / "paths" / route.path
+        for key in route.pointer[2:]:
+            operation /= key
+        return item, operation
+
+    def _parts(self, part: str) -> Any:
         version = "".join(str(self.document.get("openapi", "")).split(".")[:2])
         module = request_validators if part.startswith("Request") else response_validators
         if (make := getattr(module, f"V{version}{part}Validator", None)) is None:
             raise LookupError(f"it knows no version {self.document.get('openapi')!r}")
-        return make(
+        return make
+
+    def _reader(self, part: str, taken: Iterable[str] = ()) -> TextReader:
+        make = self._parts(part)
+        validators = LinearPatterns(make.schema_validators_factory)
+        return TextReader(self.document, validators, make.schema_casters_factory, taken)
+
+    def _check(self, part: str, taken: Iterable[str]) -> ValueCheck:
+        reader = self._reader(part, taken)
+        return ValueCheck(self._spec, reader, self._keys)
+
+    def _validator(self, part: str, route: Route, content_type: str) -> Any:
+        reader = self._reader(part)
+        return self._parts(part)(
             self._spec,
-            path_finder_cls=partial(_Found, route),
-            schema_validators_factory=LinearPatterns(make.schema_validators_factory),
+            path_finder_cls=partial(_Found, route, *self._paths(route)),
+            schema_validators_factory=reader.validators,
             extra_media_type_deserializers=_Decoders(content_type),
-            style_deserializers_factory=StyleDeserializersFactory(
-                make.schema_casters_factory, style_deserializers=_style_decoders()
-            ),
+            style_deserializers_factory=reader,
         )
 
 
-def _is_right(error: Any, route: Route, document: Document) -> bool:
-    """Tell whether openapi-core is wrong about a parameter: one that is there, or of its type."""
-    named = [p for p in _parameters(route, document) if p.get("name") == error.name]
-    declared = next((p for p in named if p.get("in") == error.location), {})
-    if isinstance(error, MissingParameterError):
-        is_key = (error.location, error.name.lower()) in _places_of_keys(document)
-        found = _path_variables(route.variables).get(error.name, "")
-        mark = {"label": ".", "matrix": ";"}.get(declared.get("style", ""), "")
-        return is_key or (error.location == "path" and found.startswith(mark))
-    if not isinstance(error.__cause__, EmptyQueryParameterValue):
-        return "content" not in declared and _drop_untyped(error)
-    schema = follow(document, declared.get("schema"))
-    schema = follow(document, schema.get("items", schema))
-    other = {"minLength", "enum", "const", "format", "pattern"} & schema.keys()
-    return schema.get("type", "string") == "string" and not other
-
-
-def _parameters(route: Route, document: Document) -> Iterator[Mapping[str, Any]]:
-    for listed in (route.operation.get("parameters"), route.item.get("parameters")):
-        for entry in listed if isinstance(listed, list) else ():
-            yield follow(document, entry)
+def _headers_of(response: SchemaPath) -> Iterator[Declared]:
+    # Spec: OpenAPI 3.2.0, section 4.17: a header named Content-Type is ignored.
+    for name, path in response.get("headers", {}).items():
+        if name.lower() != "content-type":
+            yield Declared(path, name, "header", path.read_value())
 
 
 class _Found:
     """A path finder for openapi-core that knows the route already."""
 
-    def __init__(self, route: Route, spec: Any, **_more: object) -> None:
-        self.route = route
-        self.spec = spec
+    def __init__(
+        self, route: Route, item: SchemaPath, operation: SchemaPath, _spec: Any, **_more: object
+    ) -> None:
+        self._found = PathOperationServer(
+            item, operation, None, TemplateResult(route.path, dict(route.variables)), None
+        )
 
     def find(self, _method: str, _name: str) -> Any:
-        item = self.spec / "paths" / self.route.path
-        operation = item
-        for key in self.route.pointer[2:]:
-            operation /= key
-        result = TemplateResult(self.route.path, dict(self.route.variables))
-        return PathOperationServer(item, operation, None, result, None)
+        return self._found
 
 
-def _seen(request: httpx.Request, route: Route, document: Document) -> SimpleNamespace:
-    """Return a request, whose body has been read, in openapi-core's protocol."""
-    encoded, kind = request.url.query.decode("ascii", "replace"), _media_type(request.headers)
-    pairs: dict[str, list[tuple[str, Any]]] = {
-        "query": list(parse_qsl(encoded, keep_blank_values=True)),
-        "cookie": list(_cookies(request.headers.get("cookie", ""))),
+def _texts(request: httpx.Request, route: Route) -> dict[str, Any]:
+    """Return the strings of a request by location and name."""
+    encoded = request.url.query.decode("ascii", "replace")
+    return {
+        "path": _path_variables(route.variables),
+        "query": ImmutableMultiDict(parse_qsl(encoded, keep_blank_values=True)),
+        "header": Headers(request.headers.multi_items()),
+        "cookie": ImmutableMultiDict(list(_cookies(request.headers.get("cookie", "")))),
     }
-    for parameter in _parameters(route, document):
-        if parameter.get("in") in pairs:
-            _join_members(pairs[parameter["in"]], parameter, document)
+
+
+def _seen(request: httpx.Request, route: Route) -> SimpleNamespace:
+    """Return a request, whose body has been read, in openapi-core's protocol."""
+    kind = _media_type(request.headers)
     return SimpleNamespace(
         method=request.method.lower(),
         path_pattern=route.path,
-        parameters=RequestParameters(
-            path=_path_variables(route.variables),
-            query=ImmutableMultiDict(pairs["query"]),
-            header=Headers(request.headers.multi_items()),
-            cookie=ImmutableMultiDict(pairs["cookie"]),
-        ),
+        parameters=RequestParameters(),  # they are checked apart
         # openapi-core takes an empty form for no body.
         body=request.content or (b"&" if is_form(kind) else None),
         content_type=kind,
@@ -226,20 +272,6 @@ def _cookies(header: str) -> Iterator[tuple[str, str]]:
             yield name, unquote(value)
 
 
-def _join_members(
-    pairs: list[tuple[str, Any]], parameter: Mapping[str, Any], document: Document
-) -> None:
-    """Add an exploded object under its own name, where openapi-core looks for it."""
-    schema = follow(document, parameter.get("schema"))
-    exploded = parameter.get("style", "form") == "form" and parameter.get("explode", True) is True
-    members = schema.get("properties")
-    if not exploded or schema.get("type") != "object" or not isinstance(members, Mapping):
-        return
-    known = {name: text for name, text in pairs if name in members}
-    if known:
-        pairs.append((str(parameter["name"]), known))
-
-
 def _is_judged(content_type: str) -> bool:
     """Tell whether a body can be compared with its schema: JSON and forms."""
     name = content_type.partition(";")[0].strip()
@@ -260,60 +292,26 @@ class _Decoders(dict[str, Callable[..., Any]]):
 
     def __contains__(self, key: object) -> bool:
         is_json = str(key).endswith("+json") or (self._json and key != "application/json")
-        return self._raw or is_json
+        return self._raw or is_json or key == "multipart/form-data"
 
     def __missing__(self, key: str) -> Callable[..., Any]:
+        if key == "multipart/form-data" and not self._raw:
+            return _read_parts
         return lambda value, **_parameters: value if self._raw else json.loads(value)
 
 
-def _style_decoders() -> dict[str, Any]:
-    """Return openapi-core's decoders by style, some of them replaced."""
-    # It splits `spaceDelimited` at the characters `%20` although it is given decoded values, wants
-    # `explode: true` beside `deepObject`, whose members it reads one level deep, looks for exploded
-    # objects under their own name, and stumbles over the bytes of multipart bodies.
-    own = {"spaceDelimited": partial(util.delimited_loads, delimiter=" ")}
-    decoders = {**style_deserializers, **own, "deepObject": _deep_object}
-    return {style: partial(_decoded, decoder) for style, decoder in decoders.items()}
+class _Parts(ImmutableMultiDict[str, Any]):
+    """The parts of a multipart body; openapi-core takes no part for an empty array."""
+
+    def getlist(self, key: str, type: Any = None) -> list[Any]:  # noqa: A002 -- werkzeug's name
+        if key not in self:
+            raise KeyError(key)
+        return super().getlist(key, type)
 
 
-def _decoded(decoder: Any, explode: object, name: str, kind: object, location: Any) -> Any:
-    value = location.get(name)
-    if isinstance(value, Mapping):  # of `_join_members`
-        return dict(value)
-    if isinstance(value, bytes):
-        pairs = [
-            (key, item.decode(errors="replace") if isinstance(item, bytes) else item)
-            for key, item in location.items(multi=True)
-        ]
-        location = type(location)(pairs)
-    return decoder(explode, name, kind, location)
-
-
-def _deep_object(_explode: object, name: str, _type: object, location: Any) -> Any:
-    found: dict[str, Any] = {}
-    for key, value in location.items(multi=True):
-        keys = key.removeprefix(name) if key.startswith(name) else ""
-        if _ALL_BRACKETS.fullmatch(keys):
-            _plant(found, _BRACKETS.findall(keys), value)
-    if not found:
-        raise KeyError(name)
-    return _with_arrays(found)
-
-
-def _plant(tree: dict[str, Any], keys: list[str], value: str) -> None:
-    """Set a value deep inside, `[]` being the next free index."""
-    for key in keys[:-1]:
-        branch = tree.setdefault(key or str(len(tree)), {})
-        tree = branch if isinstance(branch, dict) else tree
-    tree[keys[-1] or str(len(tree))] = value
-
-
-def _with_arrays(tree: Any) -> Any:
-    if not isinstance(tree, Mapping):
-        return tree
-    if all(key.isdecimal() for key in tree):
-        return [_with_arrays(value) for value in tree.values()]
-    return {key: _with_arrays(value) for key, value in tree.items()}
+def _read_parts(value: bytes, **parameters: str) -> _Parts:
+    parts: Any = data_form_loads(value, **parameters)
+    return _Parts(list(parts.items(multi=True)))
 
 
 def _about_body(errors: Iterator[Exception], content_type: str) -> Iterator[Exception]:
@@ -335,7 +333,6 @@ def _has_no_content(status: int, route: Route, document: Mapping[str, Any]) -> b
 
 
 def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
-    yield from (("header", name) for name in ("accept", "authorization", "content-type"))
     schemes = follow(document, follow(document, document.get("components")).get("securitySchemes"))
     for scheme in (follow(document, entry) for entry in schemes.values()):
         if str(scheme.get("type")).lower() == "apikey":  # as loading reads it
@@ -367,27 +364,17 @@ def _is_untyped(detail: Any) -> bool:
 
 
 def _lines(errors: Iterable[Exception]) -> Iterator[str]:
-    """Yield one line for each error: the place, then the fault."""
-    for error in errors:
-        cause, place = error.__cause__, _place(error)
-        details = getattr(cause, "schema_errors", None)
-        if type(cause).__name__ == "DeserializeError":
-            yield shorten(f"not judged: {place}openapi-core does not read it here")
-        elif details:
-            for item in details:
-                where = pointer(getattr(item, "absolute_path", ()))
-                text = str(getattr(item, "message", item))
-                # It takes names in the mapping of a discriminator for references.
-                _, is_reference, named = text.partition("reference '")
-                is_missing = " could not be resolved" in named.partition("\n")[0]
-                known = not (is_reference and is_missing and not named.startswith("#"))
-                line = place + (f"{where}: {text}" if where else text)
-                yield shorten(line if known else f"not judged: {line}")
-        else:
-            yield shorten(f"{place}{cause or error}")
-
-
-def _place(error: Exception) -> str:
-    name, location = getattr(error, "name", ""), getattr(error, "location", "")
-    kind = f"{location} parameter" if location else "header"
-    return "" if error.__cause__ is None else f"{kind} {name!r}: " if name else "body: "
+    """Yield one line for each error of a body."""
+    try:
+        for error in errors:
+            cause = error.__cause__
+            place = "" if cause is None else "body: "
+            details = getattr(cause, "schema_errors", None)
+            if type(cause).__name__ == "DeserializeError":
+                yield shorten(f"{NOT_JUDGED}: {place}openapi-core does not read it here")
+            elif details:
+                yield from describe(details, place)
+            else:
+                yield shorten(f"{place}{cause or error}")
+    except UndefinedReading as error:
+        yield f"{NOT_JUDGED}: body: {error}"

@@ -19,6 +19,7 @@ import httpx
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra, requiring
 from openapi_tools.json_values import follow
 from openapi_tools.loading.load import load_tools
+from openapi_tools.loading.openapi_3 import as_openapi_3
 from openapi_tools.openapi_core import METHODS, Route, Routes, make_judge
 from openapi_tools.testing.mock_answers import (
     Document,
@@ -77,7 +78,7 @@ class MockApi:
         self.calls.clear()
         self.problems.clear()
         self._given: Counter[str] = Counter()
-        self._state = State(self.openapi) if self._options["state"] else None
+        self._state = State(lambda: self.openapi_3) if self._options["state"] else None
 
     @property
     def faults(self) -> list[str]:
@@ -87,6 +88,11 @@ class MockApi:
     def openapi(self) -> Document:
         """Return the document."""
         return self._read[0]
+
+    @cached_property
+    def openapi_3(self) -> Document:
+        """The document as it is judged and shown: of Swagger 2.0 its form in OpenAPI 3."""
+        return as_openapi_3(self.openapi())
 
     @cached_property
     def _read(self) -> tuple[Document, Toolset | None]:
@@ -121,12 +127,13 @@ class MockApi:
         return dict(zip(places, self._answers.values(), strict=False))
 
     @cached_property
-    def _judge(self) -> Judge:
-        return make_judge(self.openapi(), self._options["base_path"])
+    def judge(self) -> Judge:
+        """What checks requests."""
+        return make_judge(self.openapi_3, self._options["base_path"])
 
     @cached_property
     def _routes(self) -> Routes:
-        return Routes(self.openapi(), self._options["base_path"])
+        return Routes(self.openapi_3, self._options["base_path"])
 
     @property
     def transport(self) -> httpx.AsyncBaseTransport:
@@ -199,7 +206,8 @@ class MockApi:
 
     async def _respond(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
-        route = self._routes.find(request.method, request.url.raw_path.decode("ascii"))
+        target = request.url.raw_path.decode("ascii")
+        route = self._routes.find(request.method, target, request.headers)
         if route is None and request.url.path == _HOME and request.method == "GET":
             paths = _local(self.openapi().get("paths"), 3)
             return httpx.Response(200, json=_local(self.openapi(), 1) | {"paths": paths})
@@ -224,14 +232,14 @@ class MockApi:
                 call.tool = tool.name
                 call.arguments = marked.hide_arguments(arguments_of(tool, request, route))
         if self._options["judge"]:
-            call.problems = self._judge.request(request)
+            call.problems = self.judge.request(request)
             self.problems.extend(call.problems)
         return call
 
     async def _answer(
         self, request: httpx.Request, route: Route | None, call: RecordedCall
     ) -> Shown | httpx.Response:
-        document, faults = self.openapi(), [p for p in call.problems if not p.startswith(UNJUDGED)]
+        document, faults = self.openapi_3, [p for p in call.problems if not p.startswith(UNJUDGED)]
         if route is None:
             target = request.url.raw_path.decode("ascii")
             allowed = [name.upper() for name in METHODS if self._routes.find(name, target)]

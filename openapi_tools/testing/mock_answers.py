@@ -109,9 +109,6 @@ def shown(document: Document, route: Route, accept: str = "", status: int | None
     responses = follow(document, route.operation.get("responses"))
     status, response = _choose_response(responses, document, status)
     content = as_dict(response.get("content"))
-    if "swagger" in document:
-        produces = route.operation.get("produces", document.get("produces"))
-        content = _content_of_2(response, produces)
     headers = _headers_of(response, document)
     if not content:
         return Shown(status, headers)
@@ -199,22 +196,6 @@ def _headers_of(response: Document, document: Document) -> dict[str, str]:
             if not is_own and _TOKEN.fullmatch(name) and text.isascii() and text.isprintable():
                 found[name] = text
     return found
-
-
-def _content_of_2(response: Document, produces: Any) -> dict[str, Any]:
-    """Return a 2.0 response as the `content` that OpenAPI 3 would write."""
-    # Spec: OpenAPI 2.0, Response Object and Example Object.
-    examples = as_dict(response.get("examples"))
-    schema = response.get("schema")
-    if schema is None and not examples:
-        return {}
-    listed = [item for item in produces if isinstance(item, str)] if produces else []
-    kinds = list(examples) or listed or ["application/json"]
-    if isinstance(schema, Mapping) and schema.get("type") == "file":
-        schema = {"type": "string", "format": "binary"}
-        kinds = listed or ["application/octet-stream"]
-    shown = {kind: {"example": examples[kind]} for kind in kinds if kind in examples}
-    return {kind: shown.get(kind, {"schema": schema}) for kind in kinds}
 
 
 def _preferred(media_types: list[str], accept: str) -> str:

@@ -21,7 +21,7 @@ ANSWERS = {
 JSON = "application/json"
 ROWS = {
     "fits": (200, JSON, "3", b'{"n": 1}', []),
-    "header": (200, JSON, "x", b'{"n": 1}', ["header 'X-Left': Failed to cast value to integer"]),
+    "header": (200, JSON, "x", b'{"n": 1}', ["header 'X-Left': 'x' is not of type 'integer'"]),
     "no header": (200, JSON, "", b'{"n": 1}', ["Missing required header: X-Left"]),
     "body": (200, JSON, "3", b'{"n": "a"}', ["body: /n: 'a' is not of type 'integer'"]),
     "required": (200, JSON, "3", b"{}", ["body: 'n' is a required property"]),

@@ -66,6 +66,10 @@ def headed(location, good, bad):
     return {"parameters": asked}, {"headers": good}, {"headers": bad}
 
 
+def headed_as(schema, good, bad):
+    return {"parameters": [parameter("p", "header", schema)]}, {"headers": good}, {"headers": bad}
+
+
 def body(kind, sent, good, bad):
     return taking({"schema": BODY}, kind), typed(sent, good), typed(sent, bad)
 
@@ -76,6 +80,7 @@ def form(entry, good, bad):
     return taking(entry, MULTIPART), *files
 
 
+BOOLEAN = {"type": "boolean"}
 NUMBERS = {"type": "array", "items": {"type": "integer"}}
 POINT = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}}
 ARRAYS = {"type": "object", "properties": {"a": NUMBERS}}
@@ -83,7 +88,36 @@ BODY = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integ
 PIPE, SPACE = ({"style": f"{name}Delimited", "explode": False} for name in ("pipe", "space"))
 DEEP, COMMAS = {"style": "deepObject"}, {"style": "form", "explode": False}
 IN_JSON = {"name": "p", "in": "query", "content": {JSON: {"schema": NUMBERS}}}
+NULL, WORDS = {"type": "null"}, {"type": "array", "items": {"enum": ["a", "b"]}}
+NESTED = {"type": "object", "properties": {"at": POINT}}
+SHORT_OR_SMALL = {"oneOf": [{"type": "integer", "maximum": 5}, {"type": "string", "minLength": 3}]}
+UNIONS = {
+    "array or null": ({"anyOf": [NUMBERS, NULL]}, "p=1&p=2", "p=1&p=x"),
+    "null or array": ({"anyOf": [NULL, NUMBERS]}, "p=1", "p=x"),
+    "array or null, plain": ({"anyOf": [NUMBERS, NULL]}, "p=1,2", "p=1,x", COMMAS),
+    "array or null, pipes": ({"oneOf": [NUMBERS, NULL]}, "p=1%7C2", "p=1%7Cx", PIPE),
+    "types, array": ({**NUMBERS, "type": ["array", "null"]}, "p=1&p=2", "p=x"),
+    "types, number": ({"type": ["integer", "boolean"]}, "p=1", "p=x"),
+    "array inside allOf": ({"allOf": [NUMBERS, {"maxItems": 2}]}, "p=1&p=2", "p=x"),
+    "two arrays": ({"anyOf": [NUMBERS, WORDS]}, "p=a&p=b", "p=1&p=b"),
+    "nested unions": ({"anyOf": [{"anyOf": [NUMBERS, BOOLEAN]}, NULL]}, "p=true", "p=x"),
+    "array or string": ({"anyOf": [NUMBERS, {"enum": ["all"]}]}, "p=all", "p=none"),
+    "number or string": (SHORT_OR_SMALL, "p=600", "p=60"),
+    "items of several types": (
+        {"type": "array", "items": {"anyOf": [{"type": "integer"}, NULL]}}, "p=1", "p=x"
+    ),
+    "enum of numbers": ({"enum": [1, 2]}, "p=1", "p=3"),
+    "const": ({"allOf": [{"enum": [True]}]}, "p=true", "p=false"),
+    "object or null": ({"anyOf": [POINT, NULL]}, "x=1&y=2", "x=b"),
+    "object or null, deep": ({"anyOf": [POINT, NULL]}, "p[x]=1", "p[x]=b", DEEP),
+    "deep, or a word": ({"anyOf": [POINT, {"enum": ["now"]}]}, "p=now", "p=then", DEEP),
+    "open object": ({"type": "object", "additionalProperties": {"type": "integer"}},
+                    "a=1", "a=x"),
+    "type of another language": ({"type": "any", "enum": [7]}, "p=7", "p=8"),
+    "a number at once": ({"type": "integer"}, "p=1", "p=x", PIPE),
+}  # fmt: skip
 JUDGED = {
+    **{name: query(*row[:3], **(row[3] if len(row) > 3 else {})) for name, row in UNIONS.items()},
     "query form": query(NUMBERS, "p=1&p=2", "p=1&p=x"),
     "query form, plain": query(NUMBERS, "p=1,2", "p=1,x", explode=False),
     "query form, object": query(POINT, "x=1&y=2", "x=1&y=b"),
@@ -101,6 +135,12 @@ JUDGED = {
         {"parameters": [IN_JSON]}, {"target": "1?p=%5B1%5D"}, {"target": "1?p=%5B%22x%22%5D"}
     ),
     "path simple": path("simple", False, "1,2", "1,x"),
+    "array or null, header": headed_as({"anyOf": [NUMBERS, NULL]}, {"p": "1,2"}, {"p": "1,x"}),
+    "object in a cookie": (
+        {"parameters": [parameter("p", "cookie", POINT)]},
+        {"headers": {"cookie": "x=1&y=2"}}, {"headers": {"cookie": "x=1&y=b"}},
+    ),
+    "path label, printed": path("label", False, ".1.2", ".1.x"),
     "path label": path("label", False, ".1,2", ".1,x"),
     "path label, exploded": path("label", True, ".1.2", ".1.x"),
     "path matrix": path("matrix", False, ";id=1,2", ";id=1,x"),
@@ -117,6 +157,10 @@ JUDGED = {
     "form": body(FORM, FORM, b"n=1", b"n=x"),
     "charset": body(JSON, "application/json; charset=utf-8", b'{"n": 1}', b"{"),
     "multipart": form({"schema": BODY}, {"n": b"1"}, {"n": b"x"}),
+    "multipart, an array left out": form(
+        {"schema": {**BODY, "properties": {**BODY["properties"], "l": {**NUMBERS, "minItems": 1}}}},
+        {"n": b"1"}, {"n": b"x"},
+    ),
     "multipart, required": form({"schema": BODY}, {"n": b"1"}, {"m": b"1"}),
     "multipart, encoded": form({"schema": {"type": "object", "properties": {"n": NUMBERS}},
                                 "encoding": {"n": COMMAS}}, {"n": b"1,2"}, {"n": b"1,x"}),
@@ -141,9 +185,18 @@ def test_a_request_is_judged_by_its_parameters_and_body(members, good, bad, vers
         (taking({"schema": BODY}), typed("application/xml", b"<a/>"), "application/xml"),
         (taking({"schema": BODY}), {}, "Missing required request body"),
         (query(NUMBERS, "", "", style="pipeDelimited", explode=True)[0], {"target": "1?p=1&p=2"},
-         "not judged: query parameter 'p': openapi-core does not read it here"),
+         "not judged: query parameter 'p': OpenAPI does not define style 'pipeDelimited' with"),
+        (query(NESTED, "", "")[0], {"target": "1?at=%7B%7D"},
+         "not judged: query parameter 'p': OpenAPI does not define how an array or object inside"),
+        ({"parameters": [{"name": "all", "in": "querystring", "content": {JSON: {}}}]}, {},
+         "not judged: querystring parameter 'all': 'in: querystring' is not read here"),
+        ({"parameters": [parameter("a b", "header", {})]}, {},
+         "not judged: header parameter 'a b': a header cannot have this name"),
+        (query(POINT, "", "")[0], {"target": "1?x=1&x=2"},
+         "not judged: query parameter 'p': a property of an exploded object occurs more than once"),
     ],
-    ids=["text", "required", "header", "media type", "no body", "unread"],
+    ids=["text", "required", "header", "media type", "no body", "unread", "nested", "querystring",
+         "odd name", "repeated"],
 )  # fmt: skip
 def test_a_problem_says_where_and_what(members, request_, problem):
     (said,) = Judge(document(**members)).request(post(**request_))
@@ -182,10 +235,47 @@ def test_a_missing_credential_is_no_problem_even_when_it_is_declared_as_a_parame
     assert Judge(source).request(post()) == []
 
 
-def test_swagger_2_is_not_judged_and_says_so():
-    problems = Judge({"swagger": "2.0", "paths": {"/a": {"get": {}}}}).request(post())
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
+def test_a_schema_that_refers_to_itself_is_read_to_an_end(keyword):
+    again = {"$ref": "#/components/schemas/again"}
+    source = document(parameters=[parameter("p", "query", {"anyOf": [{"enum": ["a"]}, again]})])
+    source["components"] = {"schemas": {"again": {keyword: [again] * 5, "type": "integer"}}}
 
-    assert problems == ["not judged: openapi-core reads OpenAPI 3, this is a Swagger 2.0 document"]
+    problems = Judge(source).request(post("1?p=a"))
+
+    assert all("maximum recursion depth" in problem for problem in problems)  # of jsonschema
+
+
+@pytest.mark.parametrize("name", ["Accept", "content-type", "AUTHORIZATION"])
+def test_header_parameters_that_the_standard_ignores_are_not_judged(name):
+    judge = Judge(document(parameters=[parameter(name, "header", {"enum": ["one"]})]))
+
+    assert judge.request(post()) == []
+    assert judge.request(post(headers={name: "two"})) == []
+
+
+DAY = {"type": "string", "format": "date", "default": "today"}
+
+
+@pytest.mark.parametrize("location", ["query", "header", "cookie"])
+def test_a_wrong_default_that_is_not_sent_is_no_fault_of_a_request(location):
+    judge = Judge(document(parameters=[{"name": "p", "in": location, "schema": DAY}]))
+
+    assert judge.request(post()) == []
+
+
+def test_a_wrong_default_of_a_header_that_is_not_sent_is_no_fault_of_an_answer():
+    answers = {"200": {"description": "ok", "headers": {"X-Day": {"schema": DAY}}}}
+
+    assert Judge(document(responses=answers)).answer(post(), 200, httpx.Headers(), b"") == []
+
+
+def test_a_document_of_another_version_is_not_judged_and_says_so():
+    (problem,) = Judge({"swagger": "2.0", "paths": {"/a": {"get": {}}}}).request(
+        httpx.Request("GET", f"{BASE}/a")
+    )
+
+    assert problem.startswith("not judged: openapi-core gave up (LookupError: it knows no version")
 
 
 def test_a_request_that_fits_no_operation_is_a_problem():

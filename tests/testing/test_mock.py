@@ -213,7 +213,7 @@ async def test_swagger_2_answers_with_its_examples_and_schemas():
     [
         ({"type": "integer"}, "7", True, []),
         ({"type": "integer"}, "x", True,
-         ["path parameter 'id': Failed to cast value to integer type: x"]),
+         ["path parameter 'id': 'x' is not of type 'integer'"]),
         ({"type": "integer"}, "x", False, []),
         ({"enum": ["a/b"]}, "a%2Fb", True, []),
     ],
