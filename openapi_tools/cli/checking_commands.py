@@ -141,8 +141,9 @@ def _write_overlay(toolset: Toolset, source: Any, path: Path, *, force: bool) ->
 def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> int:
     """Call every tool of SPEC through a mock with sampled input, and judge requests and answers.
 
-    Nothing leaves the process. Exit 1 when a tool fails, or when nothing could be judged; parts
-    that could not be judged are told and counted apart.
+    Nothing leaves the process. Exit 1 when a tool fails, or when nothing could be judged. What
+    fails by a default or an example of the document, and what could not be judged, is counted
+    separately.
     """
     from openapi_tools.cli.call_command import mocked
     from openapi_tools.testing.proving import Proof
@@ -157,6 +158,9 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
         proofs.append(Proof(name, "skipped", "skipped", entry.reason, entry.pointer))
     counts = Counter(proof.verdict for proof in proofs)
     summary = {name: counts[name] for name in _VERDICTS}
+    by_document = sum(proof.cause == "document" for proof in proofs)
+    by_tool = counts["failed"] - by_document
+    summary["failed by the document"] = by_document
     if wants_json or form == "json":
         say(as_json({"tools": [members(p, _OF_PROOF) for p in proofs], "counts": summary}))
     elif form == "junit":
@@ -169,7 +173,7 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
     if not counts["proved"] + counts["failed"]:
         reason = next((proof.reason for proof in proofs), "no tool is selected.")
         remark(f"nothing could be judged: {clean(shorten(reason), lines=False)}")
-    return int(bool(counts["failed"] or not counts["proved"]))
+    return int(bool(by_tool or not counts["proved"] + counts["failed"]))
 
 
 def _tell_proofs(proofs: list[Proof], summary: dict[str, int]) -> None:
@@ -178,20 +182,30 @@ def _tell_proofs(proofs: list[Proof], summary: dict[str, int]) -> None:
     for name, *cells in [*heads, *map(astuple, proofs)]:
         request, answer, reason = (clean(shorten(text), lines=False) for text in cells[:3])
         say(f"{clean(name, lines=False):<{width}}  {request:<10}  {answer:<10}  {reason}".rstrip())
-    examples = sum(proof.cause == "document" for proof in proofs)
-    more = f" {examples} of them by an example in the document." if examples else ""
-    say(", ".join(f"{count} {name}" for name, count in summary.items()) + f".{more}")
+    counts = ", ".join(f"{summary[name]} {name}" for name in _VERDICTS)
+    by_document = summary["failed by the document"]
+    causes = f"{summary['failed'] - by_document} by the tool, {by_document} by the document"
+    say(f"{counts}. Failed: {causes}." if summary["failed"] else f"{counts}.")
 
 
 def _fault(proof: Proof) -> Finding:
     severity = "note" if proof.verdict == "not judged" else "error"
+    severity = "warning" if proof.cause == "document" else severity
     rule = proof.verdict.replace(" ", "-") + "-by-document" * (proof.cause == "document")
     return Finding(proof.pointer, f"{proof.tool}: {shorten(proof.reason)}", severity, rule)
 
 
+def _outcome(proof: Proof) -> str:
+    return proof.verdict + " by the document" * (proof.cause == "document")
+
+
 def _junit(proofs: list[Proof], summary: dict[str, int], source: str) -> str:
+    # A program that reads the report fails where the exit code is 1: by a tool's fault.
     kinds = {"proved": "", "failed": "failure"}
-    cases = [(proof, kinds.get(proof.verdict, "skipped")) for proof in proofs]
+    cases = [
+        (proof, "skipped" if proof.cause == "document" else kinds.get(proof.verdict, "skipped"))
+        for proof in proofs
+    ]
     counts = Counter(kind for _, kind in cases)
     facts = {"name": "openapi-tools prove", "tests": len(cases), "failures": counts["failure"]}
     facts |= {"skipped": counts["skipped"], "errors": 0}
@@ -204,7 +218,9 @@ def _junit(proofs: list[Proof], summary: dict[str, int], source: str) -> str:
         case = ET.SubElement(suite, "testcase", names)
         if kind:
             said = clean(shorten(proof.reason), lines=False)
-            ET.SubElement(case, kind, message=f"{proof.verdict}: {said}", type=proof.cause or kind)
+            ET.SubElement(
+                case, kind, message=f"{_outcome(proof)}: {said}", type=proof.cause or kind
+            )
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True)
 
