@@ -43,7 +43,7 @@ def make_checker(
 
     It never raises and opens no file or connection. Its first call imports openapi-core; each call
     costs 1 to 20 ms. `base_url` overrides the document's servers. Functions return both at the
-    first answer. A Swagger 2.0 document is reported as not judged.
+    first answer. The document has the form of OpenAPI 3.
 
     Raises:
         MissingExtraError: The extra `testing` is not installed.

@@ -204,13 +204,16 @@ def test_a_program_that_fails_is_told_on_standard_error(run, museum, text, optio
     assert "Traceback" not in ran.stderr
 
 
-def test_requests_that_do_not_fit_the_document_are_told(run, specs):
-    text = "(await upload_app_image(id=1, file={'text': 'hi'}))['id']"
+def test_requests_that_do_not_fit_the_document_are_told(run, write):
+    inner = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    nested = {"type": "object", "properties": {"at": inner}}
+    asked = [{"name": "q", "in": "query", "schema": nested}]
+    spec = write({"/a": {"get": {"operationId": "find", "parameters": asked}}})
 
-    ran = run("run", specs / "gotify.json", "-", "--mock", stdin=text)
+    ran = run("run", spec, "-", "--mock", stdin="await find(q={'at': {'x': 1}})\n5")
 
     assert (ran.exit_code, ran.stdout) == (0, "5\n")
-    assert ran.stderr.startswith("note: not judged: ")
+    assert ran.stderr.startswith("note: not judged: query parameter 'q': OpenAPI does not define")
 
 
 DELETING = "await delete_special_event(eventId='3be6453c-03eb-4357-ae5a-984a0e574a54')"

@@ -1,15 +1,25 @@
 """Every operation of a FastAPI application under uvicorn, called through tools."""
 
+import json
+
 import pytest
+from click.testing import CliRunner
 from real.fastapi_calls import CALLS, FAILING, REFUSED
 
 from openapi_tools import load_tools
+from openapi_tools.cli import commands
 
 
 @pytest.fixture(scope="module")
 def toolset(running_echo):
     """The tools of the application, whose document was fetched by its URL."""
     return load_tools(f"{running_echo.url}/openapi.json")
+
+
+@pytest.fixture(scope="module")
+def checked(running_echo):
+    """The same tools, whose answers are compared with the document."""
+    return load_tools(f"{running_echo.url}/openapi.json", check_answers=True)
 
 
 def test_every_operation_of_the_document_is_a_tool_and_is_called_by_some_row(toolset, echo):
@@ -61,3 +71,19 @@ def test_a_deprecated_operation_says_so_and_the_documents_own_address_is_called(
     assert "deprecated" in toolset["old_search"].description.lower()
     request = toolset["get_item"].preview({"item_id": 1})
     assert str(request.url) == f"{echo.url}/items/1"
+
+
+def test_the_command_line_proves_every_operation_of_the_document(echo):
+    ran = CliRunner().invoke(commands, ["prove", f"{echo.url}/openapi.json", "--json"])
+
+    told = json.loads(ran.stdout)
+    assert (ran.exit_code, told["counts"]["failed"]) == (0, 0)
+    unproved = [row for row in told["tools"] if row["verdict"] != "proved"]
+    assert [(row["tool"], row["reason"]) for row in unproved] == []
+
+
+@pytest.mark.parametrize("call", CALLS, ids=row_id)
+async def test_what_the_server_answers_fits_its_document(checked, call):
+    result = await checked[call.tool].execute(call.arguments)
+
+    assert result.metadata["answer_problems"] == []
