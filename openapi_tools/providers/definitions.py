@@ -18,6 +18,7 @@ from openapi_tools.json_values import size_of
 from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.budget import fitted, reworded
+from openapi_tools.providers.visible_types import reserve_for_types, with_visible_types
 from openapi_tools.shaping.wording import WORDINGS, brief_tool
 from openapi_tools.visible_text import cut
 
@@ -61,6 +62,7 @@ _SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)
 """Parts of the budget for the schema before it is written for Gemini, which makes it longer."""
 _LEVELS = (64, 8, 4, 2, 1, 0)  # of nesting, tried for Gemini when the whole does not fit
 _PLAIN = frozenset({"openai", "mcp"})
+_SUBSETS = frozenset({"openai_strict", "gemini"})  # with nothing beside a `$ref`
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ANTHROPIC_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _FAULTS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
@@ -246,14 +248,14 @@ class _Writer:
         return self._small(schema, shaped, notes)
 
     def _small(self, schema: Schema, shaped: Schema, notes: tuple[str, ...]) -> Definition:
-        if self._profile in ("openai_strict", "gemini"):
+        if self._profile in _SUBSETS:
             small = reworded(shaped, self._room())
             if self._fits(small):
                 return self._made(small, notes)
             size = size_of(_value(self._tool, self._profile, shaped))
             reason = f"it has {size} bytes; {self._most} are allowed"
             return self._loose(schema, CannotExpress(reason, final=True))
-        return self._made(fitted(shaped, self._room(), sharing=self._write is None), notes)
+        return self._made(self._fit_schema(shaped, sharing=self._write is None), notes)
 
     def _loose(self, schema: Schema, reason: CannotExpress) -> Definition:
         if schema.get("type") != "object":
@@ -262,8 +264,9 @@ class _Writer:
             note = f"`strict` is false: {reason}"
             self._profile = "openai"
             schema = self._opened(schema)
-            small = schema if self._fits(schema) else fitted(schema, self._room())
-            return Definition(self._written(small), (note,), self._tool.input_schema, "")
+            small = schema if self._fits(schema) else self._fit_schema(schema, sharing=True)
+            value = self._written(self._show_types(small))
+            return Definition(value, (note,), self._tool.input_schema, "")
         shaped, notes = self._levelled(schema)
         return self._made(shaped, notes or (str(reason),))
 
@@ -287,7 +290,7 @@ class _Writer:
 
     def _opened(self, schema: Schema) -> Schema:
         """Return a schema without the keyword that closes it, unless the provider needs it."""
-        is_said = self._shape.words == "full" or self._profile in ("openai_strict", "gemini")
+        is_said = self._shape.words == "full" or self._profile in _SUBSETS
         if is_said or schema.get("additionalProperties") is not False:
             return schema
         return {key: schema[key] for key in schema if key != "additionalProperties"}
@@ -301,7 +304,23 @@ class _Writer:
         return size_of(self._written(shaped)) <= self._most
 
     def _made(self, shaped: Schema, notes: tuple[str, ...]) -> Definition:
-        return Definition(self._written(shaped), notes, self._tool.input_schema, self._profile)
+        value = self._written(self._show_types(shaped))
+        return Definition(value, notes, self._tool.input_schema, self._profile)
+
+    def _fit_schema(self, schema: Schema, *, sharing: bool) -> Schema:
+        room = self._room()
+        return fitted(schema, room - reserve_for_types(schema, room), sharing=sharing)
+
+    def _show_types(self, shaped: Schema) -> Schema:
+        visible = with_visible_types(shaped, self._room(), inline=self._profile in _SUBSETS)
+        if self._profile == "openai_strict" and visible is not shaped:
+            from openapi_tools.providers.dialects import check_strict
+
+            try:
+                check_strict(visible, self._memory.tallies)
+            except CannotExpress:  # an inlined target counts twice against the limits
+                return shaped
+        return visible
 
     def _written(self, shaped: Schema) -> Schema:
         return _value(self._tool, self._profile, shaped, self._text)

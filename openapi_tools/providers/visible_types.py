@@ -1,0 +1,114 @@
+"""The types of a tool's arguments, visible to clients that read `type` alone.
+
+MCP Inspector and others choose an input by it: they send the object of a bare `$ref` as a string.
+
+Spec: JSON Schema 2020-12, Core, section 8.2.3.1 (keywords beside `$ref`); Validation, 6.1.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.json_values import (
+    UNIONS,
+    reached,
+    resolve,
+    size_of,
+    unequal,
+    with_items,
+    without,
+)
+
+if TYPE_CHECKING:
+    Schema = dict[str, Any]
+
+_LONGEST_CHAIN = 16
+_DEEPEST = 3  # unions in one another
+_TYPE_BYTES = 20  # of a type beside a reference
+_LARGEST_SHARE = 8  # a part of the budget
+_SCALARS = ("string", "integer", "number", "boolean", "null")
+
+
+def with_visible_types(schema: Schema, most: int, *, inline: bool) -> Schema:
+    """Return an equivalent schema whose properties name their types, within `most` bytes.
+
+    `inline`: the target of a `$ref` stands in its place, for dialects with nothing beside a `$ref`.
+    """
+    properties = schema.get("properties", {})
+    write_type = _inlined if inline else _typed
+    typed = {name: write_type(node, schema) for name, node in properties.items()}
+    changes = {name: node for name, node in typed.items() if node is not properties[name]}
+    if not changes:
+        return schema
+    room = most - size_of(schema)
+    for name in sorted(changes, key=lambda name: name not in schema.get("required", ())):
+        cost = size_of(changes[name]) - size_of(properties[name])
+        if cost > room:
+            del changes[name]
+        else:
+            room -= cost
+    visible = {**schema, "properties": {**properties, **changes}}
+    return _without_unused_definitions(visible) if inline and changes else visible
+
+
+def reserve_for_types(schema: Schema, room: int) -> int:
+    """Return the bytes to keep free for types while a schema is made to fit `room` bytes."""
+    nodes = [node for node in schema.get("properties", {}).values() if isinstance(node, dict)]
+    untyped = sum(node.get("type") not in _SCALARS for node in nodes)
+    return min(untyped * _TYPE_BYTES, room // _LARGEST_SHARE)
+
+
+def types_of(node: Any, root: Schema, depth: int = _DEEPEST) -> list[str]:
+    """Return the types that a schema allows, as far as it names them; none where any may fit."""
+    target = _target_of(node, root)
+    types = target.get("type", [])
+    if types or depth == 0:
+        return list(types) if isinstance(types, list) else [types]
+    for union in UNIONS:
+        branches = [types_of(part, root, depth - 1) for part in target.get(union, ())]
+        if branches and all(branches):
+            return unequal(name for names in branches for name in names)
+    parts = [types_of(part, root, depth - 1) for part in target.get("allOf", ())]
+    return next((names for names in parts if names), [])
+
+
+def _typed(node: Any, root: Schema) -> Any:
+    if not isinstance(node, dict) or "type" in node:
+        return node
+    types = types_of(node, root)
+    # `items` beside the type of an array, which clients ask for, would settle the items.
+    if not types or ("array" in types and "unevaluatedItems" in node):
+        return node
+    typed = {**node, "type": types[0] if len(types) == 1 else types}
+    target = _target_of(node, root)
+    if "array" in types and "items" in target and "prefixItems" not in target:
+        # Some clients let what stands beside a `$ref` override the target: `{}` would hide these.
+        typed["items"] = target["items"]
+    return with_items(typed)
+
+
+def _inlined(node: Any, root: Schema) -> Any:
+    if not isinstance(node, dict):
+        return node
+    branches: list[Any] = node.get("anyOf", [])
+    reference = branches[0] if len(branches) == 1 else node
+    if "$ref" not in reference:
+        return node
+    target = _target_of(reference, root)
+    beside = without(node, ["anyOf", "$ref"])  # words, and `nullable` for Gemini
+    return {**target, **beside} if "type" in target else node
+
+
+def _target_of(node: Any, root: Schema) -> Schema:
+    for _ in range(_LONGEST_CHAIN):
+        reference = node.get("$ref") if isinstance(node, dict) else None
+        if not isinstance(reference, str):
+            break
+        node = resolve(root, reference)
+    return node if isinstance(node, dict) else {}
+
+
+def _without_unused_definitions(schema: Schema) -> Schema:
+    rest = without(schema, ["$defs"])
+    definitions = reached(rest, schema.get("$defs", {}))
+    return {**rest, "$defs": definitions} if definitions else rest
