@@ -6,6 +6,7 @@ sent: `Definition.restore` brings arguments by the profile's schema into the for
 
 from __future__ import annotations
 
+import math
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -241,7 +242,7 @@ class _Writer:
             shaped, notes = _shaped(schema, self._profile, self._memory)
         except CannotExpress as error:
             return self._loose(schema, error)
-        shaped = self._opened(shaped)
+        shaped = self._open_schema(shaped)
         if self._fits(shaped):
             return self._made(shaped, notes)
         self._text = cut(self._text, self._most // 8)
@@ -263,7 +264,7 @@ class _Writer:
         if self._profile == "openai_strict":
             note = f"`strict` is false: {reason}"
             self._profile = "openai"
-            schema = self._opened(schema)
+            schema = self._open_schema(schema)
             small = schema if self._fits(schema) else self._fit_schema(schema, sharing=True)
             value = self._written(self._show_types(small))
             return Definition(value, (note,), self._tool.input_schema, "")
@@ -288,10 +289,12 @@ class _Writer:
                     return shaped, notes
         raise failure
 
-    def _opened(self, schema: Schema) -> Schema:
-        """Return a schema without the keyword that closes it, unless the provider needs it."""
-        is_said = self._shape.words == "full" or self._profile in _SUBSETS
-        if is_said or schema.get("additionalProperties") is not False:
+    def _open_schema(self, schema: Schema) -> Schema:
+        """Return a schema with types, and not closed by a keyword, where the provider allows it."""
+        if self._profile in _SUBSETS:
+            return schema
+        schema = with_visible_types(schema, math.inf, inline=False)
+        if self._shape.words == "full" or schema.get("additionalProperties") is not False:
             return schema
         return {key: schema[key] for key in schema if key != "additionalProperties"}
 

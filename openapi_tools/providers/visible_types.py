@@ -7,9 +7,13 @@ Spec: JSON Schema 2020-12, Core, section 8.2.3.1 (keywords beside `$ref`); Valid
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import (
+    DEFINITIONS,
     UNIONS,
     reached,
     resolve,
@@ -22,6 +26,7 @@ from openapi_tools.json_values import (
 if TYPE_CHECKING:
     Schema = dict[str, Any]
 
+_REFERENCE = re.compile(r'"\$ref": ("[^"]*")')
 _LONGEST_CHAIN = 16
 _DEEPEST = 3  # unions in one another
 _TYPE_BYTES = 20  # of a type beside a reference
@@ -29,7 +34,7 @@ _LARGEST_SHARE = 8  # a part of the budget
 _SCALARS = ("string", "integer", "number", "boolean", "null")
 
 
-def with_visible_types(schema: Schema, most: int, *, inline: bool) -> Schema:
+def with_visible_types(schema: Schema, most: float, *, inline: bool) -> Schema:
     """Return an equivalent schema whose properties name their types, within `most` bytes.
 
     `inline`: the target of a `$ref` stands in its place, for dialects with nothing beside a `$ref`.
@@ -41,8 +46,10 @@ def with_visible_types(schema: Schema, most: int, *, inline: bool) -> Schema:
     if not changes:
         return schema
     room = most - size_of(schema)
+    savings = _sizes_of_definitions_used_once(schema) if inline else {}
     for name in sorted(changes, key=lambda name: name not in schema.get("required", ())):
         cost = size_of(changes[name]) - size_of(properties[name])
+        cost -= savings.get(_reference_of(properties[name]), 0)
         if cost > room:
             del changes[name]
         else:
@@ -88,15 +95,31 @@ def _typed(node: Any, root: Schema) -> Any:
 
 
 def _inlined(node: Any, root: Schema) -> Any:
-    if not isinstance(node, dict):
-        return node
-    branches: list[Any] = node.get("anyOf", [])
-    reference = branches[0] if len(branches) == 1 else node
-    if "$ref" not in reference:
-        return node
-    target = _target_of(reference, root)
-    beside = without(node, ["anyOf", "$ref"])  # words, and `nullable` for Gemini
+    reference = _reference_of(node)
+    target = _target_of({"$ref": reference}, root) if reference else {}
+    beside = without(node, ["anyOf", "$ref"]) if reference else {}  # also `nullable` of Gemini
     return {**target, **beside} if "type" in target else node
+
+
+def _reference_of(node: Any) -> str:
+    """Return the `$ref` that a property of a subset's schema consists of, besides its words."""
+    if not isinstance(node, dict):
+        return ""
+    branches: list[Any] = node.get("anyOf", [])
+    reference: str = (branches[0] if len(branches) == 1 else node).get("$ref", "")
+    return reference
+
+
+def _sizes_of_definitions_used_once(schema: Schema) -> dict[str, int]:
+    """Return the bytes of definitions that are gone when their only reference is inlined."""
+    uses = Counter(_REFERENCE.findall(json.dumps(schema)))
+    definitions = schema.get("$defs", {})
+    nodes = {DEFINITIONS + name: node for name, node in definitions.items()}
+    return {
+        reference: size_of(node)
+        for reference, node in nodes.items()
+        if uses[json.dumps(reference)] == 1
+    }
 
 
 def _target_of(node: Any, root: Schema) -> Schema:

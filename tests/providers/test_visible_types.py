@@ -1,5 +1,7 @@
 """The types of arguments, for clients that read `type` alone and follow no `$ref`."""
 
+from types import SimpleNamespace
+
 import pytest
 from documents import component, tools, with_body
 from profile_rules import faults, schema_of
@@ -119,6 +121,19 @@ def test_types_hold_the_budget(profile, most):
     if profile in OPEN and most > 2_048:
         properties = schema_of(profile, definition)["properties"].values()
         assert {node.get("type") for node in properties} == {"object"}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_large_target_of_one_argument_has_its_type_in_a_nearly_full_budget(profile):
+    large = object_of({f"key_{n}": text(description="A word. " * 9) for n in range(30)})
+    tool = tool_with(X, X={**large, "required": ["key_1"]})
+    whole = define(tool, profile, loosely=True).value
+    tool.settings = SimpleNamespace(definitions="short", definition_bytes=size_of(whole))
+
+    written, definition = shown(tool, profile)
+
+    assert written["type"] == "object"
+    assert size_of(definition.value) <= tool.settings.definition_bytes
 
 
 def test_a_target_that_would_break_the_limits_of_the_strict_mode_twice_stays_a_reference():
