@@ -18,6 +18,9 @@ _STEERING = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
     r"\ufffe\uffff]"
 )
+# In JSON by `json.dumps`: a quotation mark in a string has a backslash before it, so that no string
+# looks like this.
+_REFERENCE = re.compile(r'"\$ref": ("[^"\\]*(?:\\.[^"\\]*)*")')
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
@@ -267,7 +270,7 @@ def compact(value: Any) -> bytes:
 
 def rebuilt(node: Any, change: Callable[[Any, str], Any]) -> Any:
     """Return a schema in which `change` has seen each schema, with its name in a map or `""`."""
-    if not isinstance(node, dict):
+    if not isinstance(node, dict) or HOLDING.isdisjoint(node):
         return node
     new: dict[str, Any] = {}
     for key, value in node.items():
@@ -292,8 +295,13 @@ def _rebuilt_value(key: str, value: Any, change: Callable[[Any, str], Any]) -> A
 
 def everywhere(node: Any, edit: Callable[[dict[str, Any]], Any]) -> Any:
     """Return a schema with each schema in it edited, the inner ones first."""
-    new = rebuilt(node, lambda part, _name: everywhere(part, edit))
-    return edit(new) if isinstance(new, dict) else new
+
+    def change(part: Any, _name: str = "") -> Any:
+        if not isinstance(part, dict):
+            return part
+        return edit(part if HOLDING.isdisjoint(part) else rebuilt(part, change))
+
+    return change(node)
 
 
 def without(node: dict[str, Any], keywords: Collection[str]) -> dict[str, Any]:
@@ -321,17 +329,14 @@ def loosened(node: dict[str, Any], gone: Collection[str]) -> dict[str, Any]:
 
 def definitions_in(node: Any) -> set[str]:
     """Return the names of definitions in a schema; those in values too, which does no harm."""
-    found: set[str] = set()
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            if isinstance(part.get("$ref"), str):
-                found.add(unescape(part["$ref"].removeprefix(DEFINITIONS)))
-            waiting += part.values()
-        elif isinstance(part, list):
-            waiting += part
-    return found
+    return set(names_of_definitions(json.dumps(node)))
+
+
+def names_of_definitions(text: str) -> Iterator[str]:
+    """Yield the names of definitions in a schema that `json.dumps` wrote, for each reference."""
+    for written in _REFERENCE.findall(text):
+        reference: str = json.loads(written) if "\\" in written else written[1:-1]
+        yield unescape(reference.removeprefix(DEFINITIONS))
 
 
 def reached(node: Any, definitions: dict[str, Any]) -> dict[str, Any]:

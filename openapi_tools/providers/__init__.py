@@ -93,6 +93,11 @@ class Memory:
         self.tallies: ById[Any] = ById()
         self.renamed: ById[Any] = ById()
         self._definitions: Form = {}
+        self._of_levels: defaultdict[int, Memory] = defaultdict(Memory)
+
+    def of_levels(self, levels: int) -> Memory:
+        """Return the memory of what is shaped down to a number of levels."""
+        return self._of_levels[levels]
 
     def begin(self, definitions: Form) -> None:
         """Forget the entries where a tool has other definitions of the same names."""

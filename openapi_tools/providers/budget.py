@@ -19,31 +19,27 @@ from openapi_tools.errors import counted
 from openapi_tools.json_values import (
     DEFINITIONS,
     HOLDING,
-    IN_PLACE,
-    ONE_SCHEMA,
-    UNIONS,
     definitions_in,
     everywhere,
     loosened,
-    reached,
     rebuilt,
-    resolve,
     size_of,
-    unequal,
     with_items,
     without,
 )
+from openapi_tools.providers.cuts import cut_below, typed, with_words
 from openapi_tools.shaping.wording import UNREAD, brief
 from openapi_tools.visible_text import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection
 
     Schema = dict[str, Any]
     Step = Callable[[Schema], Schema]
 
 _MOST_VALUES = 24
 _VALUES = ("default", "const", "pattern")
+_WORDY = (*UNREAD, "title", "description")
 _LONGEST_VALUE = 1_000
 _LARGEST = 2_000
 _LEAST_SHARED = 60
@@ -54,8 +50,6 @@ _NARROWING = frozenset(
     | {"unevaluatedItems", "unevaluatedProperties"}
 )
 """Keywords that may refuse more values when a schema in or beside them accepts more."""
-_INNER = (HOLDING | {"$ref"}) - {"$defs"}
-_BELOW = HOLDING - IN_PLACE - {"$defs", "definitions"}  # of members and items
 _OF_ROOT = ("type", "properties", "required", "additionalProperties", "description", "$defs")
 _SIMPLE = ("type", "description", "enum", "format", "default")
 _MORE_WORDS = ("description", "default", "enum")
@@ -63,12 +57,13 @@ _SMALL = 600
 _FIRST_VALUES = 12
 _LONGEST_SHOWN = 40
 _LONGEST_LIST = 300
-_LONGEST_KEPT = 120
 _FRAME = 150  # bytes of an object without members and words
 
 
 def reworded(schema: Schema, room: int) -> Schema:
     """Return an equivalent schema with fewer words and shared parts, within `room` if possible."""
+    if size_of(schema) > room and _exceeds(schema, room):
+        return schema
     return _after(schema, room, [_unnamed, _shared, *_WORDS])
 
 
@@ -80,9 +75,10 @@ def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
         return found
     found = everywhere(found, partial(loosened, gone=_NARROWING))
     found = _after(found, room, [partial(everywhere, edit=_values_in_words)])
+    found = everywhere(found, dict)  # so that no two schemas are one object
     for depth in range(_DEEPEST, 0, -1):
         if size_of(found) > room:
-            found = _cut_below(found, depth, room)
+            found = cut_below(found, depth, room)
     if size_of(found) <= room:
         return found
     plain = {key: found[key] for key in _OF_ROOT if key in found}
@@ -96,6 +92,35 @@ def _after(schema: Schema, room: int, steps: list[Step]) -> Schema:
             break
         schema = step(schema)
     return schema
+
+
+def _exceeds(schema: Schema, room: int) -> bool:
+    """Tell whether no schema of fewer words and shared parts is within `room` bytes.
+
+    Each of its unequal parts is written once at least: its keywords and names, without words.
+    """
+    numbers: dict[Any, int] = {}  # of unequal parts
+    known: dict[int, int] = {}  # the same ones, by the ids of all
+    size = 0
+
+    def number(node: Any) -> int:
+        nonlocal size
+        if size > room:
+            return 0
+        if id(node) not in known:
+            bare = without(node, _WORDY) if isinstance(node, dict) else node
+            inner: list[Any] = []
+            rebuilt(bare, lambda part, name: inner.append((name, number(part))))
+            text = json.dumps(without(bare, HOLDING) if isinstance(bare, dict) else bare)
+            part = (text, *inner)
+            if part not in numbers:
+                numbers[part] = len(numbers)
+                size += len(text) + sum(len(name) + 4 for name, _ in inner if name)
+            known[id(node)] = numbers[part]
+        return known[id(node)]
+
+    number(schema)
+    return size > room
 
 
 def _shared(schema: Schema) -> Schema:
@@ -173,66 +198,8 @@ def _values_in_words(node: Schema) -> Schema:
     long = [key for key in _VALUES if key in node and size_of(node[key]) > _LONGEST_VALUE]
     values = node.get("enum")
     if isinstance(values, list) and (len(values) > _MOST_VALUES or size_of(values) > _LARGEST):
-        return _with_words(without(node, ["enum", *long]), _first_of(values))
+        return with_words(without(node, ["enum", *long]), _first_of(values))
     return without(node, long)
-
-
-def _cut_below(schema: Schema, depth: int, room: int) -> Schema:
-    """Return a schema that has words for schemas at a depth, the largest first."""
-    schema = everywhere(schema, dict)  # so that no two schemas are one object
-    found, count = _at_depth(schema, depth), 1
-    found.sort(
-        key=lambda n: size_of(n) + size_of(_target_of(n, schema)) * ("$ref" in n), reverse=True
-    )
-    while found:
-        small = _pruned(_without_parts(schema, {id(node) for node in found[:count]}))
-        if size_of(small) <= room or count >= len(found):
-            return small
-        count *= 2
-    return schema
-
-
-def _at_depth(schema: Schema, depth: int) -> list[Schema]:
-    """Return the schemas at a depth of members and items that have schemas inside."""
-    seen: set[int] = set()
-    level = [schema]
-    for _ in range(depth):
-        parts = [part for node in level for part in _in_place(schema, node, seen)]
-        level = [inner for part in parts for inner in _parts(part, _BELOW)]
-    return [node for node in level if not _INNER.isdisjoint(node)]
-
-
-def _in_place(root: Schema, node: Any, seen: set[int]) -> Iterator[Schema]:
-    """Yield a schema and those that apply to the same value, each once."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict) and id(part) not in seen:
-            seen.add(id(part))
-            yield part
-            waiting += [_target_of(part, root)] if "$ref" in part else []
-            waiting += _parts(part, IN_PLACE)
-
-
-def _parts(node: Schema, keywords: frozenset[str]) -> list[Schema]:
-    held = [(key in ONE_SCHEMA, node[key]) for key in node if key in keywords]
-    found = [[v] if one else v if isinstance(v, list) else v.values() for one, v in held]
-    return [part for parts in found for part in parts if isinstance(part, dict)]
-
-
-def _without_parts(schema: Schema, chosen: set[int]) -> Schema:
-    def change(node: Any, _name: str = "") -> Any:
-        return _words_for(node, schema) if id(node) in chosen else rebuilt(node, change)
-
-    changed: Schema = rebuilt(schema, change)
-    return changed
-
-
-def _pruned(schema: Schema) -> Schema:
-    """Return a schema without definitions that nothing refers to; lost references accept all."""
-    rest = without(schema, ["$defs"])
-    kept = reached(rest, schema.get("$defs", {}))
-    return {**rest, "$defs": kept} if kept else rest
 
 
 def _simple(schema: Schema, most: int) -> Schema:
@@ -242,7 +209,7 @@ def _simple(schema: Schema, most: int) -> Schema:
         if not isinstance(node, dict):
             return {} if node is True else node
         simple = {k: node[k] for k in _SIMPLE if k in node and size_of(node[k]) <= _SMALL}
-        return _cut(with_items({**_typed(node, schema), **simple}), most)
+        return _cut(with_items({**typed(node, schema), **simple}), most)
 
     members = {name: change(node) for name, node in schema.get("properties", {}).items()}
     is_open = schema.get("additionalProperties") is not False
@@ -290,78 +257,7 @@ def _rest_in_words(names: list[str], required: Collection[str], most: int) -> st
     return said + ", ".join(listed)
 
 
-def _words_for(node: Schema, root: Schema) -> Schema:
-    """Return a schema's type and a description that names its members or alternatives."""
-    target, kept = _target_of(node, root), _typed(node, root)
-    text = node.get("description") or target.get("description")
-    if isinstance(text, str):
-        kept["description"] = brief(text, 0, _LONGEST_KEPT)
-    said = _named_in(target, root)
-    return _with_words(kept, said) if said else kept
-
-
-def _target_of(node: Any, root: Schema) -> Schema:
-    for _ in range(16):
-        reference = node.get("$ref") if isinstance(node, dict) else None
-        if not isinstance(reference, str):
-            break
-        node = resolve(root, reference)
-    return node if isinstance(node, dict) else {}
-
-
-def _types_of(node: Any, root: Schema, depth: int = 3) -> list[str]:
-    """Return the types that a schema allows, as far as it names them; none where any may fit."""
-    target = _target_of(node, root)
-    kinds = target.get("type", [])
-    if kinds or depth == 0:
-        return list(kinds) if isinstance(kinds, list) else [kinds]
-    for union in UNIONS:
-        told = [_types_of(part, root, depth - 1) for part in target.get(union, ())]
-        if told and all(told):
-            return unequal(kind for kinds in told for kind in kinds)
-    told = [_types_of(part, root, depth - 1) for part in target.get("allOf", ())]
-    return next((kinds for kinds in told if kinds), [])
-
-
-def _typed(node: Any, root: Schema) -> Schema:
-    kinds = _types_of(node, root)
-    return with_items({"type": kinds[0] if len(kinds) == 1 else kinds}) if kinds else {}
-
-
-def _named_in(node: Schema, root: Schema) -> str:
-    items = node.get("items")
-    if isinstance(items, dict) and "properties" not in node:
-        said = _named_in(_target_of(items, root), root)
-        return f"Items: {said[:1].lower()}{said[1:]}" if said else ""
-    members = node.get("properties")
-    if isinstance(members, dict) and members:
-        required = node.get("required", ())
-        names = sorted(members, key=lambda name: name not in required)
-        listed = ", ".join(f"{name} (required)" if name in required else name for name in names)
-        return cut(f"Members: {listed}", _LONGEST_KEPT) + "."
-    for union in UNIONS:
-        titles = [_title(part, root) for part in node.get(union, ())]
-        if any(titles):
-            return cut(f"One of: {', '.join(filter(None, titles))}", _LONGEST_KEPT) + "."
-    return ""
-
-
-def _title(node: Any, root: Schema) -> str:
-    if not isinstance(node, dict):
-        return ""
-    named = str(node.get("$ref", "")).rpartition("/")[2] or node.get("title")
-    return str(named or next(iter(_types_of(node, root)), ""))
-
-
 def _first_of(values: list[Any]) -> str:
     first = (cut(json.dumps(value, ensure_ascii=False), _LONGEST_SHOWN) for value in values)
     shown = ", ".join(islice(first, _FIRST_VALUES))
     return cut(f"One of {len(values)} values: {shown}, …", _LONGEST_LIST)
-
-
-def _with_words(node: Schema, said: str) -> Schema:
-    text = node.get("description")
-    before = text.rstrip() if isinstance(text, str) else ""
-    if before and not before.endswith((".", "!", "?", "…")):
-        before += "."
-    return {**node, "description": f"{before} {said}".lstrip()}

@@ -278,8 +278,10 @@ class _Writer:
         for share in _SHARES:
             small = schema if share == 1 else fitted(schema, int(room * share))
             for levels in _LEVELS:
+                # Only the parts of the schema itself are those of other tools, too.
+                memory = self._memory.of_levels(levels) if small is schema else Memory()
                 try:
-                    shaped, notes = _subset(small, self._profile, Memory(), levels)
+                    shaped, notes = _subset(small, self._profile, memory, levels)
                 except CannotExpress as error:
                     failure = error
                     continue
@@ -331,12 +333,14 @@ class _Writer:
 
 def _check_null(tool: _Described, profile: str) -> None:
     """Raise CannotExpress where null has to be sent, but the profile has it for what is missing."""
+    if profile != "openai_strict":
+        return
     try:
         body = tool.operation.body  # type: ignore[attr-defined]  # only some tools have one
     except (AttributeError, NotImplementedError):
         return
     bodies = () if body is None else (body, *body.choices)
-    if profile == "openai_strict" and any(is_merge_patch(each.media_type) for each in bodies):
+    if any(is_merge_patch(each.media_type) for each in bodies):
         reason = "null removes a property in a JSON merge patch, but means a missing one in strict"
         raise CannotExpress(reason, place="/properties")
 

@@ -15,7 +15,8 @@ from schema_pairs import pairs
 
 from openapi_tools import Settings, SettingsError, load_tools
 from openapi_tools.json_values import size_of
-from openapi_tools.providers.budget import fitted
+from openapi_tools.providers.budget import fitted, reworded
+from openapi_tools.providers.cuts import cut_below
 from openapi_tools.providers.definitions import PROFILES, CannotExpress, Shape, define
 from openapi_tools.validation.checker import Checker
 
@@ -126,6 +127,46 @@ def test_equal_parts_are_shared_before_words_go():
     assert set(map(json.dumps, found["properties"].values())) == {f'{{"$ref": "#/$defs/{name}"}}'}
     assert found["$defs"][name] == members["a1"]
     assert "$ref" not in json.dumps(fitted(schema, size_of(schema) // 2, sharing=False))
+
+
+def test_the_largest_parts_at_a_depth_become_words_and_lost_definitions_go():
+    leaves = {f"m{n}": text() for n in range(30)}
+    large, small = object_of({"r": {"$ref": "#/$defs/Leaf"}, **leaves}), object_of({"q": text()})
+    schema = {**object_of({"large": large, "small": small}), "$defs": {"Leaf": object_of(leaves)}}
+    left = cut_below(json.loads(json.dumps(schema)), 1, 1)
+
+    found = cut_below(json.loads(json.dumps(schema)), 1, size_of(schema) // 2)
+
+    assert "$defs" not in found
+    assert found["properties"]["small"] == small
+    assert found["properties"]["large"] == left["properties"]["large"]
+    assert set(left["properties"]["large"]) == {"type", "description"}
+    same = json.loads(json.dumps(found))
+    assert cut_below(json.loads(json.dumps(schema)), 1, size_of(found)) == same
+    assert cut_below(json.loads(json.dumps(schema)), 1, size_of(found) - 1) == left
+
+
+def test_a_reference_into_a_part_makes_words_of_the_part_and_of_what_is_in_it():
+    inner = object_of({f"m{n}": text() for n in range(30)})
+    outer = object_of({"inner": inner, "more": inner})
+    below = {"$ref": "#/$defs/Holder/properties/outer"}
+    holder = {**object_of({"outer": outer}), "allOf": [below]}
+    schema = {**object_of({}), "allOf": [{"$ref": "#/$defs/Holder"}], "$defs": {"Holder": holder}}
+
+    for room in range(0, size_of(schema), 50):
+        found = cut_below(json.loads(json.dumps(schema)), 1, room)
+        least = cut_below(json.loads(json.dumps(schema)), 1, 0)
+        assert size_of(found) <= max(room, size_of(least))
+    assert set(least["$defs"]["Holder"]["properties"]["outer"]) == {"type", "description"}
+
+
+def test_a_schema_is_shortened_where_only_its_shared_parts_have_room():
+    members = {f"a{n}": {**ADDRESS, "title": f"Title {n}"} for n in range(60)}
+    schema = object_of(members)
+    least = size_of(reworded(schema, size_of(schema) // 2))
+
+    assert size_of(reworded(schema, least)) == least
+    assert reworded(schema, least // 20) is schema
 
 
 def test_an_enumeration_without_room_is_said_in_words():
