@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _INNER = (HOLDING | {"$ref"}) - {"$defs"}
 _BELOW = HOLDING - IN_PLACE - {"$defs", "definitions"}  # of members and items
 _LONGEST_KEPT = 120
+_DEEPEST_ITEMS = 8  # arrays in arrays, which may be a cycle
 _ROOT = ""  # the part of a schema outside its definitions
 
 
@@ -252,10 +253,10 @@ def typed(node: Any, root: Schema) -> Schema:
     return with_items({"type": kinds[0] if len(kinds) == 1 else kinds}) if kinds else {}
 
 
-def _named_in(node: Schema, root: Schema) -> str:
+def _named_in(node: Schema, root: Schema, depth: int = _DEEPEST_ITEMS) -> str:
     items = node.get("items")
     if isinstance(items, dict) and "properties" not in node:
-        said = _named_in(_target_of(items, root), root)
+        said = _named_in(_target_of(items, root), root, depth - 1) if depth else ""
         return f"Items: {said[:1].lower()}{said[1:]}" if said else ""
     members = node.get("properties")
     if isinstance(members, dict) and members:

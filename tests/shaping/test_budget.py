@@ -160,6 +160,16 @@ def test_a_reference_into_a_part_makes_words_of_the_part_and_of_what_is_in_it():
     assert set(least["$defs"]["Holder"]["properties"]["outer"]) == {"type", "description"}
 
 
+def test_an_array_of_itself_can_become_words():
+    cycle = {"$ref": "#/$defs/List"}
+    members = {f"a{n}": object_of({"deep": array(cycle), "x": TEXT}) for n in range(120)}
+    tool = tool_of({**members, "list": array(cycle)}, List=array(cycle))
+
+    definition = shown(tool, most=4_096)
+
+    assert schema_of("openai", definition.value)["properties"]
+
+
 def test_a_schema_is_shortened_where_only_its_shared_parts_have_room():
     members = {f"a{n}": {**ADDRESS, "title": f"Title {n}"} for n in range(60)}
     schema = object_of(members)
