@@ -7,13 +7,13 @@ the fields `example` and `examples` of Parameter and Media Type Objects.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading.keyword_values import ABSENT, is_longer
-from openapi_tools.loading.schema_components import complete, uses_of
-from openapi_tools.validation.checker import Checker
+from openapi_tools.loading.shown_values import Definitions, OpenDefinitionError, ShownValues
 from openapi_tools.visible_text import visible_in
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from openapi_tools.loading.schemas import Schemas
 
 _MOST = 10  # examples of one value that are looked at
-_LARGEST = 100_000  # characters of definitions that an example is checked against
 _OF_EXAMPLE = frozenset({"value", "dataValue", "serializedValue", "externalValue"})
 _WORDS = frozenset({"summary", "description"})
 _NAMED = ("examples", "x-examples")
@@ -63,27 +62,17 @@ def _values_of(node: Any) -> Iterator[Any]:
 def find_fitting(values: Iterable[Any], schema: Node, schemas: Schemas, limit: int) -> Any:
     """Return the first value of at most `limit` characters that fits a converted schema.
 
-    A string that holds the JSON of a fitting value is read; `ABSENT` where none fits.
+    It is read as it is meant, as JSON in a string; `ABSENT` where none fits.
     """
-    checker: Checker | None = None
     for value in islice(values, _MOST):
         if is_longer(value, limit):
             continue
-        if checker is None and (checker := _checker_of(schema, schemas)) is None:
-            break
-        for meant in _meanings(visible_in(value)):
-            if checker.fits({"value": meant}):
-                return meant
+        shown = ShownValues(schema, Definitions(schemas.closed_definition))
+        with suppress(OpenDefinitionError):
+            meaning = shown.fitting_value(visible_in(value))
+            if meaning is not ABSENT:
+                return meaning
     return ABSENT
-
-
-def _checker_of(schema: Node, schemas: Schemas) -> Checker | None:
-    """Return a checker of the argument `value`; None for a schema that is too large."""
-    uses = uses_of(schema).every
-    if uses and schemas.closure(uses).most > _LARGEST:
-        return None
-    whole: Node = {"type": "object", "properties": {"value": schema}}
-    return Checker(complete(whole, schemas.closure, cut=False))
 
 
 def _meanings(value: Any) -> Iterator[Any]:

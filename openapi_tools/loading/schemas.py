@@ -79,7 +79,7 @@ class Schemas:
         self._patches: dict[str, str] = {}  # the definition of which each one is the patch form
         self._members: dict[tuple[int, bytes], Node] = {}
         self._open: set[str] = set()
-        self._values = Definitions(self._closed_definition)
+        self._values = Definitions(self.closed_definition)
         self._unsettled: list[Node] = []  # whose examples wait for definitions that are open
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
@@ -185,7 +185,8 @@ class Schemas:
         except OpenDefinitionError:
             self._unsettled.append(out)
 
-    def _closed_definition(self, name: str) -> Node:
+    def closed_definition(self, name: str) -> Node:
+        """Return the schema of a definition; OpenDefinitionError while one is converted."""
         # A definition that is converted while another one is open may keep an `allOf` apart.
         if self._open:
             raise OpenDefinitionError(name)
