@@ -66,6 +66,14 @@ def json_of(value: Any, *, sort_keys: bool = True) -> str | None:
         return None
 
 
+def _text_with_definitions(schema: Any, root: Schema) -> str | None:
+    """Return a schema and the definitions it refers to as text, or None if it nests too deeply."""
+    try:
+        return json_of([schema, reached(schema, as_dict(root.get("$defs")))])
+    except RecursionError:
+        return None
+
+
 def _same(before: Any, after: Any) -> bool:
     text = json_of(before)
     return before is after or (text is not None and text == json_of(after))
@@ -122,8 +130,8 @@ class _Walk:
             yield from (part for part in found if not (fits and part.breaking))
 
     def _unless_equal(self, what: str, old: Any, new: Any) -> Iterator[Difference]:
-        pairs = zip((old, new), self._roots, strict=True)
-        if not _same(*([part, reached(part, as_dict(root.get("$defs")))] for part, root in pairs)):
+        before, after = map(_text_with_definitions, (old, new), self._roots)
+        if before is None or before != after:
             yield Difference("", what, breaking=True)
 
     def _schemas(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
