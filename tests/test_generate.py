@@ -183,7 +183,8 @@ def test_the_tests_of_packages_pass_from_the_root_of_a_repository(tmp_path, is_i
     for folder in folders:
         generate_package(pets(), folder, name=folder.name)
     paths = [str(folder) for folder in folders if is_installed]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *paths])}
+    places = [str(ROOT), *paths, *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio"]
 
     done = subprocess.run(

@@ -18,7 +18,7 @@ JOBS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PACKAGES = JOBS["tool"]["openapi-tools"]["generate"]
 IMPORTS = {"json", "typing", "collections.abc", "openapi_tools.runtime", "__future__"}
 """What a module of tools may import besides its neighbours."""
-TEST_IMPORTS = {"hashlib", "json", "pathlib"}
+TEST_IMPORTS = {"hashlib", "importlib", "json", "pathlib", "pytest"}
 KEY = {"type": "apiKey", "in": "query", "name": "key"}
 
 

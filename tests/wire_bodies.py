@@ -213,13 +213,20 @@ def parts(content_type, data):
 
 def _part(piece):
     head, _, content = piece.removeprefix(b"\r\n").partition(b"\r\n\r\n")
-    lines = [line.partition(":") for line in head.decode().split("\r\n")]
-    headers = {name.lower(): value.strip() for name, _, value in lines}
+    lines = [line.partition(b":") for line in head.split(b"\r\n")]
+    headers = {
+        name.decode().lower(): value.decode(_charset_of(name)).strip() for name, _, value in lines
+    }
     disposition = headers.get("content-disposition", "")
     found = dict(re.findall(r'; (name|filename)="([^"]*)"', disposition))
     return Part(
         _unescaped(found.get("name", "")), _unescaped(found.get("filename", "")), headers, content
     )
+
+
+def _charset_of(name):
+    """Return in what a header of a part is written: names are UTF-8 (RFC 7578, section 5.1)."""
+    return "utf-8" if name.lower() == b"content-disposition" else "latin-1"
 
 
 def _unescaped(name):

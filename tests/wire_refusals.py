@@ -122,7 +122,7 @@ def _of_charset(kind, value):
 
 def _of_members(body, value, *, multipart):
     if not isinstance(value, dict):
-        if isinstance(value, list) or multipart:
+        if isinstance(value, list) or value is None or multipart:
             yield "a form or multipart body that is no object"
         return
     encodings = {encoding.name: encoding for encoding in body.encodings}

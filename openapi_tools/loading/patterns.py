@@ -43,8 +43,8 @@ _LONGEST_CHECKED, _LONGEST_LARGE = 500, 100
 _SMALL, _LARGE = 64_000, 1_000_000  # bytes of a compiled pattern: in 0.3 ms, in some more
 _PARENTHESES = dict.fromkeys(map(ord, "()"))
 _PARTS = re.compile(  # escapes, group names, counts, ranges of letters, single characters
-    r"\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|k<[^>]*>|.)"
-    r"|\(\?<[a-zA-Z_$][^>]*>|\{\d+(?:,\d*)?\}|[a-z]-[a-z]|[A-Z]-[A-Z]|.",
+    r"\\(?:[pP]\{[^}\\]*\}|u\{[^}\\]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|k<[^>\\]*>|.)"
+    r"|\(\?<[a-zA-Z_$][^>(]*>|\{\d+(?:,\d*)?\}|[a-z]-[a-z]|[A-Z]-[A-Z]|.",
     re.DOTALL,
 )
 _LETTER_RANGE = re.compile(r"[a-z]-[a-z]|[A-Z]-[A-Z]")

@@ -44,7 +44,7 @@ _MEANINGS = {name: (kind, "") for name, kind in _NAMES.items()} | {
 """The type and the format that a word means; words as by `folded`."""
 
 _LIST = re.compile(r"(\w{1,30})\[\]|(?i:array|list|set)[<\[(](\w{1,30})[>\])]")
-_UNION = re.compile(r"\s*[|,]\s*|\s+or\s+")
+_UNION = re.compile(r"[|,]|\sor\s")
 _LONGEST = 100
 
 

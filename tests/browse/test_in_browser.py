@@ -409,9 +409,9 @@ def test_the_file_works_without_a_server_and_says_what_it_cannot(browser, tmp_pa
     assert browser.run("return performance.getEntriesByType('resource').length") == 0
 
 
-def test_a_text_with_an_object_as_its_example_is_shown(browser, tmp_path):
+def test_an_object_with_names_of_methods_is_shown(browser, tmp_path):
     odd = {"toString": "x", "valueOf": 1}
-    schema = {"type": "string", "example": odd, "default": odd}
+    schema = {"type": ["string", "object"], "example": odd, "default": odd}
     parameters = [{"name": "q", "in": "query", "required": True, "schema": schema}]
     found = document(
         {"/x": {"get": operation(operationId="find", parameters=parameters)}},

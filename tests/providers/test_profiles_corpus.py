@@ -20,6 +20,8 @@ LARGE = (
 )
 LEFT_OUT = {"bulk_delete_messages": "that several items differ cannot be said"}
 """Tools that a subset of JSON Schema cannot express, and why."""
+MERGE_PATCH = "null removes a property in a JSON merge patch, but means a missing one in strict"
+"""Why the tools of a merge patch have no strict definition."""
 ABSENT_ONES = pytest.mark.skipif(not FOLDER.is_dir(), reason=ABSENT)
 FILES = [
     *(pytest.param(path, id=path.name) for path in SPECS),
@@ -42,7 +44,8 @@ async def test_a_tool_takes_whatever_fits_its_definition(file):
             try:
                 definition = define(tool, profile, memory)
             except CannotExpress as error:
-                left_out[tool.name] = error.reason
+                if (profile, error.reason) != ("openai_strict", MERGE_PATCH):
+                    left_out[tool.name] = error.reason
                 continue
             faults = refused(tool, definition, profile, 2, checker, restorer)
             found += [(tool.name, profile, fault) for fault in faults]

