@@ -359,7 +359,9 @@ async def test_a_key_of_an_api_does_not_replace_the_credentials_for_a_proxy(envi
     async with LoopbackProxy() as proxy:
         environment(proxy, user="me:hunter2")
         settings = Settings(base_url=url, trust_env=True)
-        async with load_tools(api, settings=settings, credentials={"key": "other"}) as toolset:
+        async with load_tools(
+            api, settings=settings, credentials={"key": "another-secret-of-a-user"}
+        ) as toolset:
             await toolset["call"].execute({})
 
         assert proxy.requests[0].header_values("Proxy-Authorization") == [CREDENTIALS]
