@@ -8,13 +8,13 @@ Spec: JSON Schema 2020-12, Core, section 8.2.3.1 (keywords beside `$ref`); Valid
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import (
     DEFINITIONS,
     UNIONS,
+    names_of_definitions,
     reached,
     resolve,
     size_of,
@@ -26,7 +26,6 @@ from openapi_tools.json_values import (
 if TYPE_CHECKING:
     Schema = dict[str, Any]
 
-_REFERENCE = re.compile(r'"\$ref": ("[^"]*")')
 _LONGEST_CHAIN = 16
 _DEEPEST = 3  # unions in one another
 _TYPE_BYTES = 20  # of a type beside a reference
@@ -112,13 +111,11 @@ def _reference_of(node: Any) -> str:
 
 def _sizes_of_definitions_used_once(schema: Schema) -> dict[str, int]:
     """Return the bytes of definitions that are gone when their only reference is inlined."""
-    uses = Counter(_REFERENCE.findall(json.dumps(schema)))
-    definitions = schema.get("$defs", {})
-    nodes = {DEFINITIONS + name: node for name, node in definitions.items()}
+    uses = Counter(names_of_definitions(json.dumps(schema)))
     return {
-        reference: size_of(node)
-        for reference, node in nodes.items()
-        if uses[json.dumps(reference)] == 1
+        DEFINITIONS + name: size_of(node)
+        for name, node in schema.get("$defs", {}).items()
+        if uses[name] == 1
     }
 
 

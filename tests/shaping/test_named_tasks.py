@@ -95,7 +95,7 @@ async def test_a_202_whose_body_names_the_address_of_a_task_is_a_handle(body):
         ({"status_url": "/tasks/1/", "name": "x"}, 202, NOTE),
         ({"url": "/pets/1/", "status": "running", "name": "x"}, 200, NOTE.replace("task", "pet")),
         ({"task": "/tasks/1/", "status": "queued", "name": "x"}, 201, NOTE),
-        ({"task": "/work/1"}, 200, "The work goes on: its state is at /work/1"),
+        ({"task": "/queue/1"}, 200, "The work goes on: its state is at /queue/1"),
         ("/tasks/1/", 202, NOTE),
     ],
 )
