@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -150,10 +149,11 @@ def _loaded(
     if file is not None:
         toolset = with_config(toolset, file, credentials, selects=select is None)
         if file.data.lock:
-            # Imported here alone: `codegen` judges what has changed since the lock.
-            room = import_module("openapi_tools.codegen.tool_lock")
-            lock = room.read_lock(file.folder / file.data.lock)
-            toolset, _ = room.locked(toolset, lock, file.data.policy)
+            # Start-up time: few configurations have a lock, and judging changes needs much.
+            from openapi_tools.codegen import tool_lock
+
+            lock = tool_lock.read_lock(file.folder / file.data.lock)
+            toolset, _ = tool_lock.locked(toolset, lock, file.data.policy)
     return toolset if select is None else toolset.select(select)
 
 
