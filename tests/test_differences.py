@@ -1,4 +1,4 @@
-"""What changes for the tools between two documents: one finding for each cause.
+"""What changes for the tools between two documents: one finding for each difference.
 
 What is expected was written down from the edits, and from reading both versions of published ones.
 """
@@ -33,14 +33,14 @@ def edited(name, edit):
     return root
 
 
-def told(old, new):
-    """Return the findings as (breaking, kind, cause, tools), breaking ones first."""
+def summarize(old, new):
+    """Return the findings as (breaking, kind, pointer, tools), breaking ones first."""
     found = differences_of(old, new)
     json.dumps(found)
     assert all(i["tool"] == ("".join(i["tools"]) if len(i["tools"]) == 1 else "") for i in found)
     assert all("\n" not in item["message"] for item in found)
     return [
-        ("BREAKS" if i["breaking"] else "", i["kind"], i["cause"], sorted(i["tools"]))
+        ("BREAKS" if i["breaking"] else "", i["kind"], i["pointer"], sorted(i["tools"]))
         for i in found
     ]
 
@@ -73,7 +73,7 @@ def operations_come_and_go(root):
     root["paths"]["/store/inventory"]["head"] = {"responses": {"200": {"description": "ok"}}}
 
 
-def a_required_member_of_a_shared_schema(root):
+def a_required_property_of_a_shared_schema(root):
     root["components"]["schemas"]["Pet"]["required"].append("status")
 
 
@@ -84,68 +84,82 @@ def another_host(root):
 TRACE = [{"name": "trace", "in": "query", "required": True, "schema": {"type": "string"}}]
 GOTIFY = "gotify.json"
 KEY, PET = "/components/securitySchemes/api_key", "/paths/~1pet~1{petId}"
+HOURS, SHOP = "/paths/~1museum-hours/get", "/paths/~1store~1inventory"
 TOOLS_OF_PATH = ["delete_pet", "get_pet_by_id", "update_pet_with_form"]
-TOOLS_OF_PET = [
-    *("add_pet", "find_pets_by_status", "get_pet_by_id", "update_pet", "update_pet_with_form")
+TOOLS_THAT_RETURN_PETS = [
+    *("add_pet", "find_pets_by_status", "get_pet_by_id", "update_pet_with_form")
 ]
-"""Two send a pet; four say in their description which members come back, required ones first."""
+"""Their descriptions say which properties come back, required ones first."""
 EDITS = {
     "another server": (
         "museum.yaml",
         put("/servers", [{"url": "https://museum.example.com"}]),
-        [("BREAKS", "server", "/servers", 8)],
+        [("BREAKS", "operation", HOURS, 8)],
     ),
     "a lower maximum": (
         "museum.yaml",
         a_lower_maximum,
-        [("BREAKS", "parameter", LIMIT, MUSEUM_PAGES)],
+        [("BREAKS", "schema", HOURS, MUSEUM_PAGES)],
     ),
     "two parameters and an operation": (
         "museum.yaml",
         two_parameters_and_an_operation,
         [
-            ("BREAKS", "parameter", LIMIT, MUSEUM_PAGES),
-            ("", "parameter", "/components/parameters/PaginationPage", MUSEUM_PAGES),
-            ("", "operation", "/paths/~1museum-hours/get", ["get_museum_hours"]),
+            ("BREAKS", "schema", HOURS, MUSEUM_PAGES),
+            ("", "schema", HOURS, MUSEUM_PAGES),
+            ("", "description", HOURS, ["get_museum_hours"]),
         ],
     ),
     "one ticket type less": (
         "museum.yaml",
         put("/components/schemas/TicketType/enum", ["general"]),
-        [("BREAKS", "schema", "/components/schemas/TicketType", ["buy_museum_tickets"])],
+        [("BREAKS", "schema", "/paths/~1tickets/post", ["buy_museum_tickets"])],
     ),
     "operations come and go": (
         "petstore.yaml",
         operations_come_and_go,
         [
-            ("BREAKS", "renamed", "/paths/~1store~1inventory/get", ["stock"]),
-            ("BREAKS", "removed", "/paths/~1pet~1{petId}/delete", ["delete_pet"]),
-            ("", "added", "/paths/~1store~1inventory/head", ["head_store_inventory"]),
+            ("BREAKS", "renamed", f"{SHOP}/get", ["stock"]),
+            ("BREAKS", "removed", f"{PET}/delete", ["delete_pet"]),
+            ("", "added", f"{SHOP}/head", ["head_store_inventory"]),
         ],
     ),
-    "a required member of a shared schema": (
+    "a required property of a shared schema": (
         "petstore.yaml",
-        a_required_member_of_a_shared_schema,
-        [("BREAKS", "schema", "/components/schemas/Pet", TOOLS_OF_PET)],
+        a_required_property_of_a_shared_schema,
+        [
+            ("BREAKS", "schema", "/paths/~1pet/put", ["add_pet", "update_pet"]),
+            ("", "description", "/paths/~1pet/post", TOOLS_THAT_RETURN_PETS),
+        ],
     ),
     # DELETE has a parameter of the old name, which was no argument as long as it was the key's.
     "another header of the key": (
         "petstore.yaml",
         put(f"{KEY}/name", "X-Key"),
-        [("BREAKS", "security", KEY, ["delete_pet", "get_inventory", "get_pet_by_id"])],
+        [
+            ("BREAKS", "operation", f"{PET}/get", ["get_inventory", "get_pet_by_id"]),
+            ("", "schema", f"{PET}/delete", ["delete_pet"]),
+        ],
     ),
     "a parameter of a path": (
         "petstore.yaml",
         put(f"{PET}/parameters", TRACE),
-        [("BREAKS", "path", f"{PET}/parameters", TOOLS_OF_PATH)],
+        [
+            ("BREAKS", "schema", f"{PET}/get", TOOLS_OF_PATH),
+            ("", "schema", f"{PET}/get", TOOLS_OF_PATH),
+        ],
     ),
-    "another host": (GOTIFY, another_host, [("BREAKS", "server", "/host", 42)]),
+    "another host": (
+        GOTIFY,
+        another_host,
+        [("BREAKS", "operation", "/paths/~1application/get", 42)],
+    ),
 }
 
 
 @pytest.mark.parametrize(("name", "edit", "expected"), EDITS.values(), ids=EDITS)
-def test_an_edit_is_one_finding_for_each_cause(name, edit, expected):
-    found = told(load_tools(read(name)), load_tools(edited(name, edit)))
+def test_an_edit_is_one_finding_for_each_difference(name, edit, expected):
+    found = summarize(load_tools(read(name)), load_tools(edited(name, edit)))
 
     counted = [
         (*fixed, len(tools) if isinstance(wanted[-1], int) else tools)
@@ -154,7 +168,8 @@ def test_an_edit_is_one_finding_for_each_cause(name, edit, expected):
     assert counted == expected
 
 
-PLAYLIST = "/paths/~1playlists~1{playlist_id}"
+SHOWS, TRACKS = "/paths/~1me~1shows/put", "/paths/~1me~1tracks/put"
+PLAYLIST, PLAYER = "/paths/~1playlists~1{playlist_id}", "/paths/~1me~1player"
 PUBLISHED = {
     "realworld": ("realworld/swagger.json", "realworld/openapi.yml", []),
     "prometheus": (
@@ -166,21 +181,23 @@ PUBLISHED = {
         "spotify/official-spotify-open-api.yml",
         "spotify/fixed-spotify-open-api.yml",
         [
-            ("BREAKS", "parameter", "/components/parameters/QueryLimit", 16),
-            ("BREAKS", "operation", "/paths/~1search/get", 1),
-            ("BREAKS", "operation", "/paths/~1me~1tracks/put", 1),
-            ("BREAKS", "operation", "/paths/~1me~1episodes/put", 1),
-            ("BREAKS", "operation", "/paths/~1me~1shows/put", 1),
-            ("BREAKS", "operation", "/paths/~1me~1shows/delete", 1),
-            ("BREAKS", "operation", f"{PLAYLIST}~1images/put", 1),
-            ("BREAKS", "operation", "/paths/~1me~1following/get", 1),
-            ("BREAKS", "operation", "/paths/~1me~1player~1recently-played/get", 1),
+            ("BREAKS", "schema", "/paths/~1albums~1{id}~1tracks/get", 19),
+            ("BREAKS", "schema", TRACKS, 2),
+            ("BREAKS", "schema", SHOWS, 2),
+            ("BREAKS", "schema", SHOWS, 2),
+            ("BREAKS", "schema", f"{PLAYLIST}~1images/put", 1),
             ("BREAKS", "removed", "/paths/~1me~1top~1{type}/get", 1),
-            ("", "answer", "/components/responses/OneCurrentlyPlayingTrack", 1),
-            ("", "operation", f"{PLAYLIST}~1tracks/get", 1),
-            ("", "operation", "/paths/~1recommendations/get", 1),
-            ("", "operation", "/paths/~1me~1player/put", 1),
-            ("", "operation", "/paths/~1me~1player~1play/put", 1),
+            ("", "schema", TRACKS, 2),
+            ("", "schema", SHOWS, 2),
+            ("", "schema", SHOWS, 2),
+            ("", "schema", SHOWS, 2),
+            ("", "operation", SHOWS, 2),
+            ("", "schema", f"{PLAYLIST}~1tracks/get", 1),
+            ("", "schema", "/paths/~1me~1following/get", 1),
+            ("", "schema", "/paths/~1recommendations/get", 1),
+            ("", "schema", f"{PLAYER}/put", 1),
+            ("", "description", f"{PLAYER}~1currently-playing/get", 1),
+            ("", "schema", f"{PLAYER}~1play/put", 1),
             ("", "added", "/paths/~1me~1top~1artists/get", 1),
             ("", "added", "/paths/~1me~1top~1tracks/get", 1),
         ],
@@ -191,7 +208,7 @@ PUBLISHED = {
 @pytest.mark.skipif(not corpus.FOLDER.is_dir(), reason=corpus.ABSENT)
 @pytest.mark.parametrize(("old", "new", "expected"), PUBLISHED.values(), ids=PUBLISHED)
 def test_versions_of_a_published_document(old, new, expected):
-    found = told(load_tools(corpus.FOLDER / old), load_tools(corpus.FOLDER / new))
+    found = summarize(load_tools(corpus.FOLDER / old), load_tools(corpus.FOLDER / new))
 
     assert [(*fixed, len(tools)) for *fixed, tools in found] == expected
 
@@ -200,15 +217,18 @@ def test_the_lines_say_what_differs_and_tools_that_are_not_selected_are_left_out
     sides = [read("museum.yaml"), edited("museum.yaml", two_parameters_and_an_operation)]
     old, new = (load_tools(side, select=Select(tags=["Events"])) for side in sides)
 
-    limit, page = differences_of(old, new)
+    (finding,) = differences_of(old, new)
 
-    assert limit["message"] == "parameter PaginationLimit: /limit: maximum was 30, is 20 now"
-    assert page["details"] == [
-        "/page: description was 'Page number to retrieve.', is 'Which page.' now"
+    assert finding["message"] == (
+        "list_special_events: /limit: maximum was 30, is 20 now; and 1 more"
+    )
+    assert finding["details"] == [
+        "/limit: maximum was 30, is 20 now",
+        "/page: description was 'Page number to retrieve.', is 'Which page.' now",
     ]
 
 
-def test_a_part_of_another_file_is_one_finding_for_equal_differences(tmp_path):
+def test_an_equal_difference_of_several_tools_is_one_finding(tmp_path):
     def write(folder, kind):
         (tmp_path / folder).mkdir()
         schema = {"name": "n", "in": "query", "schema": {"type": kind}}
@@ -219,9 +239,9 @@ def test_a_part_of_another_file_is_one_finding_for_equal_differences(tmp_path):
         (tmp_path / folder / "api.json").write_text(json.dumps(root))
         return load_tools(tmp_path / folder / "api.json")
 
-    found = told(write("old", "string"), write("new", "integer"))
+    found = summarize(write("old", "string"), write("new", "integer"))
 
-    assert found == [("BREAKS", "elsewhere", "", ["get_a", "get_b"])]
+    assert found == [("BREAKS", "schema", "/paths/~1a/get", ["get_a", "get_b"])]
 
 
 def test_an_operation_that_is_skipped_now_is_removed_with_the_reason():
@@ -245,7 +265,7 @@ SIDES = [  # a part of the old and the new schema of pets; whether requests brea
 ]
 
 
-@pytest.mark.parametrize("in_request", [True, False], ids=["request", "answer"])
+@pytest.mark.parametrize("in_request", [True, False], ids=["request", "response"])
 @pytest.mark.parametrize(("_", "old", "new", "breaks"), SIDES, ids=[row[0] for row in SIDES])
 def test_a_changed_schema_breaks_callers_where_they_send_it(in_request, _, old, new, breaks):
     node = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}}
@@ -254,11 +274,11 @@ def test_a_changed_schema_breaks_callers_where_they_send_it(in_request, _, old, 
     schemas = [{"Pet": {"type": "object", "properties": {"kind": kind}}} for kind in (old, new)]
     documents = [document({"/a": {"post": post}}, components={"schemas": s}) for s in schemas]
 
-    found = told(*map(load_tools, documents))
+    found = summarize(*map(load_tools, documents))
 
     marks = [mark for mark, *_ in found]
     assert marks.count("BREAKS") == (in_request and breaks)
-    assert {cause for _, _, cause, _ in found} <= {"/components/schemas/Pet"}
+    assert {pointer for _, _, pointer, _ in found} <= {"/paths/~1a/post"}
     assert found or not in_request
 
 
@@ -278,10 +298,10 @@ def test_lists_of_mcp_servers_are_compared_tool_by_tool():
     old = mcp(add=takes(a=number), drop=takes(), look={**takes(), **reads})
     new = mcp(add=takes("a", a=number), look=takes(), fresh=takes(b=text))
 
-    assert told(old, new) == [
-        ("BREAKS", "tool", "/tools/add", ["add"]),
+    assert summarize(old, new) == [
+        ("BREAKS", "schema", "/tools/add", ["add"]),
         ("BREAKS", "removed", "/tools/drop", ["drop"]),
-        ("", "tool", "/tools/look", ["look"]),
+        ("", "operation", "/tools/look", ["look"]),
         ("", "added", "/tools/fresh", ["fresh"]),
     ]
     assert listed_tools(new["result"]["tools"]) == listed_tools(new)

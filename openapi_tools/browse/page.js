@@ -181,13 +181,13 @@ function skippedView(skipped) {
     [`${entry.method} ${entry.path}`, entry.reason, el("code", {}, entry.pointer)]));
 }
 
-/** Return a table with one row for each cause; the tools that it changes are links. */
+/** Return a table with one row for each difference; the tools that it changes are links. */
 function changesView(changes) {
   if (!changes.length) return el("p", {}, "Nothing changes for the tools.");
   return table("Changes of the tools", ["Breaking", "Change", "What", "Tools"],
     changes.map((entry) => [
       entry.breaking ? chip("breaking", "bad") : "no", entry.kind,
-      [el("div", {}, entry.message), entry.cause ? el("code", {}, entry.cause) : null],
+      [el("div", {}, entry.message), el("code", {}, entry.pointer)],
       linksOf(entry.tools),
     ]));
 }

@@ -229,10 +229,10 @@ def _junit(proofs: list[Proof], summary: dict[str, int], source: str) -> str:
 def diff(
     old: str, new: str, *, form: str, wants_json: bool, fail_on: str | None, **filters: Any
 ) -> int:
-    """Say what changes for the tools between OLD and NEW, one line for each cause.
+    """Report what changes for the tools between OLD and NEW, one line for each difference.
 
-    Both are documents as SPEC of other commands, or JSON files with an MCP server's answers to
-    `tools/list`. Options for reading and selecting count for both.
+    Both are documents as SPEC of other commands, or JSON files with an MCP server's responses
+    to `tools/list`. Options for reading and selecting apply to both.
     """
     from openapi_tools.differences import differences_of
 
@@ -246,9 +246,8 @@ def diff(
         say(as_json({"changes": found, "counts": {"changes": len(found), "breaking": breaking}}))
     elif form == "text":
         for item in found:
-            state, tools = "breaking" if item["breaking"] else "", len(item["tools"])
-            more = f" ({tools} tools)" if tools > 1 else ""
-            say(f"{state:<10}{item['kind']:<11}{clean(item['message'] + more, lines=False)}")
+            state = "breaking" if item["breaking"] else ""
+            say(f"{state:<10}{item['kind']:<13}{clean(item['message'], lines=False)}")
         touched = len({name for item in found for name in item["tools"]})
         told = f"{touched} tool{' differs' if touched == 1 else 's differ'}"
         say(f"{counted(len(found), 'change')}, {breaking} breaking; {told}.")
@@ -277,7 +276,7 @@ def _side(spec: str, **filters: Any) -> Any:
 def _as_finding(item: dict[str, Any]) -> Finding:
     tools = ", ".join(item["tools"][:_NAMED]) + ", …" * (len(item["tools"]) > _NAMED)
     severity, rule = "error" if item["breaking"] else "note", item["kind"].replace(" ", "-")
-    return Finding(item["cause"], f"{item['message']} ({tools})", severity, rule)
+    return Finding(item["pointer"], f"{item['message']} ({tools})", severity, rule)
 
 
 def _shown(spec: str | None) -> str:

@@ -478,12 +478,12 @@ def test_differences_are_lines_data_sarif_or_annotations(run, versions):
         for form in ("text", "json", "sarif", "github")
     )
 
-    assert text.splitlines()[0].startswith("breaking  server     the document's servers: server ")
+    assert text.splitlines()[0].startswith("breaking  operation    get_it: server ")
     assert text.splitlines()[-1] == "1 change, 1 breaking; 1 tool differs."
     (change,) = json.loads(data)["changes"]
-    assert (change["cause"], change["tool"]) == ("/servers", "get_it")
+    assert (change["pointer"], change["tool"]) == ("/paths/~1a/get", "get_it")
     (result,) = sarif(log)
-    assert (result["ruleId"], result["level"]) == ("server", "error")
+    assert (result["ruleId"], result["level"]) == ("operation", "error")
     assert notes.startswith("::error file=")
 
 
