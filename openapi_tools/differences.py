@@ -8,7 +8,7 @@ from openapi_tools.codegen.changes import compared, detail, renames, scheme_diff
 from openapi_tools.codegen.compatibility import Difference
 from openapi_tools.codegen.package_data import Record
 from openapi_tools.errors import SourceError, counted
-from openapi_tools.json_values import as_dict, pointer
+from openapi_tools.json_values import as_dict, join_pointer
 from openapi_tools.model import Operation, SecurityScheme
 
 if TYPE_CHECKING:
@@ -194,4 +194,4 @@ def _pointer(record: Record) -> str:
     operation = record.operation
     is_call = bool(operation.method)
     keys = ("paths", operation.path, operation.method.lower())
-    return pointer(keys if is_call else ("tools", record.name))
+    return join_pointer(keys if is_call else ("tools", record.name))

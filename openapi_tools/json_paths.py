@@ -16,7 +16,7 @@ import jsonschema_rs
 from jsonpath.filter import BaseExpression, RelativeFilterQuery
 from jsonpath.function_extensions import ExpressionType, FilterFunction
 
-from openapi_tools.json_values import compact, same
+from openapi_tools.json_values import dump_json_bytes, is_equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -175,8 +175,8 @@ class _Environment(jsonpath.JSONPathEnvironment):
     def _equal(self, one: Any, other: Any) -> bool:
         self.queries.spend(1)
         if isinstance(one, dict | list) and type(one) is type(other):
-            self.queries.spend(len(compact(one)) // _PER_STEP)
-        return same(one, other)
+            self.queries.spend(len(dump_json_bytes(one)) // _PER_STEP)
+        return is_equal(one, other)
 
 
 def _one(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""JSON values: pointers (RFC 6901), equality, size, lazy objects; the keywords of JSON Schema."""
+"""JSON values: pointers (RFC 6901), equality, size; the keywords of JSON Schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Node = dict[str, Any]  # an object of a document, or a schema
 _ASCII = bytes(range(128))
 # Control characters, which steer a terminal or the direction of writing; surrogates, which no
 # encoding can write; U+FFFE and U+FFFF, which XML does not have.
-_STEERING = re.compile(
+_CONTROL_CHARACTERS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
     r"\ufffe\uffff]"
 )
@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r'"\$ref": ("[^"\\]*(?:\\.[^"\\]*)*")')
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
-_CLASSES: Mapping[str, tuple[type, ...]] = {
+_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list,),
     "boolean": (bool,),
     "integer": (int, float),
@@ -33,164 +33,169 @@ _CLASSES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "string": (str,),
 }
-ASSERTIONS = frozenset(
+ASSERTION_KEYWORDS = frozenset(
     {"const", "dependentRequired", "enum", "exclusiveMaximum", "exclusiveMinimum", "maxItems"}
     | {"maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum"}
     | {"multipleOf", "pattern", "required", "type", "uniqueItems"}
 )
-"""Keywords that look at a value without handing any of it to another schema."""
-ONE_SCHEMA = frozenset(
+"""Keywords that assert something of a value without applying another schema to any of it."""
+SCHEMA_KEYWORDS = frozenset(
     {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"}
     | {"unevaluatedItems", "unevaluatedProperties"}
 )
-SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-SCHEMA_MAPS = frozenset(
+SCHEMA_LIST_KEYWORDS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+SCHEMA_MAP_KEYWORDS = frozenset(
     {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
 )
 UNIONS = ("anyOf", "oneOf")
-DEFINITIONS = "#/$defs/"  # the beginning of a reference to one of `$defs`
+DEFINITIONS_PREFIX = "#/$defs/"
 _LONGEST_CHAIN = 64
 EXPONENT = 1e16  # from here on Python writes floats with an exponent, ECMAScript without one
-_LARGEST = 10**18  # Python refuses to write the largest numbers as text
-HOLDING = ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS  # keywords that hold schemas
-IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
-"""Keywords whose schemas apply to the same value, not to a member of it."""
+_LARGEST = 10**18  # `str()` of integers with thousands of digits raises ValueError
+SUBSCHEMA_KEYWORDS = SCHEMA_KEYWORDS | SCHEMA_LIST_KEYWORDS | SCHEMA_MAP_KEYWORDS
+IN_PLACE_KEYWORDS = frozenset(
+    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
+)
+"""In-place applicators: their schemas apply to the same value, not to a property or item of it.
+
+Spec: JSON Schema 2020-12, Core, 10.2.
+"""
 
 
 def as_boolean(value: Any) -> bool | None:
-    """Return a boolean, also one that is written as text; None for anything else."""
+    """Return a boolean, also from the strings "true" and "false"; None for anything else."""
     if isinstance(value, str):
         return {"true": True, "false": False}.get(value.lower())
     return value if isinstance(value, bool) else None
 
 
 def is_true(value: Any) -> bool:
-    """Tell whether a value is true, or the text for it."""
+    """Return whether a value is true or the string "true"."""
     return as_boolean(value) is True
 
 
-def is_text(value: Any) -> bool:
-    """Tell whether a member is a text."""
+def is_string(value: Any) -> bool:
+    """Return whether a value is a string."""
     return isinstance(value, str)
 
 
-def as_text(value: Any) -> str:
-    """Return a member that has to be a text; empty when it is anything else."""
+def as_string(value: Any) -> str:
+    """Return a string as it is, and `""` for any other value."""
     return value if isinstance(value, str) else ""
 
 
 def as_dict(value: Any) -> Node:
-    """Return a member that has to be an object; an empty one when it is anything else."""
+    """Return a dict as it is, and an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a member that has to be an array; an empty one when it is anything else."""
+    """Return a list as it is, and an empty one for any other value."""
     return value if isinstance(value, list) else []
 
 
 def pointer_token(key: object) -> str:
-    """Return a key or index as one step of a JSON Pointer, slash included."""
+    """Return a key or index as one step of a JSON Pointer, with its slash."""
     return "/" + str(key).replace("~", "~0").replace("/", "~1")
 
 
-def unescape(token: str) -> str:
-    """Return the key that a reference token names."""
+def unescape_token(token: str) -> str:
+    """Return the key that a reference token names (RFC 6901, section 4)."""
     return token.replace("~1", "/").replace("~0", "~")
 
 
-def pointer(keys: Iterable[object]) -> str:
-    """Return keys and indexes as a JSON Pointer, for instance `/paths/~1pets/get`."""
+def join_pointer(keys: Iterable[object]) -> str:
+    """Return keys and indexes as a JSON Pointer, such as `/paths/~1pets/get`."""
     return "".join(map(pointer_token, keys))
 
 
-def keys_of(text: str) -> tuple[str, ...]:
+def split_pointer(pointer: str) -> tuple[str, ...]:
     """Return the keys of a JSON Pointer; `""`, the whole document, has none."""
-    return tuple(map(unescape, text.split("/")[1:]))
+    return tuple(map(unescape_token, pointer.split("/")[1:]))
 
 
-def find(root: Any, text: str) -> Any:
-    """Return the value at a JSON Pointer, or raise LookupError with the key that is missing."""
-    for token in text.split("/")[1:]:
-        key = unescape(token) if "~" in token else token
-        if isinstance(root, (dict, Mapping)) and key in root:  # `dict` first, which is fast
-            root = root[key]
-        elif isinstance(root, list) and key.isdecimal() and int(key) < len(root):
-            root = root[int(key)]
+def resolve_pointer(value: Any, pointer: str) -> Any:
+    """Return the value at a JSON Pointer; raise LookupError with the key that is missing."""
+    for token in pointer.split("/")[1:]:
+        key = unescape_token(token) if "~" in token else token
+        if isinstance(value, (dict, Mapping)) and key in value:  # `dict` first, which is fast
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
         else:
             raise LookupError(key)
-    return root
+    return value
 
 
-def resolve(root: Any, reference: str) -> Any:
-    """Return the target of a `$ref` inside a schema; None when it is missing (RFC 6901, 6)."""
+def resolve_reference(root: Any, reference: str) -> Any:
+    """Return the target of a `$ref` inside a schema; None if it is missing (RFC 6901, 6)."""
     try:
-        return find(root, unquote(reference))
+        return resolve_pointer(root, unquote(reference))
     except LookupError:
         return None
 
 
-def follow(document: Mapping[str, Any], node: Any) -> Mapping[str, Any]:
-    """Return the object at the end of a node's chain of `$ref`; `{}` where that leads nowhere."""
-    beside: dict[str, Any] = {}  # members beside a `$ref` override those of its target
+def follow_references(document: Mapping[str, Any], node: Any) -> Mapping[str, Any]:
+    """Return the object at the end of a chain of `$ref`; `{}` if there is none."""
+    siblings: dict[str, Any] = {}  # they override the properties of the target
     for _ in range(_LONGEST_CHAIN):
         if not isinstance(node, Mapping):
             return {}
         reference = node.get("$ref")
         if not isinstance(reference, str):
-            return {**node, **beside} if beside else node
-        beside = {**{key: node[key] for key in node if key != "$ref"}, **beside}
-        node = resolve(document, reference) if reference.startswith("#") else {}
+            return {**node, **siblings} if siblings else node
+        siblings = {**{key: node[key] for key in node if key != "$ref"}, **siblings}
+        node = resolve_reference(document, reference) if reference.startswith("#") else {}
     return {}
 
 
-def same(one: Any, other: Any) -> bool:
-    """Tell whether two values are equal in JSON, in which true is not 1 and 1 is 1.0."""
+def is_equal(one: Any, other: Any) -> bool:
+    """Return whether two values are equal in JSON, where true is not 1, but 1 is 1.0."""
     if one is other or isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(is_equal, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(is_equal(one[key], other[key]) for key in one)
     return bool(one == other)
 
 
-def is_a(value: Any, name: str) -> bool:
-    """Tell whether a value is of a type of JSON Schema."""
+def is_type(value: Any, name: str) -> bool:
+    """Return whether a value has a type of JSON Schema."""
     if isinstance(value, bool):
         return name == "boolean"
     if name == "integer" and isinstance(value, float):
         return value.is_integer()
-    return isinstance(value, _CLASSES.get(name, ()))
+    return isinstance(value, _PYTHON_TYPES.get(name, ()))
 
 
-def holds(values: Collection[Any], value: Any) -> bool:
-    """Tell whether one of several values is equal to another in JSON."""
+def contains_value(values: Collection[Any], value: Any) -> bool:
+    """Return whether one of several values is equal to another in JSON."""
     if isinstance(value, str):
         return value in values
-    return any(same(one, value) for one in values)
+    return any(is_equal(one, value) for one in values)
 
 
-def kinds_of(schema: Any) -> set[str]:
-    """Return the types that a schema names, also inside unions; none where it is open."""
+def schema_types(schema: Any) -> set[str]:
+    """Return the types that a schema names, also inside unions; none if it allows all."""
     if not isinstance(schema, dict):
         return set()
-    kinds = schema.get("type", ())
-    found = {kinds} if isinstance(kinds, str) else set(kinds)
+    types = schema.get("type", ())
+    names = {types} if isinstance(types, str) else set(types)
     for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        found |= kinds_of(part)
-    return found - {"null"}
+        names |= schema_types(part)
+    return names - {"null"}
 
 
-def whole(value: Any) -> int | None:
-    """Return a number, or a text of digits, as an integer; None for others and very large ones."""
+def parse_integer(value: Any) -> int | None:
+    """Return an integer, also from a string of digits; None for others and very large ones."""
     if isinstance(value, str) and value.isdecimal() and len(value) < len(str(_LARGEST)):
         return int(value)
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and abs(value) < _LARGEST else None
 
 
-def plain_number(value: float) -> float:
+def normalize_number(value: float) -> float:
     """Return an integral float as an integer, below the size where JSON writers differ.
 
     Models and clients of protobuf write integers as `5.0`, which servers in Go, Rust and .NET
@@ -199,67 +204,66 @@ def plain_number(value: float) -> float:
     return int(value) if value.is_integer() and abs(value) < EXPONENT else value
 
 
-def fitted(value: Any, schema: Any) -> Any:
-    """Return a value as the type that an argument takes; None where it does not fit."""
-    kinds = kinds_of(schema)
-    if kinds & {"integer", "number"}:
-        number = whole(value)
-        return number if number is not None or "string" not in kinds else str(value)
+def coerce_value(value: Any, schema: Any) -> Any:
+    """Return a value as the type that an argument takes; None if it does not fit."""
+    types = schema_types(schema)
+    if types & {"integer", "number"}:
+        number = parse_integer(value)
+        return number if number is not None or "string" not in types else str(value)
     if not isinstance(value, str | int) or isinstance(value, bool):
         return None
-    return str(value) if not kinds or "string" in kinds else None
+    return str(value) if not types or "string" in types else None
 
 
-def unequal(values: Iterable[Any]) -> list[Any]:
+def unique_values(values: Iterable[Any]) -> list[Any]:
     """Return the first of each group of equal values."""
-    found: dict[Any, Any] = {}
+    firsts: dict[Any, Any] = {}
     for value in values:
-        found.setdefault(_identity(value), value)
-    return list(found.values())
+        firsts.setdefault(_identity(value), value)
+    return list(firsts.values())
 
 
 def _identity(value: Any) -> Any:
-    """Return a hashable key that is the same for equal values."""
     if isinstance(value, dict):
-        return (dict, frozenset((name, _identity(member)) for name, member in value.items()))
+        return (dict, frozenset((key, _identity(item)) for key, item in value.items()))
     if isinstance(value, list):
         return (list, tuple(map(_identity, value)))
     return (isinstance(value, bool), value)
 
 
-def most_in(text: bytes) -> int:
-    """Return a number of characters that a value of `compact` does not exceed as JSON."""
+def max_json_length(text: bytes) -> int:
+    """Return an upper bound of the characters that a value of `dump_json_bytes` has as JSON."""
     # Numbers with an exponent, which follow a comma, colon or bracket, grow by two.
-    blanks = 3 * (text.count(b",") + text.count(b":")) + 2 * text.count(b"[") + 2
+    spaces = 3 * (text.count(b",") + text.count(b":")) + 2 * text.count(b"[") + 2
     escapes = 5 * text.count(b"\x7f")
     if not text.isascii():
         escapes += 2 * len(text.translate(None, _ASCII))
-    return len(text) + blanks + escapes
+    return len(text) + spaces + escapes
 
 
-def members(item: object, names: Iterable[str]) -> dict[str, Any]:
+def select_attributes(item: object, names: Iterable[str]) -> dict[str, Any]:
     """Return some attributes as JSON data."""
     return {name: getattr(item, name) for name in names}
 
 
-def text_of(value: Any) -> str:
-    """Return a JSON value as a model reads it: without blanks, letters as they are."""
+def dump_json(value: Any) -> str:
+    """Return a value as JSON for a model: without spaces, letters not escaped."""
     return _ENCODER.encode(value)
 
 
 def escape_controls(text: str) -> str:
     r"""Return text with control characters as in JSON, `\u001b` for one; `\n` and `\t` stay."""
-    return _STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return _CONTROL_CHARACTERS.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def digest_of(value: Any) -> str:
-    """Return the SHA-256 hash of a value as JSON; the order of members does not count."""
+    """Return the SHA-256 hash of a value as JSON; the order of keys makes no difference."""
     text = json.dumps(value, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def compact(value: Any) -> bytes:
-    """Return a JSON value as compact text in UTF-8; in ASCII if it has lone surrogates."""
+def dump_json_bytes(value: Any) -> bytes:
+    """Return a value as compact JSON in UTF-8, or in ASCII if it has lone surrogates."""
     import pydantic_core  # `from … import` would cost more at each call
 
     try:
@@ -268,131 +272,97 @@ def compact(value: Any) -> bytes:
         return json.dumps(value).encode()
 
 
-def rebuilt(node: Any, change: Callable[[Any, str], Any]) -> Any:
-    """Return a schema in which `change` has seen each schema, with its name in a map or `""`."""
-    if not isinstance(node, dict) or HOLDING.isdisjoint(node):
+def map_subschemas(node: Any, change: Callable[[Any, str], Any]) -> Any:
+    """Return a schema whose direct subschemas are `change(schema, name)`.
+
+    Args:
+        node: A schema; without changes it is returned itself.
+        change: Called with each subschema and its name in a map of schemas, or `""`.
+    """
+    if not isinstance(node, dict) or SUBSCHEMA_KEYWORDS.isdisjoint(node):
         return node
-    new: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for key, value in node.items():
-        if key in HOLDING:
-            changed = _rebuilt_value(key, value, change)
+        if key in SUBSCHEMA_KEYWORDS:
+            changed = _map_keyword(key, value, change)
             if changed is not value:
-                new[key] = changed
-    return {**node, **new} if new else node
+                changes[key] = changed
+    return {**node, **changes} if changes else node
 
 
-def _rebuilt_value(key: str, value: Any, change: Callable[[Any, str], Any]) -> Any:
-    if key in ONE_SCHEMA:
+def _map_keyword(key: str, value: Any, change: Callable[[Any, str], Any]) -> Any:
+    if key in SCHEMA_KEYWORDS:
         return change(value, "")
-    if key in SCHEMA_LISTS and isinstance(value, list):
+    if key in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
         parts = [change(part, "") for part in value]
         return value if all(map(is_, parts, value)) else parts
-    if key in SCHEMA_MAPS and isinstance(value, dict):
+    if key in SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
         named = {name: change(part, name) for name, part in value.items()}
         return value if all(map(is_, named.values(), value.values())) else named
     return value
 
 
-def everywhere(node: Any, edit: Callable[[dict[str, Any]], Any]) -> Any:
-    """Return a schema with each schema in it edited, the inner ones first."""
+def transform_schemas(node: Any, edit: Callable[[dict[str, Any]], Any]) -> Any:
+    """Return a schema with each schema in it replaced by `edit`, the inner ones first."""
 
     def change(part: Any, _name: str = "") -> Any:
         if not isinstance(part, dict):
             return part
-        return edit(part if HOLDING.isdisjoint(part) else rebuilt(part, change))
+        return edit(part if SUBSCHEMA_KEYWORDS.isdisjoint(part) else map_subschemas(part, change))
 
     return change(node)
 
 
-def without(node: dict[str, Any], keywords: Collection[str]) -> dict[str, Any]:
-    """Return a schema without some keywords; the same one where it has none of them."""
-    if node.keys().isdisjoint(keywords):
+def omit_keys(node: dict[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    """Return a dict without some keys; the dict itself if it has none of them."""
+    if node.keys().isdisjoint(keys):
         return node
-    return {key: value for key, value in node.items() if key not in keywords}
+    return {key: value for key, value in node.items() if key not in keys}
 
 
-def with_items(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema whose arrays have `items`, without which clients refuse it."""
+def ensure_items(node: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose arrays have `items`: clients reject those without."""
     is_bare = "items" not in node and "array" in node.get("type", ())
     return {**node, "items": {}} if is_bare else node
 
 
-def loosened(node: dict[str, Any], gone: Collection[str]) -> dict[str, Any]:
-    """Return a schema that looser parts make looser: without some keywords, `oneOf` as `anyOf`."""
-    new = without(node, gone)
+def loosen_schema(node: dict[str, Any], keywords: Collection[str]) -> dict[str, Any]:
+    """Return a schema without some keywords, and with `oneOf` as `anyOf`.
+
+    Looser branches overlap: a value of one branch would then fit several, and fail `oneOf`.
+    """
+    new = omit_keys(node, keywords)
     if "oneOf" not in new:
         return new
     branches = {"anyOf": new["oneOf"]}
-    more = {"allOf": [*new.get("allOf", ()), branches]} if "anyOf" in new else branches
-    return {**without(new, ["oneOf"]), **more}
+    union = {"allOf": [*new.get("allOf", ()), branches]} if "anyOf" in new else branches
+    return {**omit_keys(new, ["oneOf"]), **union}
 
 
-def definitions_in(node: Any) -> set[str]:
-    """Return the names of definitions in a schema; those in values too, which does no harm."""
-    return set(names_of_definitions(json.dumps(node)))
+def definition_names(node: Any) -> set[str]:
+    """Return the names of definitions that a schema refers to, also inside examples."""
+    return set(iter_definition_names(json.dumps(node)))
 
 
-def names_of_definitions(text: str) -> Iterator[str]:
-    """Yield the names of definitions in a schema that `json.dumps` wrote, for each reference."""
+def iter_definition_names(text: str) -> Iterator[str]:
+    """Yield the name of the definition of each reference in a schema that `json.dumps` wrote."""
     for written in _REFERENCE.findall(text):
         reference: str = json.loads(written) if "\\" in written else written[1:-1]
-        yield unescape(reference.removeprefix(DEFINITIONS))
+        yield unescape_token(reference.removeprefix(DEFINITIONS_PREFIX))
 
 
-def reached(node: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the definitions that a schema refers to, directly or not, in their order."""
-    found: set[str] = set()
-    waiting = definitions_in(node)
-    while waiting:
-        name = waiting.pop()
-        if name in definitions and name not in found:
-            found.add(name)
-            waiting |= definitions_in(definitions[name])
-    return {name: part for name, part in definitions.items() if name in found}
+def reachable_definitions(node: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the definitions that a schema refers to, directly or through others, in order."""
+    names: set[str] = set()
+    pending = definition_names(node)
+    while pending:
+        name = pending.pop()
+        if name in definitions and name not in names:
+            names.add(name)
+            pending |= definition_names(definitions[name])
+    return {name: part for name, part in definitions.items() if name in names}
 
 
-def size_of(value: Any) -> int:
-    """Return the bytes of a value in the largest usual writing: blanks, and escapes for ASCII."""
+def json_size(value: Any) -> int:
+    """Return the bytes of a value in its longest usual form: with spaces, escaped to ASCII."""
     return len(json.dumps(value))
-
-
-class LazyDict(Node):
-    """A dict whose members are read when they are first looked at, and then kept."""
-
-    __slots__ = ("_names", "_plain", "_read")
-
-    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._names = dict.fromkeys(names)
-        self._read = read
-        self._plain: Node | None = None
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __missing__(self, key: str) -> Any:
-        if key not in self._names:
-            raise KeyError(key)
-        # Threads must get one object: the loader knows nodes by their identity.
-        return self.setdefault(key, self._read(key))
-
-    # The methods of `Mapping` call those above, so each member is read when it is looked at.
-    get, keys = Mapping.get, Mapping.keys  # type: ignore[assignment]  # and no views of a dict
-    values, items = Mapping.values, Mapping.items  # type: ignore[assignment]  # as above
-
-    def plain(self) -> Node:
-        """Return all of it as plain data; the same dict at each call."""
-        if self._plain is None:
-            self._plain = {key: without_lazy(value) for key, value in self.items()}
-        return self._plain
-
-
-def without_lazy(node: Any) -> Any:
-    """Return a node as plain data, `LazyDict`s read."""
-    return node.plain() if isinstance(node, LazyDict) else node

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import from_json
 
 from openapi_tools.errors import InputError
-from openapi_tools.json_values import text_of
+from openapi_tools.json_values import dump_json
 from openapi_tools.options import DefaultSettings, member_of
 
 if TYPE_CHECKING:
@@ -332,7 +332,7 @@ class ToolResult(BaseModel):
             return self._word()
         if isinstance(self.output, str):
             return self.output or self._word()
-        return _images_in_words(self.output) or text_of(self.output)
+        return _images_in_words(self.output) or dump_json(self.output)
 
     def _word(self) -> str:
         if not self.success:
@@ -396,4 +396,4 @@ def _bytes_in(text: str) -> int:
 
 
 def _text(value: Any) -> str:
-    return (value if isinstance(value, str) else text_of(value)) or '""'
+    return (value if isinstance(value, str) else dump_json(value)) or '""'

@@ -1,6 +1,6 @@
 """What tests of the document cache share."""
 
-from openapi_tools.json_values import LazyDict
+from openapi_tools.loading.lazy_dict import LazyDict
 
 
 def is_from_cache(toolset):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from openapi_tools import load_tools
-from openapi_tools.json_values import resolve
+from openapi_tools.json_values import resolve_reference
 
 FOLDER = Path(__file__).parents[2] / "shared" / "corpus"
 ABSENT = f"{FOLDER} is absent: the published documents are not at hand"
@@ -82,5 +82,5 @@ def follow(root, node):
     for _ in range(32):
         if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
             return node
-        node = resolve(root, node["$ref"]) if node["$ref"].startswith("#/") else None
+        node = resolve_reference(root, node["$ref"]) if node["$ref"].startswith("#/") else None
     return None

@@ -22,7 +22,12 @@ import jsonschema_rs
 from makers import ImpossibleError, Turns
 
 from openapi_tools import OpenAPIToolsError, Settings, load_tools
-from openapi_tools.json_values import HOLDING, ONE_SCHEMA, SCHEMA_LISTS, resolve
+from openapi_tools.json_values import (
+    SCHEMA_KEYWORDS,
+    SCHEMA_LIST_KEYWORDS,
+    SUBSCHEMA_KEYWORDS,
+    resolve_reference,
+)
 from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.validation.samples import sample
 
@@ -41,12 +46,12 @@ def parts_of(schema: Any, place: str = "") -> Iterator[tuple[str, Schema]]:
     if not isinstance(schema, dict):
         return
     yield place, schema
-    for key in HOLDING & schema.keys():
+    for key in SUBSCHEMA_KEYWORDS & schema.keys():
         value = schema[key]
-        if key in ONE_SCHEMA:
+        if key in SCHEMA_KEYWORDS:
             yield from parts_of(value, f"{place}/{key}")
         else:
-            pairs = enumerate(value) if key in SCHEMA_LISTS else value.items()
+            pairs = enumerate(value) if key in SCHEMA_LIST_KEYWORDS else value.items()
             for name, part in pairs:
                 yield from parts_of(part, f"{place}/{key}/{name}")
 
@@ -64,7 +69,7 @@ def is_dead(schema: Any, root: Schema) -> bool:
     """Tell whether none of the values that are tried fits."""
     if not isinstance(schema, dict):
         return not schema
-    node = resolve(root, schema["$ref"]) if "$ref" in schema else schema
+    node = resolve_reference(root, schema["$ref"]) if "$ref" in schema else schema
     own = [*node.get("enum", ()), *node.get("examples", ())] if isinstance(node, dict) else []
     if any(accepts(schema, root, value) for value in (sample(schema, root), *own[:3], *VALUES)):
         return False

@@ -16,7 +16,7 @@ from documents import document
 from openapi_tools import Select, load_tools
 from openapi_tools.differences import differences_of, listed_tools
 from openapi_tools.errors import SourceError
-from openapi_tools.json_values import keys_of
+from openapi_tools.json_values import split_pointer
 
 SPECS = Path(__file__).parents[1] / "specs"
 MUSEUM_PAGES = ["get_museum_hours", "list_special_events"]
@@ -49,7 +49,7 @@ def put(place, value):
     """Return an edit that puts a value at a JSON Pointer."""
 
     def edit(root):
-        *keys, last = keys_of(place)
+        *keys, last = split_pointer(place)
         for key in keys:
             root = root[key]
         root[last] = value

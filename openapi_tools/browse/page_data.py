@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.tool_facts import facts_of
 from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.json_values import members
+from openapi_tools.json_values import select_attributes
 from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.definitions import PROFILES, define
 from openapi_tools.requests import preview_of
@@ -52,7 +52,7 @@ class PageData:
             "title": str(info.get("title") or "Tools"),
             "version": str(info.get("version") or ""),
             "tools": [_row(tool) for tool in self.toolset],
-            "skipped": [members(entry, _SKIPPED) for entry in self.toolset.skipped],
+            "skipped": [select_attributes(entry, _SKIPPED) for entry in self.toolset.skipped],
             "warnings": list(self.toolset.warnings),
             "changes": self.changes,
             "profiles": list(PROFILES),
@@ -147,7 +147,7 @@ def example_of(tool: OperationTool) -> dict[str, Any]:
 
 def _row(tool: OperationTool) -> dict[str, Any]:
     return {
-        **members(tool, ("name", "method", "path", "deprecated")),
+        **select_attributes(tool, ("name", "method", "path", "deprecated")),
         "tags": list(tool.tags),
         "summary": tool.description.partition("\n")[0],
         "safety": tool.safety,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import members
+from openapi_tools.json_values import select_attributes
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
@@ -18,10 +18,12 @@ def facts_of(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
     """Return what a tool takes, where its arguments travel, and how it is called."""
     operation, notes = tool.operation, Checker(tool.input_schema).notes
     return {
-        **members(tool, ("name", "description", "method", "path")),
+        **select_attributes(tool, ("name", "description", "method", "path")),
         "operation_id": operation.operation_id,
         "tags": list(tool.tags),
-        **members(tool, ("deprecated", "read_only", "idempotent", "destructive", "safety")),
+        **select_attributes(
+            tool, ("deprecated", "read_only", "idempotent", "destructive", "safety")
+        ),
         "input_schema": tool.input_schema,
         "not_checked": [note.removesuffix("; not checked") for note in notes],
         "arguments": _places(operation),
@@ -48,7 +50,7 @@ def _server_urls(tool: OperationTool) -> list[str]:
 def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
     """Return the facts of a tool's shape that its schema does not have."""
     answer, pages = (asdict(part) if part else {} for part in (operation.answer, operation.paging))
-    limits = members(operation, ("timeout", "wait"))
+    limits = select_attributes(operation, ("timeout", "wait"))
     parts = {"fixed": operation.fixed, "limits": limits, "answers": answer, "pages": pages}
     return {
         name: {key: value for key, value in part.items() if name == "fixed" or value or value == 0}
@@ -70,7 +72,7 @@ def _places(operation: Operation) -> list[dict[str, Any]]:
     found = [
         {"argument": parameter.argument, "in": parameter.location, "name": parameter.name}
         | {"style": parameter.style, "explode": bool(parameter.explode)}
-        | members(parameter, ("allow_reserved", "media_type"))
+        | select_attributes(parameter, ("allow_reserved", "media_type"))
         for parameter in operation.parameters
     ]
     body = operation.body

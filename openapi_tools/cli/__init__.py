@@ -23,7 +23,7 @@ import click
 
 from openapi_tools._version import __version__
 from openapi_tools.errors import OpenAPIToolsError, OutputError
-from openapi_tools.json_values import escape_controls, members, text_of
+from openapi_tools.json_values import dump_json, escape_controls, select_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -227,7 +227,7 @@ def clean(text: str, *, lines: bool = True) -> str:
 def as_json(value: Any, *, pretty: bool = True) -> str:
     """Return a value as JSON that a terminal may show."""
     # The same escapes are valid inside JSON strings, and such characters stand nowhere else in it.
-    return clean(json.dumps(value, ensure_ascii=False, indent=2) if pretty else text_of(value))
+    return clean(json.dumps(value, ensure_ascii=False, indent=2) if pretty else dump_json(value))
 
 
 def say(text: str = "") -> None:
@@ -261,7 +261,9 @@ def tell_skipped(found: Toolset | Report) -> None:
 
 def skipped_data(found: Toolset | Report) -> dict[str, Any]:
     """Return the skipped operations and the warnings as JSON data."""
-    skipped = [members(entry, ("method", "path", "pointer", "reason")) for entry in found.skipped]
+    skipped = [
+        select_attributes(entry, ("method", "path", "pointer", "reason")) for entry in found.skipped
+    ]
     return {"skipped": skipped, "warnings": list(found.warnings)}
 
 

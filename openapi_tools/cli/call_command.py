@@ -22,7 +22,7 @@ from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.typed_arguments import read_arguments, read_json_argument
 from openapi_tools.code.limits import CodeLimits
 from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError, counted, missing_extra
-from openapi_tools.json_values import text_of
+from openapi_tools.json_values import dump_json
 from openapi_tools.options import DefaultSettings
 from openapi_tools.redaction import redacted
 from openapi_tools.requests import preview_of
@@ -238,7 +238,7 @@ def _write(result: ToolResult, output: Path, body: bytes | None) -> None:
     """Write the body of an answer to a file: as it came, or the parts that were chosen."""
     stored, text = result.metadata.get("file"), result.output
     if stored is None and (body is None or result.metadata.keys() & {"shaped", "paging"}):
-        body = (text if isinstance(text, str) else text_of(text)).encode(errors="replace")
+        body = (text if isinstance(text, str) else dump_json(text)).encode(errors="replace")
     to_stdout = str(output) == "-"
     try:
         with (

@@ -21,7 +21,7 @@ from openapi_tools._version import __version__
 from openapi_tools.cli import PROGRAM, as_json, busy, clean, remark, say, skipped_data, write_new
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import DocumentError, MissingExtraError, counted
-from openapi_tools.json_values import keys_of, members
+from openapi_tools.json_values import select_attributes, split_pointer
 from openapi_tools.loading.load import Given, Reader, configured
 from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.openapi_core import Finding, lint_rules, shorten
@@ -62,7 +62,9 @@ def lint(
     everything = [*found, *skipped, *hints]
     score = lint_rules.score(everything, toolset.counts["operations"])
     if wants_json or form == "json":
-        told, advice = ([members(item, _FACTS) for item in some] for some in (found, hints))
+        told, advice = (
+            [select_attributes(item, _FACTS) for item in some] for some in (found, hints)
+        )
         data = {"findings": told, **skipped_data(toolset), "hints": advice}
         say(as_json({**data, "counts": dict(toolset.counts), "score": score}))
     elif form == "text":
@@ -162,7 +164,9 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
     by_tool = counts["failed"] - by_document
     summary["failed by the document"] = by_document
     if wants_json or form == "json":
-        say(as_json({"tools": [members(p, _OF_PROOF) for p in proofs], "counts": summary}))
+        say(
+            as_json({"tools": [select_attributes(p, _OF_PROOF) for p in proofs], "counts": summary})
+        )
     elif form == "junit":
         say(_junit(proofs, summary, spec or "configuration"))
     elif form == "sarif":
@@ -335,7 +339,7 @@ def _lines(spec: str | None, pointers: set[str]) -> dict[str, int]:
         root = yaml.compose(text, Loader=_LOADER) if len(text) <= _LARGEST else None
     except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return {}
-    return {} if root is None else {place: _line(root, keys_of(place)) for place in pointers}
+    return {} if root is None else {place: _line(root, split_pointer(place)) for place in pointers}
 
 
 def _line(node: Any, keys: Iterable[str]) -> int:

@@ -17,7 +17,7 @@ import click
 from openapi_tools.cli import as_json, clean, remark, say, write_new
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import counted
-from openapi_tools.json_values import members
+from openapi_tools.json_values import select_attributes
 from openapi_tools.loading import cache as cached
 from openapi_tools.options import why_skipped
 from openapi_tools.search.index import terms
@@ -308,4 +308,8 @@ def stubs(spec: str, names: tuple[str, ...], *, wants_json: bool) -> None:
 def _stub_data(tool: OperationTool, needs: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     """Return a tool as JSON data, with its stub and the producers of its arguments."""
     listed = {argument: list(names) for argument, names in needs.items()}
-    return {**members(tool, ("name", "method", "path")), "needs": listed, "stub": stub(tool, needs)}
+    return {
+        **select_attributes(tool, ("name", "method", "path")),
+        "needs": listed,
+        "stub": stub(tool, needs),
+    }

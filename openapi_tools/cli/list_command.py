@@ -24,7 +24,7 @@ from openapi_tools.cli import (
 )
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import counted
-from openapi_tools.json_values import follow, members, resolve
+from openapi_tools.json_values import follow_references, resolve_reference, select_attributes
 from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.definitions import Shape, define, shape_of
 from openapi_tools.search.costs import MOST_TOKENS, cost, counter, exceeds, summed
@@ -87,7 +87,10 @@ def list_tools(
 def _as_data(
     toolset: Toolset, tools: list[OperationTool], costs: list[tuple[int, int]]
 ) -> dict[str, Any]:
-    data = [members(t, _FACTS) | {"tags": list(t.tags)} | members(t, _FLAGS) for t in tools]
+    data = [
+        select_attributes(t, _FACTS) | {"tags": list(t.tags)} | select_attributes(t, _FLAGS)
+        for t in tools
+    ]
     for told, pair in zip(data, costs, strict=False):
         told["cost"] = summed([pair])
     found = {"tools": data, **skipped_data(toolset), "counts": dict(toolset.counts)}
@@ -229,7 +232,7 @@ def naive(document: Any, tool: OperationTool) -> Any:
     in `$defs`. References to other files stay empty.
     """
     try:
-        item = follow(document, document["paths"][tool.path])
+        item = follow_references(document, document["paths"][tool.path])
         operation = item[tool.method.lower()]
         arguments = list(_converted(document, item, operation))
         members = {key: schema for key, schema, _ in arguments}
@@ -250,7 +253,7 @@ def naive(document: Any, tool: OperationTool) -> Any:
 def _converted(document: Any, item: Any, operation: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield the name and the schema of each argument, and whether it is required."""
     for node in (*item.get("parameters", ()), *operation.get("parameters", ())):
-        parameter = follow(document, node)
+        parameter = follow_references(document, node)
         kinds: dict[str, Any] = parameter.get("content") or {}
         media: dict[str, Any] = next(iter(kinds.values()), {})
         own = {key: part for key, part in parameter.items() if key not in _NOT_SCHEMA}
@@ -258,7 +261,7 @@ def _converted(document: Any, item: Any, operation: Any) -> Iterator[tuple[str, 
         told = {key: parameter[key] for key in _MEMBERS if key in parameter}
         shown = own if schema is None else {**schema, **told}
         yield str(parameter.get("name")), shown, parameter.get("required") is True
-    body = follow(document, operation.get("requestBody"))
+    body = follow_references(document, operation.get("requestBody"))
     contents: dict[str, Any] = body.get("content") or {}
     for content in list(contents.values())[:1]:
         told = {key: body[key] for key in _MEMBERS if key in body}
@@ -283,7 +286,9 @@ def _with_definitions(document: Any, root: dict[str, Any]) -> dict[str, Any]:
             names[reference] = last if last not in definitions else f"{last}_{len(names)}"
             definitions[names[reference]] = {}
             is_own = reference.startswith("#/")
-            definitions[names[reference]] = moved(resolve(document, reference) if is_own else {})
+            definitions[names[reference]] = moved(
+                resolve_reference(document, reference) if is_own else {}
+            )
         return {**node, "$ref": f"#/$defs/{names[reference]}"}
 
     whole: dict[str, Any] = moved(root)

@@ -13,7 +13,7 @@ from openapi_tools.browse.tool_facts import facts_of
 from openapi_tools.cli import as_json, clean, columns, head_of, pad, page, say, width_of
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.typed_arguments import values_of
-from openapi_tools.json_values import follow, text_of
+from openapi_tools.json_values import dump_json, follow_references
 from openapi_tools.model import DEFAULT_STYLES
 from openapi_tools.validation.samples import example
 
@@ -101,7 +101,7 @@ def _facts(tool: OperationTool, facts: dict[str, Any]) -> Iterator[tuple[str, st
         yield "Body", tool.operation.body.media_type
     for title, shape in facts["shape"].items():
         if shape:
-            yield title.capitalize(), ", ".join(f"{n} {text_of(v)}" for n, v in shape.items())
+            yield title.capitalize(), ", ".join(f"{n} {dump_json(v)}" for n, v in shape.items())
     yield from (("Not checked here", note) for note in facts["not_checked"])
 
 
@@ -131,7 +131,7 @@ def _rows(tool: OperationTool, facts: dict[str, Any], between: str) -> Iterator[
     schema = tool.input_schema
     ways = {place["argument"]: _where(place) for place in facts["arguments"]}
     for name, entry in schema.get("properties", {}).items():
-        own = follow(schema, entry)
+        own = follow_references(schema, entry)
         kind = " or ".join(_types(entry, schema, 0)) or "any"
         kind = f"{kind} ({own['format']})" if kind == "string" and own.get("format") else kind
         values = values_of(entry, schema)
@@ -147,13 +147,13 @@ def _rows(tool: OperationTool, facts: dict[str, Any], between: str) -> Iterator[
 
 def _plain(value: Any) -> str:
     """Return a value as `name=` takes it; the first of two `@` says that no file is meant."""
-    text = value if isinstance(value, str) and value else text_of(value)
+    text = value if isinstance(value, str) and value else dump_json(value)
     return f"@{text}" if text.startswith("@") else text
 
 
 def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
     """Return the kinds of value that a schema takes; none where it does not say."""
-    schema = follow(root, schema)
+    schema = follow_references(root, schema)
     named = schema.get("type")
     if named:
         kinds = named if isinstance(named, list) else [named]

@@ -23,7 +23,7 @@ from click.shell_completion import CompletionItem, ShellComplete, split_arg_stri
 from openapi_tools.cli import PROGRAM, VARIABLE, clean, say, summary_of
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import there_are
-from openapi_tools.json_values import follow
+from openapi_tools.json_values import follow_references
 from openapi_tools.loading import cache
 from openapi_tools.options import DefaultSettings, close_names
 from openapi_tools.validation.checker import Checker
@@ -120,7 +120,7 @@ def _as_json(name: str, text: str, kind: str) -> Any:
 
 
 def _takes_file(schema: Any, root: dict[str, Any], depth: int = 0) -> bool:
-    whole = follow(root, schema)
+    whole = follow_references(root, schema)
     members = whole.get("properties")
     if isinstance(members, dict) and {"base64", "text", "filename"} <= members.keys():
         return True
@@ -147,7 +147,7 @@ def read_json_argument(text: str) -> dict[str, Any]:
 
 
 def _read(name: str, values: list[str | _File], schema: Any, root: dict[str, Any]) -> Any:
-    types, first, own = _types(schema, root), values[0], follow(root, schema)
+    types, first, own = _types(schema, root), values[0], follow_references(root, schema)
     if types in ({"array"}, {"array", "null"}):
         return _read_array(name, values, own, root)
     if len(values) > 1:
@@ -186,7 +186,7 @@ def _loose(text: str, schema: Any, root: dict[str, Any]) -> Any:
 
 
 def _types(schema: Any, root: dict[str, Any]) -> set[str] | None:
-    schema = follow(root, schema)
+    schema = follow_references(root, schema)
     kind = schema.get("type")
     if isinstance(kind, str):
         return {kind} if kind in _TYPES else None
@@ -203,7 +203,7 @@ def values_of(schema: Any, root: dict[str, Any], depth: int = 0) -> list[str]:
 
     There are none where it takes others.
     """
-    schema = follow(root, schema)
+    schema = follow_references(root, schema)
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list):
         return [v if v and isinstance(v, str) else json.dumps(v) for v in values if v is not None]
@@ -212,7 +212,7 @@ def values_of(schema: Any, root: dict[str, Any], depth: int = 0) -> list[str]:
     if "items" in schema:
         return values_of(schema["items"], root, depth + 1)
     for key in ("anyOf", "oneOf", "allOf"):
-        parts = [follow(root, part) for part in schema.get(key) or ()]
+        parts = [follow_references(root, part) for part in schema.get(key) or ()]
         found = [values_of(part, root, depth + 1) for part in parts if part.get("type") != "null"]
         if any(found) if key == "allOf" else found and all(found):
             return list(dict.fromkeys(value for listed in found for value in listed))
@@ -319,10 +319,10 @@ def _arguments(context: click.Context, incomplete: str) -> Iterator[Any]:
     for argument, entry in schema.get("properties", {}).items():
         if not equals and argument not in given:
             need = "required. " if argument in schema.get("required", ()) else ""
-            words = follow(schema, entry).get("description", "")
+            words = follow_references(schema, entry).get("description", "")
             yield CompletionItem(f"{argument}=", help=f"{need}{words}")
         elif equals and argument == name:
-            is_flag = follow(schema, entry).get("type") == "boolean"
+            is_flag = follow_references(schema, entry).get("type") == "boolean"
             values = ["true", "false"] if is_flag else values_of(entry, schema)
             yield from (f"{argument}={value}" for value in values)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.code import sandbox
 from openapi_tools.code.sandbox import Outcome, prepared
 from openapi_tools.errors import ErrorType, PendingApproval, counted
-from openapi_tools.json_values import compact
+from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.observability import report_unknown
 from openapi_tools.options import close_names, member_of, nearest, with_members
 from openapi_tools.search.producers import parts
@@ -245,7 +245,7 @@ class Run:
         if "truncated" in result.metadata:
             self.notes.append(f"of an answer of {name} only the beginning was read")
         async with self._turn:
-            text = compact(result.output)
+            text = dump_json_bytes(result.output)
             if len(text) <= _LARGE_ANSWER:
                 return result.output
             await asyncio.sleep(0)  # several at once would keep the event loop busy
@@ -260,7 +260,7 @@ class Run:
         pages = self._toolset.pages(name, self._bound(name, args, kwargs), on_page=count, **told)
         text = bytearray()
         async for item in pages:
-            text += b",%b" % compact(item)
+            text += b",%b" % dump_json_bytes(item)
             if len(text) > self._limits.memory_bytes // 2:
                 raise _CallFailedError(f"pages of {name}: the items are too large; give max_items")
             if pages.items % _AT_A_TIME == 0:

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.codegen.package_data import Record
-from openapi_tools.json_values import everywhere
+from openapi_tools.json_values import transform_schemas
 
 if TYPE_CHECKING:
     from openapi_tools.model import Operation, RequestBody
@@ -31,7 +31,7 @@ def canonical_record(record: Record) -> Record:
     return Record(
         record.name,
         _canonical_description(record.description),
-        everywhere(record.input_schema, _canonical_node),
+        transform_schemas(record.input_schema, _canonical_node),
         _canonical_operation(record.operation),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from openapi_tools.codegen.changes import compared
 from openapi_tools.codegen.compatibility import MOST_DIFFERENCES
 from openapi_tools.errors import counted
-from openapi_tools.json_values import as_dict, keys_of
+from openapi_tools.json_values import as_dict, split_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ def count_changes(old: Record, new: Record, schemes: Sequence[Difference] = ()) 
     before, after = (as_dict(each.input_schema.get("properties")) for each in (old, new))
     schema = found.get("schema", [])
     words = [part for part in schema if part.what in _WORDS] + found.get("description", [])
-    changed = {keys_of(part.place)[:1] for part in schema if part.what not in _WORDS}
+    changed = {split_pointer(part.place)[:1] for part in schema if part.what not in _WORDS}
     arguments = {keys[0] for keys in changed if keys} & before.keys() & after.keys()
     counts = [
         (len(after.keys() - before.keys()), "argument", "added"),

@@ -21,10 +21,10 @@ from openapi_tools.json_values import (
     UNIONS,
     as_dict,
     as_list,
-    as_text,
+    as_string,
     pointer_token,
-    reached,
-    resolve,
+    reachable_definitions,
+    resolve_reference,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def json_of(value: Any, *, sort_keys: bool = True) -> str | None:
 def _text_with_definitions(schema: Any, root: Schema) -> str | None:
     """Return a schema and the definitions it refers to as text, or None if it nests too deeply."""
     try:
-        return json_of([schema, reached(schema, as_dict(root.get("$defs")))])
+        return json_of([schema, reachable_definitions(schema, as_dict(root.get("$defs")))])
     except RecursionError:
         return None
 
@@ -228,8 +228,8 @@ def _followed(node: Any, root: Schema) -> tuple[Schema, Schema | None]:
         words = {key: node[key] for key in node if _is_word(key)} | words
         if [key for key in node if not _is_word(key)] != ["$ref"]:
             return words, node
-        reference = as_text(node["$ref"])
-        node = resolve(root, reference) if f"{reference}/".startswith("#/") else None
+        reference = as_string(node["$ref"])
+        node = resolve_reference(root, reference) if f"{reference}/".startswith("#/") else None
     return words, None
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from openapi_tools.codegen import MODELS
 from openapi_tools.errors import InvalidDocument, OpenAPIToolsError
-from openapi_tools.json_values import as_text
+from openapi_tools.json_values import as_string
 from openapi_tools.model import Operation, SecurityScheme, Server
 from openapi_tools.visible_text import visible
 
@@ -119,7 +119,7 @@ def document_info(document: Any) -> tuple[str, str]:
     known = info if isinstance(info, dict) else {}
     version = known.get("version", "")
     is_told = isinstance(version, str | int | float)
-    return visible(as_text(known.get("title"))), str(version) if is_told else ""
+    return visible(as_string(known.get("title"))), str(version) if is_told else ""
 
 
 def document_hash(document: Any) -> str:

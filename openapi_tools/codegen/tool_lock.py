@@ -22,7 +22,7 @@ from openapi_tools.codegen.changes import changes, scheme_changes, scheme_differ
 from openapi_tools.codegen.output_state import digest, read_inside, read_manifest
 from openapi_tools.codegen.package_data import Record, read_records, read_schemes
 from openapi_tools.errors import OutputError, SettingsError
-from openapi_tools.json_values import digest_of, pointer
+from openapi_tools.json_values import digest_of, join_pointer
 from openapi_tools.model import Operation, SecurityScheme, Skipped
 from openapi_tools.shaping.atomic_files import replace_file
 
@@ -278,7 +278,7 @@ def _as_accepted(tool: Any, lock: Lock) -> Any:
 
 
 def _skipped(tool: Any, change: Change, lock: Lock) -> Skipped:
-    place = pointer(("paths", tool.path, tool.method.lower()))
+    place = join_pointer(("paths", tool.path, tool.method.lower()))
     # The name of a new tool is a word of the document, too.
     subject = f"{change.accepted} is" if change.accepted else "a new tool is"
     differs = f", as it differs from {lock.path.name}: {change.counts}" if change.counts else ""

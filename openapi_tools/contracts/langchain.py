@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import advise, blocks_of
 from openapi_tools.errors import SettingsError, requiring
-from openapi_tools.json_values import HOLDING, SCHEMA_LISTS, SCHEMA_MAPS, loosened, without
+from openapi_tools.json_values import (
+    SCHEMA_LIST_KEYWORDS,
+    SCHEMA_MAP_KEYWORDS,
+    SUBSCHEMA_KEYWORDS,
+    loosen_schema,
+    omit_keys,
+)
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import context_for
 
@@ -147,7 +153,7 @@ def _content(result: ToolResult) -> str | list[dict[str, str]]:
     return blocks[0]["text"] if len(blocks) == 1 and "text" in blocks[0] else blocks
 
 
-_PARTS = HOLDING | {"contentSchema"}
+_PARTS = SUBSCHEMA_KEYWORDS | {"contentSchema"}
 _STEPS = {
     **dict.fromkeys(("items", "unevaluatedItems", "contains"), "[]"),
     **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), ".*"),
@@ -192,17 +198,17 @@ class _Writer:
         self._left -= 1
         before = self._cuts
         written: dict[str, Any] = {}
-        for key, value in without(schema, ["$defs"]).items():
+        for key, value in omit_keys(schema, ["$defs"]).items():
             if key in _PARTS or not _is_trap(value):
                 written[key] = self._value(key, value, path)
             else:
                 self._cuts += key not in _WORDS
-        return _portable(loosened(written, _NARROWING) if self._cuts > before else written)
+        return _portable(loosen_schema(written, _NARROWING) if self._cuts > before else written)
 
     def _value(self, key: str, value: Any, path: str) -> Any:
-        if key in SCHEMA_LISTS:
+        if key in SCHEMA_LIST_KEYWORDS:
             return [self.write(part, path) for part in value]
-        if key in SCHEMA_MAPS:
+        if key in SCHEMA_MAP_KEYWORDS:
             start = f"{path}." if path else ""
             return {name: self._member(part, start + name) for name, part in value.items()}
         return self.write(value, path + _STEPS.get(key, "")) if key in _PARTS else value
@@ -214,7 +220,7 @@ class _Writer:
 
     def _referred(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
         name = schema["$ref"].removeprefix("#/$defs/")
-        beside = without(schema, ["$ref"])
+        beside = omit_keys(schema, ["$ref"])
         if name in self._open or self._left <= 0:
             return self._cut(name, beside)
         self._open[name] = path
@@ -242,7 +248,7 @@ def _is_trap(value: Any) -> bool:
 
 def _portable(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema that says the same without naming a property `$ref`."""
-    named = {key: dict(schema[key]) for key in SCHEMA_MAPS if "$ref" in schema.get(key, ())}
+    named = {key: dict(schema[key]) for key in SCHEMA_MAP_KEYWORDS if "$ref" in schema.get(key, ())}
     if not named:
         return schema
     reference = named.get("properties", {}).pop("$ref", None)

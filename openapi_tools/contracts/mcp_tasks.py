@@ -19,7 +19,7 @@ from pydantic import Field, TypeAdapter
 from openapi_tools.contracts.mcp_messages import JOB, answer_of, clean, is_remote
 from openapi_tools.errors import OpenAPIToolsError, requiring
 from openapi_tools.http_rules import folded
-from openapi_tools.json_values import compact
+from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import context_for
 from openapi_tools.shared_state import MemoryState, key_of, read_record
@@ -228,7 +228,7 @@ class _Tasks:
         return with_members(context, state=request, remote=is_remote(request))
 
     async def _keep(self, task: _Task, context: Any) -> None:
-        record = compact(asdict(replace(task, updated=_now())))
+        record = dump_json_bytes(asdict(replace(task, updated=_now())))
         await self._state.put(_key_of(task.task_id, context), record, _SECONDS)
 
 

@@ -13,7 +13,7 @@ from itertools import chain, compress
 from typing import Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import pointer
+from openapi_tools.json_values import join_pointer
 
 MAX_DEPTH = 201  # levels of arrays and objects: what the JSON parser allows
 MAX_NODES = 5_000_000  # values, aliases written out; GitHub's 13 MB hold 0.6 million
@@ -153,4 +153,4 @@ def _key(key: Any, path: list[str | int]) -> str:
 
 
 def _invalid(reason: str, path: list[str | int]) -> InvalidDocument:
-    return InvalidDocument(reason, pointer=pointer(path))
+    return InvalidDocument(reason, pointer=join_pointer(path))

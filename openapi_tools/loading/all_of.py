@@ -96,7 +96,7 @@ def _close_over_all(out: Node, branches: list[tuple[Node, Node]]) -> Node | None
     whole = {key: value for key, value in out.items() if key != "unevaluatedProperties"}
     for _, part in branches:
         merged = merge(whole, part)
-        if merged is None or not merged.keys().isdisjoint(json_values.IN_PLACE):
+        if merged is None or not merged.keys().isdisjoint(json_values.IN_PLACE_KEYWORDS):
             return None
         whole = merged
     return {**whole, "additionalProperties": False}
@@ -129,7 +129,7 @@ def _exclude_each_other(first: Node, second: Node) -> bool:
     """Tell whether no value is of the types, or in the enumerations, of two schemas."""
     ours, theirs = _listed_values(first), _listed_values(second)
     if ours is not None and theirs is not None:
-        return not any(json_values.holds(theirs, value) for value in ours)
+        return not any(json_values.contains_value(theirs, value) for value in ours)
     if "type" not in first or "type" not in second:
         return False
     try:
@@ -163,7 +163,7 @@ def merge(first: Node, second: Node, report: Callable[[str, str], None] = ignore
                 out[key] = value
             elif key in _MEMBERS:
                 out[key] = _joined_members(out[key], value, report)
-            elif key not in WORDS and not json_values.same(out[key], value):
+            elif key not in WORDS and not json_values.is_equal(out[key], value):
                 out[key] = _JOINERS.get(key, _not_exact)(out[key], value)
     except _NotExactError:
         return None
@@ -182,7 +182,7 @@ def _differ_together(first: Node, second: Node) -> bool:
     return any(
         first.keys() & group
         and second.keys() & group
-        and any(not json_values.same(first.get(key), second.get(key)) for key in group)
+        and any(not json_values.is_equal(first.get(key), second.get(key)) for key in group)
         for group in _TOGETHER
     )
 
@@ -194,7 +194,7 @@ def _closes(one: Node, other: Node) -> bool:
             continue
         if key == "additionalProperties" and one[key] is False and other.get(key, True) in _OPEN:
             continue  # closed over the properties of both
-        if key != "additionalProperties" or not json_values.same(one.get(key), other.get(key)):
+        if key != "additionalProperties" or not json_values.is_equal(one.get(key), other.get(key)):
             return True
         if any(one.get(part, {}).keys() != other.get(part, {}).keys() for part in _MEMBERS):
             return True
@@ -214,7 +214,7 @@ def _closed(first: Any, second: Any) -> Any:
 def _joined_members(first: Node, second: Node, report: Callable[[str, str], None]) -> Node:
     out = dict(first)
     for name, schema in second.items():
-        if name not in out or json_values.same(out[name], schema) or out[name] is True:
+        if name not in out or json_values.is_equal(out[name], schema) or out[name] is True:
             out[name] = schema
         elif out[name] is False or schema is False:
             out[name] = False
@@ -246,7 +246,9 @@ def _common_type(first: Any, second: Any) -> Any:
 _JOINERS: dict[str, Callable[[Any, Any], Any]] = {
     "type": _common_type,
     "required": lambda first, second: list(dict.fromkeys([*first, *second])),
-    "enum": lambda one, two: [v for v in one if json_values.holds(two, v)] or _not_exact(one, two),
+    "enum": lambda one, two: (
+        [v for v in one if json_values.contains_value(two, v)] or _not_exact(one, two)
+    ),
     "uniqueItems": lambda first, second: first or second,
     "additionalProperties": _closed,
     "unevaluatedProperties": _closed,

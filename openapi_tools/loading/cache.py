@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from platformdirs import user_cache_path
 
 from openapi_tools.errors import SourceError, counted
-from openapi_tools.json_values import members
+from openapi_tools.json_values import select_attributes
 from openapi_tools.loading import cache_file
 from openapi_tools.loading.keyword_values import is_longer
 from openapi_tools.loading.parse import parse
@@ -172,7 +172,7 @@ def _find_url(url: str, reader: Reader, fetcher: Fetcher) -> Hit | Miss:
         fetcher.digest = label.digest
         public = found.public or label.public
         return _hit(copy, reader, Resource(None, found.uri, found.name, public=public))
-    own = members(found, ("public", "etag", "modified"))
+    own = select_attributes(found, ("public", "etag", "modified"))
     own |= {"source": found.name, "uri": found.uri.partition("?")[0], "place": place}
     return _to_keep(found, name, reader, digest=digest, **own)
 

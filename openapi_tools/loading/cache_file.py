@@ -20,7 +20,8 @@ from pydantic_core import from_json, to_json
 from openapi_tools._version import __version__
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import LazyDict, Node, find, pointer_token
+from openapi_tools.json_values import Node, pointer_token, resolve_pointer
+from openapi_tools.loading.lazy_dict import LazyDict
 from openapi_tools.loading.loaded_tool import Operations, ToolFacts
 from openapi_tools.model import Skipped
 
@@ -168,7 +169,7 @@ class CacheFile:
             except UnusableFileError:
                 original[:] = original or [reread()]
             try:
-                return find(original[0], place)
+                return resolve_pointer(original[0], place)
             except LookupError:
                 raise InvalidDocument(_DAMAGED, source=name) from None
 

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.http_rules import folded
-from openapi_tools.json_values import as_dict, as_list, is_text
+from openapi_tools.json_values import as_dict, as_list, is_string
 from openapi_tools.visible_text import plain_text
 
 if TYPE_CHECKING:
@@ -84,4 +84,4 @@ def _text(value: Any) -> str:
 
 
 def _plain(words: Any) -> str:
-    return plain_text(words, _LONGEST) if is_text(words) else ""
+    return plain_text(words, _LONGEST) if is_string(words) else ""

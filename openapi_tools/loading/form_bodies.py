@@ -15,9 +15,9 @@ from openapi_tools.json_values import (
     as_boolean,
     as_dict,
     as_list,
-    as_text,
+    as_string,
+    ensure_items,
     is_true,
-    with_items,
 )
 from openapi_tools.loading.keyword_values import WORDS
 from openapi_tools.model import Encoding, Parameter
@@ -247,7 +247,7 @@ class Forms:
             for index, (schema, node) in enumerate(zip(schemas, nodes, strict=True))
         ]
         more = self._member("*", rest, declared.get("itemEncoding"), resource, multipart=True)
-        out = with_items({**whole, "type": "array"})
+        out = ensure_items({**whole, "type": "array"})
         if isinstance(rest, dict):
             out["items"] = more.schema
         if read:
@@ -285,7 +285,7 @@ class Forms:
                 continue
             schema = self._document.schemas.convert(target.node.get("schema"), target.resource)
             parameter = Parameter(header, "header", explode=as_boolean(target.node.get("explode")))
-            if described := as_text(target.node.get("description")):
+            if described := as_string(target.node.get("description")):
                 limit = self._settings.description_chars
                 schema = {**schema, "description": plain_text(described, limit)}
             yield PartHeader(name, parameter, schema, is_true(target.node.get("required")))

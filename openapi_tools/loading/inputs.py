@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import visible_text
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, is_json, is_kept, is_sequential, parameter_key
-from openapi_tools.json_values import Node, as_dict, as_list, is_text, is_true, kinds_of
+from openapi_tools.json_values import Node, as_dict, as_list, is_string, is_true, schema_types
 from openapi_tools.loading import operations
 from openapi_tools.loading.parameters import Argument, Parameters
 from openapi_tools.loading.request_bodies import Bodies, Content
@@ -191,7 +191,7 @@ class Inputs:
 
     def _with_slashes(self, argument: Argument) -> Argument:
         """Return the argument of a path variable that takes slashes, which its description says."""
-        kinds = kinds_of(self._document.schemas.content(argument.schema))
+        kinds = schema_types(self._document.schemas.content(argument.schema))
         is_styled = as_dict(argument.node).get("style", "simple") != "simple"
         if is_styled or (kinds and "string" not in kinds):  # a list in the notation of RFC 6570
             return argument
@@ -260,7 +260,7 @@ class Inputs:
     def _produced(self, operation: OperationNode) -> list[str]:
         """Return the media types of answers in Swagger 2.0, which are for all of them."""
         produces = operation.node.get("produces", self._document.root.get("produces"))
-        return list(filter(is_text, as_list(produces)))
+        return list(filter(is_string, as_list(produces)))
 
     def _response_headers(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the headers of answers, in lower case, but for those that results keep anyway."""

@@ -22,9 +22,9 @@ MAX_LITERAL: Final = 8_192  # characters; a longer default, example or pattern i
 MAX_LABEL: Final = 1_024  # characters of a title, a format or a media type
 MAX_ENUM: Final = 32_768  # characters; a longer enum is left to the server, and described so
 
-ONE: Final = json_values.ONE_SCHEMA | {"contentSchema"}
-LISTS: Final = json_values.SCHEMA_LISTS
-MAPS: Final = json_values.SCHEMA_MAPS - {"$defs", "definitions"}
+ONE: Final = json_values.SCHEMA_KEYWORDS | {"contentSchema"}
+LISTS: Final = json_values.SCHEMA_LIST_KEYWORDS
+MAPS: Final = json_values.SCHEMA_MAP_KEYWORDS - {"$defs", "definitions"}
 HOLDING: Final = ONE | LISTS | MAPS  # keywords of a Schema Object that hold schemas
 
 ABSENT: Final = object()  # placeholder for an invalid keyword value
@@ -98,7 +98,7 @@ def _dependent(value: Any) -> Any:
 
 
 def _are_texts(values: list[Any]) -> bool:
-    return _STR.issuperset(map(type, values)) or all(map(json_values.is_text, values))
+    return _STR.issuperset(map(type, values)) or all(map(json_values.is_string, values))
 
 
 READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -187,7 +187,7 @@ def _enumeration(out: Node, values: list[Any]) -> None:
     if is_longer(values, MAX_ENUM):
         describe(out, f"One of {len(out.pop('enum'))} values; the server knows them.")
     elif not _STR.issuperset(map(type, values)) or len({*values}) < len(values):
-        out["enum"] = json_values.unequal(values)
+        out["enum"] = json_values.unique_values(values)
 
 
 def describe(out: Node, note: str) -> None:

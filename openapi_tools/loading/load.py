@@ -11,8 +11,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from openapi_tools import errors
-from openapi_tools.json_values import Node, without_lazy
 from openapi_tools.loading import configured_tools, loaded_tool, plain
+from openapi_tools.loading.lazy_dict import materialize
 from openapi_tools.loading.openapi_3 import as_openapi_3
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
@@ -34,6 +34,7 @@ from openapi_tools.tools.toolset import Toolset
 if TYPE_CHECKING:
     import asyncio
 
+    from openapi_tools.json_values import Node
     from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Overlays, Source
@@ -332,7 +333,7 @@ def tools_of(
         ),
         security_schemes=document.security.schemes,
         counts=lambda: counts | found.counts(),
-        document=lambda: without_lazy(document.root),
+        document=lambda: materialize(document.root),
         bundled=lambda: references.bundled,
         index=index,
     )

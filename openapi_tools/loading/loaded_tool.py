@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import Node, as_dict, as_text, pointer_token, unescape
+from openapi_tools.json_values import Node, as_dict, as_string, pointer_token, unescape_token
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.operations import Document, OperationNode
 from openapi_tools.loading.usability import Usability, unreadable
@@ -248,8 +248,8 @@ def describe(operation: OperationNode, limit: int, lines: AnswerLines) -> str:
 
 def _told(operation: OperationNode, limit: int) -> str:
     node, item = operation.node, operation.item
-    summary = as_text(node.get("summary") or item.get("summary")).strip()
-    text = as_text(node.get("description") or item.get("description")).strip()
+    summary = as_string(node.get("summary") or item.get("summary")).strip()
+    text = as_string(node.get("description") or item.get("description")).strip()
     if summary and not text.startswith(summary):
         text = f"{summary}\n{text}" if text else summary
     mark = "Deprecated. " if operation.deprecated else ""
@@ -313,4 +313,4 @@ def _skipped(item: OperationNode | DocumentError, error: DocumentError, name: st
         place, known = error.pointer or item.pointer, (name, item.operation_id)
         return Skipped(place, error.reason, item.method, item.path, *known)
     path = error.pointer.split("/")[2] if error.pointer.count("/") > 1 else ""
-    return Skipped(error.pointer, error.reason, path=unescape(path))
+    return Skipped(error.pointer, error.reason, path=unescape_token(path))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import DEFINITIONS, Node
+from openapi_tools.json_values import DEFINITIONS_PREFIX, Node
 from openapi_tools.loading.keyword_values import nullable
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def patch_schema(schema: Any, rename: Callable[[str], str]) -> Any:
 
 def _patch_keyword(key: str, value: Any, rename: Callable[[str], str]) -> Any:
     if key == "$ref":
-        return DEFINITIONS + rename(value.removeprefix(DEFINITIONS))
+        return DEFINITIONS_PREFIX + rename(value.removeprefix(DEFINITIONS_PREFIX))
     if key in _VALUES:
         return _removable(value, rename)
     if key in _VALUE_MAPS:

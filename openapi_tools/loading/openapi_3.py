@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import Node, as_dict, as_list, everywhere, follow, is_text, without
+from openapi_tools.json_values import (
+    Node,
+    as_dict,
+    as_list,
+    follow_references,
+    is_string,
+    omit_keys,
+    transform_schemas,
+)
 from openapi_tools.loading import versions
 from openapi_tools.loading.operations import OF_BODY
 from openapi_tools.loading.security import read_scheme
@@ -36,11 +44,13 @@ def as_openapi_3(root: Mapping[str, Any]) -> Mapping[str, Any]:
         is_same = all(paths[path] is items[path] for path in items)
         return root if is_same else {**root, "paths": paths}
     return {
-        **without(form.root, ["swagger"]),
+        **omit_keys(form.root, ["swagger"]),
         "openapi": _VERSION,
         "servers": versions.swagger_servers(form.root, {}),
         "paths": paths,
-        "definitions": everywhere({"definitions": root.get("definitions")}, _schema)["definitions"],
+        "definitions": transform_schemas({"definitions": root.get("definitions")}, _schema)[
+            "definitions"
+        ],
         "components": {"securitySchemes": dict(form.security_schemes())},
     }
 
@@ -54,12 +64,12 @@ class _Form:
 
     def security_schemes(self) -> Iterator[tuple[str, Node]]:
         for name, node in as_dict(self.root.get("securityDefinitions")).items():
-            if found := read_scheme(dict(follow(self.root, node)), swagger=True):
+            if found := read_scheme(dict(follow_references(self.root, node)), swagger=True):
                 yield name, found[0]
 
     def path_item(self, item: Any) -> Any:
         """Return a Path Item Object; in documents of 3.x the same one where nothing is of 2.0."""
-        node = dict(follow(self.root, item))
+        node = dict(follow_references(self.root, item))
         operations = {
             key: value
             for key, value in node.items()
@@ -76,11 +86,11 @@ class _Form:
                 method: self._operation(shared, value) if isinstance(value, dict) else value
                 for method, value in others.items()
             }
-        return {**without(node, ["parameters"]), **new}
+        return {**omit_keys(node, ["parameters"]), **new}
 
     def _has_leftovers(self, holder: Any) -> bool:
         for entry in as_list(as_dict(holder).get("parameters")):
-            node = dict(follow(self.root, entry))
+            node = dict(follow_references(self.root, entry))
             location = versions.location_of(node.get("in"))
             is_other = location != node.get("in") or str(location) in OF_BODY
             if is_other or versions.parameter(node, swagger=False) is not node:
@@ -89,7 +99,7 @@ class _Form:
 
     def _parameters(self, holder: Node) -> Iterator[tuple[tuple[str, str], Node]]:
         for entry in as_list(holder.get("parameters")):
-            node = dict(follow(self.root, entry))
+            node = dict(follow_references(self.root, entry))
             node["in"] = versions.location_of(node.get("in"))
             yield (str(node["in"]), str(node.get("name"))), node
 
@@ -128,7 +138,7 @@ class _Form:
         produces = self._media_types(node, "produces")
         out = {}
         for status, entry in declared.items():
-            found = versions.response(dict(follow(self.root, entry)), produces)
+            found = versions.response(dict(follow_references(self.root, entry)), produces)
             if "content" in found:
                 content = found["content"].items()
                 found["content"] = {kind: _with_schema(media) for kind, media in content}
@@ -136,7 +146,7 @@ class _Form:
         return out
 
     def _media_types(self, node: Node, key: str) -> list[str]:
-        return list(filter(is_text, as_list(node.get(key, self.root.get(key)))))
+        return list(filter(is_string, as_list(node.get(key, self.root.get(key)))))
 
 
 def _with_items(node: Node) -> Node:
@@ -150,11 +160,11 @@ def _with_items(node: Node) -> Node:
 def _with_schema(holder: Node) -> Node:
     if "schema" not in holder:
         return holder
-    return {**holder, "schema": everywhere(holder["schema"], _schema)}
+    return {**holder, "schema": transform_schemas(holder["schema"], _schema)}
 
 
 def _schema(node: Node) -> Node:
     """Return a schema with `nullable`, and without 2.0's discriminator, which checks nothing."""
     if isinstance(node.get("discriminator"), str):
-        node = without(node, ["discriminator"])
+        node = omit_keys(node, ["discriminator"])
     return {**node, "nullable": True} if node.get("x-nullable") is True else node

@@ -18,8 +18,8 @@ from openapi_tools.json_values import (
     Node,
     as_dict,
     as_list,
-    as_text,
-    is_text,
+    as_string,
+    is_string,
     is_true,
     pointer_token,
 )
@@ -80,12 +80,12 @@ class OperationNode:
     @property
     def operation_id(self) -> str:
         """The document's own id; empty when it has none."""
-        return as_text(self.node.get("operationId"))
+        return as_string(self.node.get("operationId"))
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The document's grouping."""
-        return tuple(filter(is_text, as_list(self.node.get("tags"))))
+        return tuple(filter(is_string, as_list(self.node.get("tags"))))
 
     @property
     def deprecated(self) -> bool:
@@ -120,7 +120,7 @@ class Document:
         self.remarks = remarks
         self.settings = settings
         self.dialect = versions.read_dialect(entry.root, entry.name)
-        address = as_text(entry.root.get("$self")) if self.dialect.modern else ""
+        address = as_string(entry.root.get("$self")) if self.dialect.modern else ""
         entry.self_uri = address if is_url_reference(address) else ""
         self.references = References(entry, settings, fetcher, strict=strict)
         self._methods = {method: method.upper() for method in self.dialect.methods}
@@ -315,7 +315,7 @@ class Document:
         node = None if self.dialect.swagger else operation.node.get("requestBody")
         if node is None:
             consumes = as_list(operation.node.get("consumes", self.root.get("consumes")))
-            kinds = list(filter(is_text, consumes[:MAX_CHOICES]))
+            kinds = list(filter(is_string, consumes[:MAX_CHOICES]))
             return self._body_of_2(self.parameters(operation), kinds)
         place = f"{operation.pointer}/requestBody"
         body, resource, _ = self.follow(node, operation.resource, place)

@@ -13,7 +13,7 @@ import re
 from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.json_values import IN_PLACE, compact, is_a, unequal
+from openapi_tools.json_values import IN_PLACE_KEYWORDS, dump_json_bytes, is_type, unique_values
 from openapi_tools.loading.keyword_values import ABSENT, describe, ignore
 from openapi_tools.loading.patterns import matches, read_pattern
 from openapi_tools.loading.shown_values import (
@@ -141,14 +141,14 @@ def _settle_array(out: Node, report: Report) -> None:
 def _narrow_items(items: Any, keywords: Node) -> Node:
     """Return the schema of items that also have some keywords."""
     items = items if isinstance(items, dict) else {}
-    if not items.keys().isdisjoint(IN_PLACE | {"$ref"}):
+    if not items.keys().isdisjoint(IN_PLACE_KEYWORDS | {"$ref"}):
         return {"allOf": [items, keywords]}
-    kinds = unequal(_KINDS.get(type(value)) for value in keywords.get("enum", ()))
+    kinds = unique_values(_KINDS.get(type(value)) for value in keywords.get("enum", ()))
     inferred = {"type": kinds[0]} if len(kinds) == 1 and kinds[0] else {}
     out = {**inferred, **keywords, **items}
     if "enum" in items and "enum" in keywords:
-        known = {*map(compact, keywords["enum"])}
-        both = [value for value in items["enum"] if compact(value) in known]
+        known = {*map(dump_json_bytes, keywords["enum"])}
+        both = [value for value in items["enum"] if dump_json_bytes(value) in known]
         out["enum"] = both or items["enum"]
     settle_keywords(out)
     return out
@@ -170,7 +170,7 @@ def _settle_enum(out: Node, *, also_null: bool, report: Report) -> None:
 
 
 def _is_any(value: Any, types: list[str]) -> bool:
-    return any(is_a(value, name) for name in types)
+    return any(is_type(value, name) for name in types)
 
 
 def _join_types(out: Node, keyword: str, declared: list[str], report: Report) -> list[Any]:
@@ -192,7 +192,7 @@ def _join_types(out: Node, keyword: str, declared: list[str], report: Report) ->
         report("type", f"fits no value of {keyword!r}; it is not enforced.")
     kinds = list(dict.fromkeys(kinds))
     out["type"] = kinds if len(kinds) > 1 else kinds[0]
-    joined = unequal([*meant, *others])
+    joined = unique_values([*meant, *others])
     del out[keyword]
     out["enum"] = joined
     return joined

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import UNIONS, Node, as_dict, as_list, kinds_of
+from openapi_tools.json_values import UNIONS, Node, as_dict, as_list, schema_types
 from openapi_tools.model import Operation, Paging
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Recognition:
         if operation.method in ("POST", "QUERY") and operation.body is not None:
             named += [(p.name, p.argument) for p in operation.body.properties]
         self._arguments = [
-            _Candidate(http_rules.folded(w), a, kinds_of(schemas.get(a))) for w, a in named
+            _Candidate(http_rules.folded(w), a, schema_types(schemas.get(a))) for w, a in named
         ]
         for _, argument in named:
             self._arguments += _inner_candidates(argument, resolve(schemas.get(argument)))
@@ -308,7 +308,7 @@ def _inner_candidates(argument: str, schema: Any) -> Iterator[_Candidate]:
     properties = as_dict(schema).get("properties")
     for name, node in as_dict(properties).items():
         if "." not in name:
-            yield _Candidate(http_rules.folded(name), f"{argument}.{name}", kinds_of(node))
+            yield _Candidate(http_rules.folded(name), f"{argument}.{name}", schema_types(node))
 
 
 def _list_in(outline: Outline, segment: str) -> str | None:

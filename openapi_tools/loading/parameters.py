@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from openapi_tools import visible_text
-from openapi_tools.json_values import Node, as_boolean, as_dict, as_text, is_true
+from openapi_tools.json_values import Node, as_boolean, as_dict, as_string, is_true
 from openapi_tools.loading import versions
 from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
 from openapi_tools.loading.examples import example_values, find_fitting, has_examples
@@ -52,7 +52,7 @@ class Parameters:
     def argument(self, location: str, name: str, node: Node, resource: Resource) -> Argument:
         """Return the argument that feeds a parameter, with the name on the wire."""
         out = dict(self._schema(node, resource))
-        if described := as_text(node.get("description")):
+        if described := as_string(node.get("description")):
             out["description"] = visible_text.plain_text(described, self._limit)
         if (holder := self._enum_holder(node, resource)) is not None:
             words = with_enum_words(out.get("description", ""), holder, self._limit)

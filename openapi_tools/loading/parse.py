@@ -17,7 +17,7 @@ from urllib.parse import urljoin
 
 from openapi_tools import loading
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import SCHEMA_MAPS, Node, pointer
+from openapi_tools.json_values import SCHEMA_MAP_KEYWORDS, Node, join_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ _WORDS = {
 }
 _DOCUMENTATION = frozenset({"description", "summary", "title", "example"})
 _NAMED_BY_USERS = (
-    SCHEMA_MAPS
+    SCHEMA_MAP_KEYWORDS
     | {"additionalOperations", "callbacks", "content", "dependencies", "dependentRequired"}
     | {"encoding", "examples", "headers", "links", "mapping", "mediaTypes", "parameters"}
     | {"pathItems", "paths", "requestBodies", "responses", "schemas", "scopes", "variables"}
@@ -293,8 +293,8 @@ def repeated_key(
     is_words = (key in _DOCUMENTATION or key.startswith("x-")) and not is_map
     if not strict or is_words:
         counts = "both are merged" if key == "<<" else "the last one counts"
-        return f"{pointer([*path, key])}: {key!r} stands twice{place}; {counts}."
+        return f"{join_pointer([*path, key])}: {key!r} stands twice{place}; {counts}."
     raise InvalidDocument(
         f"{key!r} stands twice in one object{place} and hides the first; remove one of them.",
-        pointer=pointer(path),
+        pointer=join_pointer(path),
     )

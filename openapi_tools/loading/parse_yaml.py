@@ -19,7 +19,7 @@ from yaml import events
 
 from openapi_tools import loading
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import Node, pointer
+from openapi_tools.json_values import Node, join_pointer
 from openapi_tools.loading.parse import paused_gc, repeated_key
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class _Builder:
                 warning = repeated_key(self._path(), text, strict=self._strict, line=line)
                 self.warnings.append(warning)
         if self._nodes > loading.MAX_NODES:
-            raise InvalidDocument(f"{loading.TOO_MANY}.", pointer=pointer(self._path()))
+            raise InvalidDocument(f"{loading.TOO_MANY}.", pointer=join_pointer(self._path()))
 
     def _path(self) -> list[str | int]:
         outer = self._frames[1:-1]

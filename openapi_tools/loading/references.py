@@ -17,7 +17,13 @@ from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.http_rules import WEB
-from openapi_tools.json_values import Node, compact, find, pointer, without_lazy
+from openapi_tools.json_values import (
+    Node,
+    dump_json_bytes,
+    join_pointer,
+    resolve_pointer,
+)
+from openapi_tools.loading.lazy_dict import materialize
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.source import read_file
 from openapi_tools.visible_text import without_user
@@ -52,7 +58,7 @@ class Resource:
     def text(self, node: Any) -> bytes:
         """Return a key for a part of the document: its JSON, written once, while there is room."""
         if id(node) not in self._texts:
-            text = compact(node) if self._room > 0 else b"id %d" % id(node)
+            text = dump_json_bytes(node) if self._room > 0 else b"id %d" % id(node)
             self._room -= len(text)
             self._texts[id(node)] = text
         return self._texts[id(node)]
@@ -60,7 +66,7 @@ class Resource:
     def anchor(self, name: str) -> Any:
         """Return the schema with an anchor (JSON Schema 2020-12, 8.2.2), or an id and `#`."""
         if self._anchors is None:
-            self._anchors = dict(_anchors(without_lazy(self.root)))
+            self._anchors = dict(_anchors(materialize(self.root)))
         return self._anchors.get(name)
 
     def local_target(self, reference: Node) -> tuple[Any, str] | None:
@@ -69,11 +75,11 @@ class Resource:
         With it comes its JSON Pointer; None where no such object has the name.
         """
         if self._scopes is None:
-            self._scopes = _scopes_in(without_lazy(self.root))
+            self._scopes = _scopes_in(materialize(self.root))
         scope, fragment = self._scopes.get(id(reference)), unquote(reference["$ref"][1:])
         while scope is not None:
             try:
-                return find(scope.node, fragment), f"{scope.pointer}{fragment}"
+                return resolve_pointer(scope.node, fragment), f"{scope.pointer}{fragment}"
             except LookupError:
                 scope = scope.outer
         return None
@@ -92,7 +98,7 @@ class _Scope(NamedTuple):
         while path:
             path, key = path
             keys.append(key)
-        return pointer(reversed(keys))
+        return join_pointer(reversed(keys))
 
 
 class Target(NamedTuple):
@@ -198,7 +204,7 @@ class References:
                 raise _error(ref, "leads nowhere; no such anchor.", owner)
             return Target(node, owner, f"#{fragment}")
         try:
-            return Target(without_lazy(find(owner.root, fragment)), owner, fragment)
+            return Target(materialize(resolve_pointer(owner.root, fragment)), owner, fragment)
         except LookupError as error:
             says = f"leads nowhere; there is no {error.args[0]!r}."
             raise _error(ref, says, owner) from None
@@ -220,7 +226,7 @@ class References:
 
         References that lead nowhere, or into a document that is not read, stay.
         """
-        root, parts = without_lazy(self.entry.root), dict[str, Any]()
+        root, parts = materialize(self.entry.root), dict[str, Any]()
         places, waiting = {(id(self.entry), ""): ""}, [("", root, self.entry)]
 
         def place(holder: Node, resource: Resource) -> str:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true, with_items
+from openapi_tools.json_values import Node, as_dict, as_list, as_string, ensure_items, is_true
 from openapi_tools.loading.examples import example_values, find_fitting, show_members
 from openapi_tools.loading.form_bodies import (
     Forms,
@@ -100,7 +100,7 @@ class Bodies:
         found.file = (
             not wanted and http_rules.is_text(chosen) and any(map(http_rules.is_bytes, others))
         )
-        self._complete(found, declared, owner, as_text(node.get("description")))
+        self._complete(found, declared, owner, as_string(node.get("description")))
         self._show_example(found, declared, owner)
         return found
 
@@ -161,7 +161,7 @@ class Bodies:
             return {"type": "array", "items": schema}
         # Documents leave it open where the values may come as lines that are written already.
         kind = ["array", "string"] if inner.keys() <= WORDS else "array"
-        return with_items({**schema, "type": kind})
+        return ensure_items({**schema, "type": kind})
 
     def _complete(self, found: Content, declared: Node, resource: Resource, words: str) -> None:
         kind, schema = found.media_type, found.schema

@@ -11,14 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import (
-    IN_PLACE,
+    IN_PLACE_KEYWORDS,
     Node,
-    compact,
-    everywhere,
-    loosened,
-    most_in,
-    rebuilt,
-    size_of,
+    dump_json_bytes,
+    json_size,
+    loosen_schema,
+    map_subschemas,
+    max_json_length,
+    transform_schemas,
 )
 from openapi_tools.loading.keyword_values import HOLDING, LISTS, MAPS
 from openapi_tools.loading.source import relative_place
@@ -92,8 +92,8 @@ def reach(uses: Iterable[str], definition: Callable[[str], Definition]) -> dict[
 
 def defined(name: str, schema: Node) -> Definition:
     """Return a converted component as a definition."""
-    text = compact(schema)
-    most = most_in(text) + 6 * len(name) + 4
+    text = dump_json_bytes(schema)
+    most = max_json_length(text) + 6 * len(name) + 4
     uses = uses_of(schema) if b'"$ref"' in text else _NO_USES
     return Definition(schema, uses.every, uses.in_place, most)
 
@@ -123,7 +123,7 @@ def _names_in(nodes: list[Any], below: list[Any]) -> set[str]:
         for key in HOLDING.intersection(node):
             parts = node[key]
             parts = parts.values() if key in MAPS else parts if key in LISTS else (parts,)
-            (nodes if key in IN_PLACE else below).extend(parts)
+            (nodes if key in IN_PLACE_KEYWORDS else below).extend(parts)
     return found
 
 
@@ -170,7 +170,7 @@ def _without(schema: Any, names: set[str]) -> Any:
     out = {
         key: value for key, value in schema.items() if key != "$ref" or name_of(schema) not in names
     }
-    for key in out.keys() & IN_PLACE:
+    for key in out.keys() & IN_PLACE_KEYWORDS:
         value = out[key]
         if isinstance(value, list):
             alone = [{"$ref": f"#/$defs/{name}"} for name in names]
@@ -187,7 +187,7 @@ def complete(
     schema: Node, closure: Callable[[frozenset[str]], Closure], *, cut: bool = True
 ) -> Node:
     """Return an input schema, changed in place, with its definitions; a too large one is cut."""
-    text = compact(schema)
+    text = dump_json_bytes(schema)
     most = 6 * len(text)  # a byte of UTF-8 becomes an escape of at most six characters
     if b'"$ref"' in text and (uses := uses_of(schema).every):
         reached = closure(uses)
@@ -198,17 +198,19 @@ def complete(
 
 def shrink(schema: Node) -> Node:
     """Return an input schema of at most `MAX_SCHEMA` characters; the same one where it fits."""
-    if size_of(schema) <= MAX_SCHEMA:
+    if json_size(schema) <= MAX_SCHEMA:
         return schema
-    plain = partial(loosened, gone=_WORDS | _CUT)
-    definitions = {name: everywhere(part, plain) for name, part in schema.get("$defs", {}).items()}
+    plain = partial(loosen_schema, keywords=_WORDS | _CUT)
+    definitions = {
+        name: transform_schemas(part, plain) for name, part in schema.get("$defs", {}).items()
+    }
     own = {key: value for key, value in schema.items() if key != "$defs"}
-    if size_of(own) > MAX_SCHEMA // 2:
+    if json_size(own) > MAX_SCHEMA // 2:
         own["properties"] = {name: _pruned(part, 12) for name, part in own["properties"].items()}
-    kept = _nearest(uses_of(own).every, definitions, MAX_SCHEMA - size_of(own))
-    for depth in _DEPTHS if size_of(own) < 10 * MAX_SCHEMA else _DEPTHS[-3:]:
+    kept = _nearest(uses_of(own).every, definitions, MAX_SCHEMA - json_size(own))
+    for depth in _DEPTHS if json_size(own) < 10 * MAX_SCHEMA else _DEPTHS[-3:]:
         smaller = _with(own, kept)
-        if size_of(smaller) <= MAX_SCHEMA:
+        if json_size(smaller) <= MAX_SCHEMA:
             return smaller
         own["properties"] = {name: _pruned(part, depth) for name, part in own["properties"].items()}
     return _names_only(own)
@@ -220,7 +222,7 @@ def _names_only(own: Node) -> Node:
     room = MAX_SCHEMA // 2
     kept = set()
     for name in sorted(own["properties"], key=lambda name: name not in required):
-        room -= size_of(name) * (2 if name in required else 1) + len(": {}, ")
+        room -= json_size(name) * (2 if name in required else 1) + len(": {}, ")
         if room > 0:
             kept.add(name)
     smaller = {**own, "properties": {name: {} for name in own["properties"] if name in kept}}
@@ -243,7 +245,7 @@ def _nearest(names: frozenset[str], definitions: Node, room: int) -> Node:
     kept: Node = {}
     waiting = sorted(names)
     for name in waiting:  # grows while it is walked: breadth first
-        room -= size_of(definitions[name]) + len(name) + 4
+        room -= json_size(definitions[name]) + len(name) + 4
         if room < 0:
             break
         kept[name] = definitions[name]
@@ -256,17 +258,17 @@ def _closed(schema: Any, kept: Node) -> Any:
 
     def edit(node: Node) -> Node:
         is_lost = "$ref" in node and name_of(node) not in kept
-        return loosened(node, {*_CUT, "$ref"} if is_lost else _CUT)
+        return loosen_schema(node, {*_CUT, "$ref"} if is_lost else _CUT)
 
-    return everywhere(schema, edit)
+    return transform_schemas(schema, edit)
 
 
 def _pruned(schema: Any, depth: int, gone: frozenset[str] = _CUT) -> Any:
     """Return a looser schema without words below its own and without its deepest parts."""
     if depth == 0 or not isinstance(schema, dict):
         return schema if depth else {}
-    part = loosened(schema, gone)
-    return rebuilt(part, lambda inner, _: _pruned(inner, depth - 1, _WORDS | _CUT))
+    part = loosen_schema(schema, gone)
+    return map_subschemas(part, lambda inner, _: _pruned(inner, depth - 1, _WORDS | _CUT))
 
 
 def definition_name(target: Target, entry: Resource) -> str:

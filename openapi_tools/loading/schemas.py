@@ -18,7 +18,7 @@ from openapi_tools.json_values import (
     Node,
     as_boolean,
     as_list,
-    with_items,
+    ensure_items,
 )
 from openapi_tools.loading import all_of, keyword_values
 from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
@@ -309,7 +309,7 @@ class Schemas:
         return out
 
     def _with_items(self, out: Node) -> Node:
-        whole = with_items(out)
+        whole = ensure_items(out)
         if whole is not out:
             self._added_items[id(whole["items"])] = whole["items"]
         return whole

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import folded
-from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_text, pointer_token
+from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_string, pointer_token
 from openapi_tools.model import SecurityScheme
 from openapi_tools.visible_text import without_user
 
@@ -131,7 +131,7 @@ class Security:
         """The words that keys in `Authorization` begin with by their descriptions, by name."""
         for name, scheme in self.schemes.items():
             if scheme.type == "apiKey" and scheme.name.lower() == "authorization":
-                described = as_text(self._named[name].node.get("description"))
+                described = as_string(self._named[name].node.get("description"))
                 if word := _prefix_in(described[:_DESCRIBED]):
                     yield name, word
 
@@ -151,7 +151,7 @@ class Security:
     def _read(self, listed: list[Any], resource: Resource) -> Requirements:
         return tuple(
             {
-                self._name(name, resource): tuple(filter(is_text, as_list(scopes)))
+                self._name(name, resource): tuple(filter(is_string, as_list(scopes)))
                 for name, scopes in requirement.items()
             }
             for requirement in listed
@@ -250,14 +250,14 @@ class _SchemeReader:
         return True
 
     def _read_http(self, scheme: str) -> None:
-        scheme = scheme or as_text(self._node.get("scheme")).strip()
+        scheme = scheme or as_string(self._node.get("scheme")).strip()
         if not scheme and "bearerFormat" in self._node:
             scheme = "bearer"
             self._note("scheme", scheme)
         self.out["scheme"] = scheme
 
     def _read_location(self) -> None:
-        written = as_text(self._node.get("in"))
+        written = as_string(self._node.get("in"))
         location = _LOCATIONS.get(folded(written), written)
         self.out["in"] = location
         if location != written:
@@ -266,7 +266,7 @@ class _SchemeReader:
     def _read_flows(self) -> None:
         declared = as_dict(self._node.get("flows"))
         if self._swagger or (not declared and "flow" in self._node):
-            written = as_text(self._node.get("flow")) or "implicit"
+            written = as_string(self._node.get("flow")) or "implicit"
             flow = _FLOWS.get(folded(written), written)
             keys = self._node.keys() & {*_FLOW_URLS, "scopes"}
             self.out["flows"] = {flow: {key: self._node[key] for key in keys}}
@@ -293,21 +293,21 @@ class _SchemeReader:
 def _scheme_of(node: Node) -> SecurityScheme:
     return SecurityScheme(
         type=node["type"],
-        name=as_text(node.get("name")),
-        location=as_text(node.get("in")),
-        scheme=as_text(node.get("scheme")).lower(),
+        name=as_string(node.get("name")),
+        location=as_string(node.get("in")),
+        scheme=as_string(node.get("scheme")).lower(),
         flows={key: _flow(flow) for key, flow in as_dict(node.get("flows")).items()},
-        openid_connect_url=without_user(as_text(node.get("openIdConnectUrl"))),
+        openid_connect_url=without_user(as_string(node.get("openIdConnectUrl"))),
     )
 
 
 def _flow(node: Any) -> Node:
     """Return the standard's members of an OAuth Flow Object: others may be huge."""
     node = as_dict(node)
-    flow: Node = {key: without_user(node[key]) for key in _FLOW_URLS if is_text(node.get(key))}
+    flow: Node = {key: without_user(node[key]) for key in _FLOW_URLS if is_string(node.get(key))}
     scopes = node.get("scopes")
     if isinstance(scopes, dict):
-        flow["scopes"] = {name: as_text(text) for name, text in scopes.items()}
+        flow["scopes"] = {name: as_string(text) for name, text in scopes.items()}
     return flow
 
 

@@ -13,7 +13,14 @@ import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools import validation
-from openapi_tools.json_values import ASSERTIONS, IN_PLACE, holds, is_a, same, unequal
+from openapi_tools.json_values import (
+    ASSERTION_KEYWORDS,
+    IN_PLACE_KEYWORDS,
+    contains_value,
+    is_equal,
+    is_type,
+    unique_values,
+)
 from openapi_tools.loading.keyword_values import ABSENT, MAX_LITERAL
 from openapi_tools.loading.patterns import matches
 from openapi_tools.loading.schema_components import name_of
@@ -26,12 +33,12 @@ if TYPE_CHECKING:
 
 SHOWN: Final = frozenset({"examples", "default"})  # keywords that show values to a model
 _SCALARS = (str, int, float, bool, type(None))
-_REFERRING = IN_PLACE | {"$ref"}
+_REFERRING = IN_PLACE_KEYWORDS | {"$ref"}
 _PARTS = frozenset(
     {"properties", "patternProperties", "additionalProperties", "propertyNames"}
     | {"items", "prefixItems", "contains", "unevaluatedItems", "unevaluatedProperties"}
 )
-_ASSERTING = ASSERTIONS | _REFERRING | _PARTS
+_ASSERTING = ASSERTION_KEYWORDS | _REFERRING | _PARTS
 _PLAIN = frozenset({"type", "enum"})
 _STRING = frozenset({str})
 _JUDGING = _ASSERTING - _PLAIN
@@ -76,8 +83,8 @@ def fits(schema: Any, value: Any, definitions: Definitions) -> bool:
         return bool(schema)
     if _JUDGING.isdisjoint(schema):
         declared = types_of(schema)
-        is_typed = not declared or any(is_a(value, name) for name in declared)
-        return is_typed and ("enum" not in schema or holds(schema["enum"], value))
+        is_typed = not declared or any(is_type(value, name) for name in declared)
+        return is_typed and ("enum" not in schema or contains_value(schema["enum"], value))
     keywords = schema.keys() & _ASSERTING
     if keywords.isdisjoint(_REFERRING) and isinstance(value, _SCALARS):
         return all(keeps(key, schema[key], value) for key in keywords - _PARTS)
@@ -92,7 +99,7 @@ def fits(schema: Any, value: Any, definitions: Definitions) -> bool:
 
 def keeps(keyword: str, limit: Any, value: Any) -> bool:
     """Tell whether a scalar keeps what one keyword says; values of other types always do."""
-    if keyword in _OF_NUMBERS and not is_a(value, "number"):
+    if keyword in _OF_NUMBERS and not is_type(value, "number"):
         return True
     if keyword in _OF_STRINGS and not isinstance(value, str):
         return True
@@ -123,9 +130,9 @@ _OF_STRINGS: Mapping[str, Callable[[Any, Any], bool]] = {
     "pattern": lambda pattern, value: matches(pattern, value) is not False,
 }
 _CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "type": lambda declared, value: any(is_a(value, name) for name in _listed(declared)),
-    "enum": holds,
-    "const": same,
+    "type": lambda declared, value: any(is_type(value, name) for name in _listed(declared)),
+    "enum": contains_value,
+    "const": is_equal,
     **_OF_NUMBERS,
     **_OF_STRINGS,
 }
@@ -160,10 +167,10 @@ class _Judging:
             return schema
         if depth > _MAX_DEPTH or self._left < 0:
             return True
-        out = {key: schema[key] for key in schema.keys() & ASSERTIONS}
+        out = {key: schema[key] for key in schema.keys() & ASSERTION_KEYWORDS}
         if isinstance(out.get("pattern"), str) and not validation.pattern_size(out["pattern"]):
             del out["pattern"]
-        for key in schema.keys() & IN_PLACE:
+        for key in schema.keys() & IN_PLACE_KEYWORDS:
             inner = schema[key]
             if isinstance(inner, list):
                 out[key] = [self.part(each, value, depth + 1) for each in inner]
@@ -262,7 +269,7 @@ class ShownValues:
     def _meanings(self, schema: Any, value: Any, depth: int) -> list[Any]:
         """Return the different values that a value may mean in the place of a schema."""
         readings = self._readings(schema, value, depth + 1)
-        return unequal(each for each in readings if fits(schema, each, self._definitions))
+        return unique_values(each for each in readings if fits(schema, each, self._definitions))
 
     def _readings(self, schema: Any, value: Any, depth: int) -> Iterator[Any]:
         self._left -= 1
@@ -287,7 +294,7 @@ class ShownValues:
 
     def _from_string(self, schema: Node, types: list[str], text: str, depth: int) -> Iterator[Any]:
         parsed = parse_text(text)
-        if not isinstance(parsed, str) and any(is_a(parsed, name) for name in types):
+        if not isinstance(parsed, str) and any(is_type(parsed, name) for name in types):
             if isinstance(parsed, dict | list):
                 parsed = self._with_parts(schema, parsed, depth)
             yield int(parsed) if "integer" in types and isinstance(parsed, float) else parsed

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError, SourceError
 from openapi_tools.http_rules import WEB
-from openapi_tools.json_values import compact
+from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.loading import MAX_DEPTH, plain
 from openapi_tools.loading.parse import Parsed, parse
 from openapi_tools.options import kind_of
@@ -187,7 +187,7 @@ class Overlays:
         ]
         self._made: list[Overlay] | None = None if sources else []
         parts = [part for source in self._sources for part in _key(source)]
-        self.digest = hashlib.sha256(compact(parts)).hexdigest() if parts else ""
+        self.digest = hashlib.sha256(dump_json_bytes(parts)).hexdigest() if parts else ""
         self._remarks: list[str] = []
 
     def check(self) -> None:
@@ -247,7 +247,7 @@ def read_overlays(
 def _key(source: Source) -> tuple[str, str]:
     if source.value is None:
         return source.name, source.digest
-    text = compact(_parsed_overlay(source).root)
+    text = dump_json_bytes(_parsed_overlay(source).root)
     return source.name, hashlib.sha256(text).hexdigest()
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.http_rules import folded
-from openapi_tools.json_values import TYPES, is_text
+from openapi_tools.json_values import TYPES, is_string
 
 if TYPE_CHECKING:
     from openapi_tools.json_values import Node
@@ -71,7 +71,7 @@ def read_type(out: Node) -> None:
 def type_remark(declared: Any) -> str:
     """Return how a `type` is read that is none of JSON Schema's; empty for one that is."""
     names = [declared] if isinstance(declared, str) else declared
-    if not isinstance(names, list) or all(is_text(n) and n in _USUAL for n in names):
+    if not isinstance(names, list) or all(is_string(n) and n in _USUAL for n in names):
         return ""
     meaning = _meaning_of(declared)
     if meaning is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import has_dot_segment
-from openapi_tools.json_values import UNIONS, Node, as_boolean, as_dict, as_list, pointer
+from openapi_tools.json_values import UNIONS, Node, as_boolean, as_dict, as_list, join_pointer
 from openapi_tools.loading import keyword_values, versions
 from openapi_tools.loading.operations import Document, OperationNode, is_left_out
 from openapi_tools.loading.own_values import CONCERNED
@@ -367,7 +367,7 @@ class _Search:
         while not isinstance(path, str):
             path, key = path
             keys.append(key)
-        place = f"{path}{pointer(reversed(keys))}"
+        place = f"{path}{join_pointer(reversed(keys))}"
         own = resource is self._document.entry
         found.append(f"{place if own else f'{resource.name}#{place}'}: {said}")
 

@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import WEB, folded
-from openapi_tools.json_values import Node, as_dict, as_list, as_text, is_true
+from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_true
 from openapi_tools.loading.type_names import main_type
 from openapi_tools.model import Server, ServerVariable
 from openapi_tools.visible_text import user_in, without_user
@@ -328,7 +328,7 @@ def _listed(document: Document, nodes: list[Any]) -> tuple[Server, ...]:
 
 
 def _server(document: Document, node: Node) -> Server:
-    url = as_text(node.get("url")).strip() or "/"
+    url = as_string(node.get("url")).strip() or "/"
     base = document.entry.uri if WEB.match(document.entry.uri) else ""
     if url.startswith("//"):  # Swagger 2.0 without `schemes` may have no address to take it from
         url = f"{base.partition(':')[0] or 'https'}:{url}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from openapi_tools.errors import missing_extra
-from openapi_tools.json_values import as_list, as_text, follow, keys_of
+from openapi_tools.json_values import as_list, as_string, follow_references, split_pointer
 from openapi_tools.redaction import redacted
 from openapi_tools.requests.path_notations import read_template
 from openapi_tools.requests.path_templates import VARIABLE, fits_glob, match_path
@@ -94,10 +94,12 @@ def shorten(text: str, limit: int = _LONGEST) -> str:
 
 def operation_at(document: Node, place: str) -> tuple[Node, Node]:
     """Return the path item and the operation at a JSON Pointer; `{}` for those of other files."""
-    _, path, *member = keys_of(place)
-    item = node = follow(document, follow(document, document.get("paths")).get(path))
+    _, path, *member = split_pointer(place)
+    item = node = follow_references(
+        document, follow_references(document, document.get("paths")).get(path)
+    )
     for key in member:
-        node = follow(document, node.get(key))
+        node = follow_references(document, node.get(key))
     return item, node
 
 
@@ -128,10 +130,10 @@ class Routes:
 
     def __init__(self, document: Node, base_path: str | None = None) -> None:
         self._listed: dict[str, list[tuple[_ServedPath, Route]]] = defaultdict(list)
-        for path, entry in follow(document, document.get("paths")).items():
+        for path, entry in follow_references(document, document.get("paths")).items():
             if not isinstance(path, str) or path.startswith("x-"):
                 continue
-            item = follow(document, entry)
+            item = follow_references(document, entry)
             for keys, operation in _operations(item):
                 template = read_template(path, _path_names(document, item, operation))
                 shape, _, fixed = template.path.partition("#")[0].partition("?")
@@ -184,8 +186,8 @@ def _operations(item: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
 def _path_names(document: Node, item: Node, operation: Node) -> frozenset[str]:
     """Return the names of the path parameters that an operation or its path item declares."""
     listed = [part for holder in (item, operation) for part in as_list(holder.get("parameters"))]
-    nodes = [follow(document, part) for part in listed]
-    names = (n["name"] for n in nodes if as_text(n.get("in")).lower() == "path" and "name" in n)
+    nodes = [follow_references(document, part) for part in listed]
+    names = (n["name"] for n in nodes if as_string(n.get("in")).lower() == "path" and "name" in n)
     return frozenset(name for name in names if isinstance(name, str))
 
 

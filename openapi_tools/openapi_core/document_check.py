@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from openapi_tools.errors import requiring
-from openapi_tools.json_values import TYPES, find, keys_of, pointer
+from openapi_tools.json_values import TYPES, join_pointer, resolve_pointer, split_pointer
 from openapi_tools.openapi_core import Finding, shorten
 from openapi_tools.validation import compile_schema
 from openapi_tools.visible_text import visible
@@ -65,7 +65,7 @@ def findings(root: Mapping[str, Any]) -> list[Finding]:
 
 
 def _finding(place: Iterable[Any], message: str, severity: str = "error") -> Finding:
-    return Finding(pointer(place), shorten(message), severity)
+    return Finding(join_pointer(place), shorten(message), severity)
 
 
 def _odd_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
@@ -147,7 +147,7 @@ def _distance(branch: list[Any], depth: int) -> tuple[bool, bool, int]:
 
 def _value_at(root: Any, path: Iterable[Any]) -> Any:
     try:
-        return find(root, pointer(path))
+        return resolve_pointer(root, join_pointer(path))
     except LookupError:
         return None
 
@@ -217,7 +217,7 @@ def _literal(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any, ...]
             reference = node.get("$ref") if isinstance(node, Mapping) else None
             if not isinstance(reference, str) or not reference.startswith("#/"):
                 break
-            keys = keys_of(reference[1:])
+            keys = split_pointer(reference[1:])
             node = _value_at(root, keys)
         keys = (*keys, key)
         node = _value_at(node, (key,))

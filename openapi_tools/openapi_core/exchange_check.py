@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, unquote
 
 from openapi_tools.errors import requiring
 from openapi_tools.http_rules import is_form
-from openapi_tools.json_values import follow
+from openapi_tools.json_values import follow_references
 from openapi_tools.openapi_core import Route, Routes, shorten
 from openapi_tools.openapi_core.document_check import LinearPatterns, closed_path
 from openapi_tools.openapi_core.text_values import TextReader, UndefinedReading
@@ -327,14 +327,16 @@ def _about_body(errors: Iterator[Exception], content_type: str) -> Iterator[Exce
 
 def _has_no_content(status: int, route: Route, document: Mapping[str, Any]) -> bool:
     """Whether a response declares no content; openapi-core demands a body all the same."""
-    responses = follow(document, route.operation["responses"])
+    responses = follow_references(document, route.operation["responses"])
     declared = responses.get(str(status), responses.get("default"))
-    return declared is not None and not follow(document, declared).get("content")
+    return declared is not None and not follow_references(document, declared).get("content")
 
 
 def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
-    schemes = follow(document, follow(document, document.get("components")).get("securitySchemes"))
-    for scheme in (follow(document, entry) for entry in schemes.values()):
+    schemes = follow_references(
+        document, follow_references(document, document.get("components")).get("securitySchemes")
+    )
+    for scheme in (follow_references(document, entry) for entry in schemes.values()):
         if str(scheme.get("type")).lower() == "apikey":  # as loading reads it
             yield str(scheme.get("in")).lower(), str(scheme.get("name")).lower()
 

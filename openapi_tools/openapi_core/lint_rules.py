@@ -15,17 +15,17 @@ from urllib.parse import unquote
 
 from openapi_tools.errors import counted
 from openapi_tools.json_values import (
-    ASSERTIONS,
+    ASSERTION_KEYWORDS,
     as_dict,
     as_list,
-    as_text,
-    compact,
-    find,
-    follow,
-    keys_of,
-    pointer,
+    as_string,
+    dump_json_bytes,
+    follow_references,
+    join_pointer,
     pointer_token,
-    resolve,
+    resolve_pointer,
+    resolve_reference,
+    split_pointer,
 )
 from openapi_tools.openapi_core import Finding, operation_at
 from openapi_tools.requests.path_notations import read_template
@@ -46,7 +46,7 @@ _LARGEST = 8_000
 _SHOWN = 5
 _DEEPEST = 4
 _MOST_ROUNDS = 20
-_TELLING = ASSERTIONS | {"format", "items", "additionalProperties", "properties"}
+_TELLING = ASSERTION_KEYWORDS | {"format", "items", "additionalProperties", "properties"}
 _FEW = 4  # members of an object that is no more than a list with its total, next page and links
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _ESCAPED = re.compile(r"['\\\x00-\x1f\x80-\x9f\u2028\u2029]")
@@ -63,7 +63,7 @@ class _Place(NamedTuple):
     tool: Any
 
     def says(self, rule: str, severity: str, message: str) -> Finding:
-        return Finding(pointer(self.keys), message, severity, rule)
+        return Finding(join_pointer(self.keys), message, severity, rule)
 
 
 def tool_findings(toolset: Toolset) -> list[Finding]:
@@ -79,7 +79,7 @@ def tool_findings(toolset: Toolset) -> list[Finding]:
         for rule in (_id, _words, _arguments, _variables, _pages):
             found += rule(place, root)
         for key in ("parameters", "requestBody"):
-            start = pointer((*place.keys, key))
+            start = join_pointer((*place.keys, key))
             for spot, node in _walk(root, start, place.node.get(key), seen):
                 found += _ambiguous(root, spot, node)
     return found
@@ -93,8 +93,8 @@ def score(findings: Iterable[Finding], operations: int) -> int:
     """
     losses: dict[str, float] = {}
     for item in findings:
-        keys = keys_of(item.pointer)
-        place = pointer(keys[:3]) if keys[:1] == ("paths",) and len(keys) > 1 else ""
+        keys = split_pointer(item.pointer)
+        place = join_pointer(keys[:3]) if keys[:1] == ("paths",) and len(keys) > 1 else ""
         losses[place] = losses.get(place, 0.0) + LOSSES[item.severity]
     lost = sum(min(value, 1.0) if place else value for place, value in losses.items())
     return round(100 * max(0.0, 1 - lost / max(operations, 1)))
@@ -106,7 +106,7 @@ def _places(toolset: Toolset) -> Iterator[_Place]:
         place = str(getattr(tool, "pointer", "/paths//"))
         item, node = operation_at(toolset.document, place)
         if node:
-            yield _Place(keys_of(place), node, item, tool)
+            yield _Place(split_pointer(place), node, item, tool)
 
 
 def _about_document(root: Node, places: list[_Place]) -> Iterator[Finding]:
@@ -148,13 +148,17 @@ def _arguments(place: _Place, _root: Node) -> Iterator[Finding]:
     tool = place.tool
     schema = tool.input_schema
     properties = schema.get("properties", {})
-    bare = [n for n, part in properties.items() if not follow(schema, part).get("description")]
+    bare = [
+        n
+        for n, part in properties.items()
+        if not follow_references(schema, part).get("description")
+    ]
     if bare:
         names = ", ".join(bare[:_SHOWN]) + ", …" * (len(bare) > _SHOWN)
         among = f"{len(bare)} of {counted(len(properties), 'argument')}"
         message = f"{among} without a description: {names}."
         yield place.says("undescribed-arguments", "hint", message)
-    size = len(compact([tool.name, tool.description, schema]))
+    size = len(dump_json_bytes([tool.name, tool.description, schema]))
     if size > _LARGEST:
         message = f"the definition has {size:,} bytes, more than {_LARGEST:,}; hide arguments in a "
         yield place.says("large-definition", "warning", f"{message}configuration or shorten texts.")
@@ -163,7 +167,9 @@ def _arguments(place: _Place, _root: Node) -> Iterator[Finding]:
 def _undeclared(place: _Place, root: Node) -> list[str]:
     """Return the variables of a path for which there is no parameter."""
     holders = (place.item.get("parameters"), place.node.get("parameters"))
-    listed = [follow(root, part) for some in holders if isinstance(some, list) for part in some]
+    listed = [
+        follow_references(root, part) for some in holders if isinstance(some, list) for part in some
+    ]
     if any("in" not in part for part in listed):  # it is in another file
         return []
     names = [part.get("name") for part in listed if part.get("in") == "path"]
@@ -189,10 +195,10 @@ def _pages(place: _Place, _root: Node) -> Iterator[Finding]:
 
 def _is_list(schema: Node) -> bool:
     """Tell whether answers are a list, or an object that holds one and little else."""
-    node = follow(schema, schema)
+    node = follow_references(schema, schema)
     if node.get("type") == "array":
         return True
-    members = [follow(schema, part) for part in node.get("properties", {}).values()]
+    members = [follow_references(schema, part) for part in node.get("properties", {}).values()]
     lists = [part for part in members if part.get("type") == "array"]
     return len(members) <= _FEW and len(lists) == 1
 
@@ -209,7 +215,7 @@ def _walk(root: Any, start: str, node: Any, seen: set[str]) -> Iterator[tuple[st
             yield place, part
             reference = part.get("$ref")
             if isinstance(reference, str) and reference.startswith("#/"):
-                waiting.append((unquote(reference[1:]), resolve(root, reference)))
+                waiting.append((unquote(reference[1:]), resolve_reference(root, reference)))
         members = part.items() if isinstance(part, dict) else enumerate(part)
         waiting += [(f"{place}{pointer_token(key)}", value) for key, value in members]
 
@@ -220,7 +226,7 @@ def _ambiguous(root: Node, place: str, node: Node) -> Iterator[Finding]:
         members = node.get(keyword)
         if "discriminator" in node or not isinstance(members, list):
             continue
-        parts = [follow(root, member) for member in members]
+        parts = [follow_references(root, member) for member in members]
         pairs = combinations(enumerate(parts), 2)
         same = ((a, b) for (a, one), (b, two) in pairs if not _apart(one, two, root))
         if pair := next(same, None):
@@ -239,7 +245,10 @@ def _apart(one: Node, other: Node, root: Node, depth: int = 0) -> bool:
         return kept[0] != kept[1]
     names, others = ({*map(str, as_list(node.get("required")))} for node in (one, other))
     shared = [name for name in names if name in mine and name in theirs]
-    pairs = ((follow(root, mine[name]), follow(root, theirs[name])) for name in shared)
+    pairs = (
+        (follow_references(root, mine[name]), follow_references(root, theirs[name]))
+        for name in shared
+    )
     return names != others or any(_apart(*pair, root, depth + 1) for pair in pairs)
 
 
@@ -284,13 +293,13 @@ def _removals(toolset: Toolset, number: int) -> list[dict[str, Any]]:
 
 def _faulty(root: Any, entry: Skipped) -> Iterator[tuple[Any, ...]]:
     """Yield the places of the parts to remove: broken references, else the faulty part itself."""
-    keys = _walked(root, keys_of(entry.pointer))
+    keys = _walked(root, split_pointer(entry.pointer))
     if not keys:  # behind a reference
         return
     is_inner = keys[-1] in ("parameters", "requestBody", "content")
-    broken = list(_broken(root, pointer(keys), entry.reason)) if is_inner else []
+    broken = list(_broken(root, join_pointer(keys), entry.reason)) if is_inner else []
     is_operation = len(keys) == len(("paths", "path", "get"))
-    if is_operation and isinstance(find(root, entry.pointer), dict):
+    if is_operation and isinstance(resolve_pointer(root, entry.pointer), dict):
         return  # its path is at fault, which is not for a machine to change
     yield from filter(_has_target, broken or [keys])
 
@@ -310,12 +319,14 @@ def _walked(root: Any, steps: tuple[str, ...]) -> tuple[Any, ...]:
 
 def _broken(root: Any, start: str, reason: str) -> Iterator[tuple[Any, ...]]:
     """Yield the places of references below a place that lead nowhere, or that a reason names."""
-    for place, node in _walk(root, start, find(root, start), set()):
+    for place, node in _walk(root, start, resolve_pointer(root, start), set()):
         ref = node.get("$ref")
-        if not isinstance(ref, str) or (ref.startswith("#/") and resolve(root, ref) is not None):
+        if not isinstance(ref, str) or (
+            ref.startswith("#/") and resolve_reference(root, ref) is not None
+        ):
             continue
         if ref.startswith("#") or ref in reason:
-            yield _walked(root, (*keys_of(place), "$ref"))
+            yield _walked(root, (*split_pointer(place), "$ref"))
 
 
 def _updates(toolset: Toolset) -> Iterator[dict[str, Any]]:
@@ -329,7 +340,7 @@ def _updates(toolset: Toolset) -> Iterator[dict[str, Any]]:
             made["operationId"] = _name(place)
         if any(_words(place, root)) and isinstance(given, str) and ids[given] == 1:
             made["description"] = f"{' '.join(_HUMPS.findall(given)).lower().capitalize()}."
-        elif not place.node.get("description") and as_text(place.node.get("summary")):
+        elif not place.node.get("description") and as_string(place.node.get("summary")):
             made["description"] = place.node["summary"]
         if names := _undeclared(place, root):
             kind = {"type": "string"} if "swagger" in root else {"schema": {"type": "string"}}

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import requiring
-from openapi_tools.json_values import TYPES, as_dict, as_list, follow
+from openapi_tools.json_values import TYPES, as_dict, as_list, follow_references
 
 with requiring("testing"):
     from openapi_core.deserializing.styles import (
@@ -130,7 +130,7 @@ class _Reader:
 
     def _branches(self, schema: Any, depth: int = 0) -> Iterator[Branch]:
         self._left -= 1
-        node = follow(self._document, schema)
+        node = follow_references(self._document, schema)
         found: list[Branch] = [(node,)]
         unions = [[part] for part in as_list(node.get("allOf"))]
         unions += [as_list(node[key]) for key in ("anyOf", "oneOf") if as_list(node.get(key))]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import requiring
 from openapi_tools.http_rules import essence, is_json
-from openapi_tools.json_values import follow, pointer
+from openapi_tools.json_values import follow_references, join_pointer
 from openapi_tools.openapi_core import shorten
 from openapi_tools.openapi_core.text_values import TextReader, UndefinedReading
 from openapi_tools.requests.encoding import is_token
@@ -120,7 +120,7 @@ class ValueCheck:
 
     def _read(self, declared: Declared, texts: Any) -> Any:
         if "content" in declared.node:
-            kind = next(iter(follow(declared.node, declared.node["content"])), "")
+            kind = next(iter(follow_references(declared.node, declared.node["content"])), "")
             text = texts[declared.name]
             if is_json(kind):
                 return json.loads(text)
@@ -175,7 +175,7 @@ def parameters_of(operation: SchemaPath, item: SchemaPath) -> Iterator[Declared]
 def describe(errors: Iterable[Any], place: str) -> Iterator[str]:
     """Yield one line for each error of a schema: the place, then the fault."""
     for error in errors:
-        where = pointer(getattr(error, "absolute_path", ()))
+        where = join_pointer(getattr(error, "absolute_path", ()))
         text = str(getattr(error, "message", error))
         # openapi-core takes names in the mapping of a discriminator for references.
         _, is_reference, named = text.partition("reference '")

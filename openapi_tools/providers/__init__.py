@@ -32,10 +32,10 @@ WORDS = frozenset(  # keywords that refuse nothing
 )
 IN_PLACE = frozenset({"$ref", "allOf", *json_values.UNIONS})
 _SAYING = (
-    json_values.ASSERTIONS
-    | json_values.ONE_SCHEMA
-    | json_values.SCHEMA_LISTS
-    | json_values.SCHEMA_MAPS
+    json_values.ASSERTION_KEYWORDS
+    | json_values.SCHEMA_KEYWORDS
+    | json_values.SCHEMA_LIST_KEYWORDS
+    | json_values.SCHEMA_MAP_KEYWORDS
     | {"$ref"}
 ) - {"$defs"}
 _MET_ONE_BY_ONE = _SAYING - {"properties", "additionalProperties"}
@@ -113,7 +113,9 @@ class Memory:
             return node
 
         def change(node: Form) -> Form:
-            new = json_values.rebuilt(node, lambda part, name: self.reworded(part, words, name))
+            new = json_values.map_subschemas(
+                node, lambda part, name: self.reworded(part, words, name)
+            )
             return _in_wording(new, name, WORDINGS[words])
 
         return self._reworded[words, name].find(node, change)
@@ -129,7 +131,7 @@ def _in_wording(node: Form, name: str, wording: Wording) -> Form:
         surplus.append("title")
     if said is text and not surplus:
         return node
-    kept = json_values.without(node, surplus if said else [*surplus, "description"])
+    kept = json_values.omit_keys(node, surplus if said else [*surplus, "description"])
     return {**kept, "description": said} if said else kept
 
 
@@ -177,9 +179,11 @@ def _of_null(node: Form) -> Form:
 def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
     values: list[Any] = node["enum"] if "enum" in node else [node["const"]]
     if "const" in node:
-        values = [value for value in values if json_values.same(value, node["const"])]
+        values = [value for value in values if json_values.is_equal(value, node["const"])]
     if kinds is not None:
-        values = [value for value in values if any(json_values.is_a(value, name) for name in kinds)]
+        values = [
+            value for value in values if any(json_values.is_type(value, name) for name in kinds)
+        ]
     others = [value for value in values if value is not None]
     rest = {key: value for key, value in node.items() if key not in ("type", "enum", "const")}
     forms: list[Form] = [{**rest, "enum": others}] if others else []
@@ -196,7 +200,7 @@ def meet(one: Form, other: Form) -> Form | None:
         if met[keyword] is None:
             return None
     if "enum" in met and "type" in met:
-        met["enum"] = [value for value in met["enum"] if json_values.is_a(value, met["type"])]
+        met["enum"] = [value for value in met["enum"] if json_values.is_type(value, met["type"])]
         if not met["enum"]:
             return None
     if not met.keys().isdisjoint(("properties", "additionalProperties")):
@@ -209,7 +213,7 @@ def meet(one: Form, other: Form) -> Form | None:
 
 
 def _meet_values(keyword: str, one: Any, other: Any) -> Any:
-    if json_values.same(one, other):
+    if json_values.is_equal(one, other):
         return one
     if keyword in _MEETING:
         return _MEETING[keyword](one, other)
@@ -262,7 +266,9 @@ def _meet_multiples(one: float, other: float) -> float:
 
 _MEETING: Mapping[str, Callable[[Any, Any], Any]] = {
     "type": lambda one, other: "integer" if {one, other} == {"integer", "number"} else None,
-    "enum": lambda one, other: [value for value in one if json_values.holds(other, value)] or None,
+    "enum": lambda one, other: (
+        [value for value in one if json_values.contains_value(other, value)] or None
+    ),
     "required": lambda one, other: list(dict.fromkeys([*one, *other])),
     "multipleOf": _meet_multiples,
     "uniqueItems": lambda _one, _other: True,

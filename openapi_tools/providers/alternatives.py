@@ -12,7 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import providers
-from openapi_tools.json_values import UNIONS, holds, is_a, reached, resolve, without
+from openapi_tools.json_values import (
+    UNIONS,
+    contains_value,
+    is_type,
+    omit_keys,
+    reachable_definitions,
+    resolve_reference,
+)
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
@@ -69,8 +76,8 @@ class Forms:
         """Return the alternatives of a schema but for its unions; its words go with the unions."""
         words = () if node.keys().isdisjoint(UNIONS) else providers.WORDS
         left_out = {*providers.IN_PLACE, *words, "unevaluatedProperties"}
-        forms = providers.by_type(without(node, left_out))
-        parts = [resolve(self._root, node["$ref"])] if "$ref" in node else []
+        forms = providers.by_type(omit_keys(node, left_out))
+        parts = [resolve_reference(self._root, node["$ref"])] if "$ref" in node else []
         for part in (*parts, *node.get("allOf", ())):
             if part is not None:  # a `$ref` that leads nowhere refuses nothing
                 forms = _both(forms, self.options(part, depth + 1))
@@ -233,9 +240,9 @@ class Fitting:
 
     def fits(self, form: Form, value: Any) -> bool:
         """Tell whether a form accepts a value, without a validator where that is plain."""
-        if "enum" in form and not holds(form["enum"], value):
+        if "enum" in form and not contains_value(form["enum"], value):
             return False
-        if "type" in form and not is_a(value, form["type"]):
+        if "type" in form and not is_type(value, form["type"]):
             return False
         return form.keys() <= BY_VALUE or self.accepts(form, value)
 
@@ -244,6 +251,9 @@ class Fitting:
         if not isinstance(schema, dict):
             return bool(schema)
         judge = self._judges.find(
-            schema, lambda part: Checker({**part, "$defs": reached(part, self._definitions)}).fits
+            schema,
+            lambda part: (
+                Checker({**part, "$defs": reachable_definitions(part, self._definitions)}).fits
+            ),
         )
         return judge(value)

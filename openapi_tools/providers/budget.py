@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import counted
 from openapi_tools.json_values import (
-    DEFINITIONS,
-    HOLDING,
-    definitions_in,
-    everywhere,
-    loosened,
-    rebuilt,
-    size_of,
-    with_items,
-    without,
+    DEFINITIONS_PREFIX,
+    SUBSCHEMA_KEYWORDS,
+    definition_names,
+    ensure_items,
+    json_size,
+    loosen_schema,
+    map_subschemas,
+    omit_keys,
+    transform_schemas,
 )
 from openapi_tools.providers.cuts import cut_below, typed, with_words
 from openapi_tools.shaping.wording import UNREAD, brief
@@ -62,7 +62,7 @@ _FRAME = 150  # bytes of an object without members and words
 
 def reworded(schema: Schema, room: int) -> Schema:
     """Return an equivalent schema with fewer words and shared parts, within `room` if possible."""
-    if size_of(schema) > room and _exceeds(schema, room):
+    if json_size(schema) > room and _exceeds(schema, room):
         return schema
     return _after(schema, room, [_unnamed, _shared, *_WORDS])
 
@@ -71,24 +71,24 @@ def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
     """Return a looser schema within `room` bytes, if 150 or more; `sharing` may add `$defs`."""
     steps: list[Step] = [_unnamed, *([_shared] if sharing else []), *_WORDS]
     found = _after(schema, room, steps)
-    if size_of(found) <= room:
+    if json_size(found) <= room:
         return found
-    found = everywhere(found, partial(loosened, gone=_NARROWING))
-    found = _after(found, room, [partial(everywhere, edit=_values_in_words)])
-    found = everywhere(found, dict)  # so that no two schemas are one object
+    found = transform_schemas(found, partial(loosen_schema, keywords=_NARROWING))
+    found = _after(found, room, [partial(transform_schemas, edit=_values_in_words)])
+    found = transform_schemas(found, dict)  # so that no two schemas are one object
     for depth in range(_DEEPEST, 0, -1):
-        if size_of(found) > room:
+        if json_size(found) > room:
             found = cut_below(found, depth, room)
-    if size_of(found) <= room:
+    if json_size(found) <= room:
         return found
     plain = {key: found[key] for key in _OF_ROOT if key in found}
     found = _after(plain, room, [partial(_simple, most=m) for m in (120, 40, 0)])
-    return found if size_of(found) <= room else _fewer(found, room)
+    return found if json_size(found) <= room else _fewer(found, room)
 
 
 def _after(schema: Schema, room: int, steps: list[Step]) -> Schema:
     for step in steps:
-        if size_of(schema) <= room:
+        if json_size(schema) <= room:
             break
         schema = step(schema)
     return schema
@@ -108,10 +108,12 @@ def _exceeds(schema: Schema, room: int) -> bool:
         if size > room:
             return 0
         if id(node) not in known:
-            bare = without(node, _WORDY) if isinstance(node, dict) else node
+            bare = omit_keys(node, _WORDY) if isinstance(node, dict) else node
             inner: list[Any] = []
-            rebuilt(bare, lambda part, name: inner.append((name, number(part))))
-            text = json.dumps(without(bare, HOLDING) if isinstance(bare, dict) else bare)
+            map_subschemas(bare, lambda part, name: inner.append((name, number(part))))
+            text = json.dumps(
+                omit_keys(bare, SUBSCHEMA_KEYWORDS) if isinstance(bare, dict) else bare
+            )
             part = (text, *inner)
             if part not in numbers:
                 numbers[part] = len(numbers)
@@ -138,18 +140,20 @@ def _shared(schema: Schema) -> Schema:
             name += "_"
         saved = (count - 1) * len(text) - count * (len(name) + 20) - len(name) - 8
         if len(text) < _LEAST_SHARED or (text not in known and saved <= 0):
-            return rebuilt(node, change)
+            return map_subschemas(node, change)
         if text not in known:
             known[text] = name
             added[name] = None
-            added[name] = rebuilt(node, change)
-        return {"$ref": DEFINITIONS + name}
+            added[name] = map_subschemas(node, change)
+        return {"$ref": DEFINITIONS_PREFIX + name}
 
-    new = rebuilt(without(schema, ["$defs"]), change)
-    definitions = {name: rebuilt(node, change) for name, node in own.items()}
+    new = map_subschemas(omit_keys(schema, ["$defs"]), change)
+    definitions = {name: map_subschemas(node, change) for name, node in own.items()}
     merged = {**new, "$defs": {**definitions, **added}} if definitions or added else new
-    leads = definitions_in(merged) <= merged.get("$defs", {}).keys()  # to definitions, not into one
-    return merged if leads and size_of(merged) < size_of(schema) else schema
+    leads = (
+        definition_names(merged) <= merged.get("$defs", {}).keys()
+    )  # to definitions, not into one
+    return merged if leads and json_size(merged) < json_size(schema) else schema
 
 
 def _counted(schema: Schema, texts: dict[int, str]) -> Counter[str]:
@@ -160,7 +164,7 @@ def _counted(schema: Schema, texts: dict[int, str]) -> Counter[str]:
     def look(node: Any, _name: str = "") -> Any:
         if isinstance(node, dict):
             if id(node) not in texts:
-                rebuilt(node, look)
+                map_subschemas(node, look)
                 texts[id(node)] = json.dumps(node)
                 kept.append(node)
             if node is not schema and "$ref" not in node:
@@ -174,19 +178,26 @@ def _counted(schema: Schema, texts: dict[int, str]) -> Counter[str]:
 def _worded(schema: Schema, most: int, *, below: bool) -> Schema:
     """Return a schema with descriptions of `most` characters at most, in `$defs` or outside."""
     inside = {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    outside = without(schema, inside)
+    outside = omit_keys(schema, inside)
     changed, rest = (inside, outside) if below else (outside, inside)
-    return {**rest, **rebuilt(changed, lambda part, _: everywhere(part, partial(_cut, most=most)))}
+    return {
+        **rest,
+        **map_subschemas(
+            changed, lambda part, _: transform_schemas(part, partial(_cut, most=most))
+        ),
+    }
 
 
 def _cut(node: Schema, most: int) -> Schema:
     text = node.get("description")
     if not isinstance(text, str) or len(text) <= most:
         return node
-    return {**node, "description": brief(text, 0, most)} if most else without(node, ["description"])
+    return (
+        {**node, "description": brief(text, 0, most)} if most else omit_keys(node, ["description"])
+    )
 
 
-_unnamed: Step = partial(everywhere, edit=lambda node: without(node, [*UNREAD, "title"]))
+_unnamed: Step = partial(transform_schemas, edit=lambda node: omit_keys(node, [*UNREAD, "title"]))
 _WORDS: list[Step] = [
     partial(_worded, most=most, below=below)
     for below, most in ((False, 300), (False, 120), (True, 300), (True, 120), (True, 0))
@@ -195,11 +206,11 @@ _WORDS: list[Step] = [
 
 def _values_in_words(node: Schema) -> Schema:
     """Return a schema whose long enumeration is named in words, without other long values."""
-    long = [key for key in _VALUES if key in node and size_of(node[key]) > _LONGEST_VALUE]
+    long = [key for key in _VALUES if key in node and json_size(node[key]) > _LONGEST_VALUE]
     values = node.get("enum")
-    if isinstance(values, list) and (len(values) > _MOST_VALUES or size_of(values) > _LARGEST):
-        return with_words(without(node, ["enum", *long]), _first_of(values))
-    return without(node, long)
+    if isinstance(values, list) and (len(values) > _MOST_VALUES or json_size(values) > _LARGEST):
+        return with_words(omit_keys(node, ["enum", *long]), _first_of(values))
+    return omit_keys(node, long)
 
 
 def _simple(schema: Schema, most: int) -> Schema:
@@ -208,13 +219,13 @@ def _simple(schema: Schema, most: int) -> Schema:
     def change(node: Any) -> Any:
         if not isinstance(node, dict):
             return {} if node is True else node
-        simple = {k: node[k] for k in _SIMPLE if k in node and size_of(node[k]) <= _SMALL}
-        return _cut(with_items({**typed(node, schema), **simple}), most)
+        simple = {k: node[k] for k in _SIMPLE if k in node and json_size(node[k]) <= _SMALL}
+        return _cut(ensure_items({**typed(node, schema), **simple}), most)
 
     members = {name: change(node) for name, node in schema.get("properties", {}).items()}
     is_open = schema.get("additionalProperties") is not False
     gone = ("$defs", "additionalProperties") if is_open else ("$defs",)
-    return {**without(schema, gone), "properties": members}
+    return {**omit_keys(schema, gone), "properties": members}
 
 
 def _fewer(schema: Schema, room: int) -> Schema:
@@ -226,9 +237,9 @@ def _fewer(schema: Schema, room: int) -> Schema:
     names = sorted(members, key=lambda name: name not in required)
     for name in names:
         whole = members[name]
-        bare = without(whole, _MORE_WORDS) if isinstance(whole, dict) else whole
+        bare = omit_keys(whole, _MORE_WORDS) if isinstance(whole, dict) else whole
         for node in (whole, bare):
-            cost = size_of({name: node}) + (size_of(name) + 2 if name in required else 0)
+            cost = json_size({name: node}) + (json_size(name) + 2 if name in required else 0)
             if cost <= left:
                 kept[name] = node
                 left -= cost
@@ -245,11 +256,11 @@ def _fewer(schema: Schema, room: int) -> Schema:
 def _rest_in_words(names: list[str], required: Collection[str], most: int) -> str:
     """Return a sentence with the count and the names of members, as far as they fit."""
     said = f"{counted(len(names), 'more argument')} may be given, as far as they fit here: "
-    left = most - size_of(said)
+    left = most - json_size(said)
     listed: list[str] = []
     for name in names:
         word = f"{name} (required)" if name in required else name
-        left -= size_of(word)
+        left -= json_size(word)
         if left < 0:
             listed.append("…")
             break

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import rebuilt, same
+from openapi_tools.json_values import is_equal, map_subschemas
 from openapi_tools.providers import CannotExpress, refuse
 
 if TYPE_CHECKING:
@@ -160,9 +160,9 @@ def items_of(form: Form) -> tuple[Any, int, int | None]:
     least, most = form.get("minItems", 0), form.get("maxItems")
     prefix = form.get("prefixItems")
     if prefix:
-        if not all(same(prefix[0], item) for item in prefix):
+        if not all(is_equal(prefix[0], item) for item in prefix):
             raise CannotExpress("`prefixItems` cannot be said")
-        if not (schema is True or same(schema, prefix[0])):
+        if not (schema is True or is_equal(schema, prefix[0])):
             most = min(len(prefix), len(prefix) if most is None else most)
         schema = prefix[0]
     if schema is False:
@@ -240,7 +240,7 @@ def with_names(node: Any, takes: Takes, known: ById[Any]) -> Any:
 
 
 def _with_names(node: Form, takes: Takes, known: ById[Any]) -> Form:
-    new = dict(rebuilt(node, lambda part, _: with_names(part, takes, known)))
+    new = dict(map_subschemas(node, lambda part, _: with_names(part, takes, known)))
     declared = new.get("properties")
     names = renamed(declared, takes) if isinstance(declared, dict) else {}
     if names:

@@ -13,17 +13,17 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import (
-    HOLDING,
-    IN_PLACE,
-    ONE_SCHEMA,
+    IN_PLACE_KEYWORDS,
+    SCHEMA_KEYWORDS,
+    SUBSCHEMA_KEYWORDS,
     UNIONS,
-    names_of_definitions,
-    rebuilt,
-    resolve,
-    size_of,
-    unequal,
-    with_items,
-    without,
+    ensure_items,
+    iter_definition_names,
+    json_size,
+    map_subschemas,
+    omit_keys,
+    resolve_reference,
+    unique_values,
 )
 from openapi_tools.shaping.wording import brief
 from openapi_tools.visible_text import cut
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-_INNER = (HOLDING | {"$ref"}) - {"$defs"}
-_BELOW = HOLDING - IN_PLACE - {"$defs", "definitions"}  # of members and items
+_INNER = (SUBSCHEMA_KEYWORDS | {"$ref"}) - {"$defs"}
+_BELOW = SUBSCHEMA_KEYWORDS - IN_PLACE_KEYWORDS - {"$defs", "definitions"}  # of members and items
 _LONGEST_KEPT = 120
 _DEEPEST_ITEMS = 8  # arrays in arrays, which may be a cycle
 _ROOT = ""  # the part of a schema outside its definitions
@@ -63,7 +63,7 @@ class _Part(NamedTuple):
     @classmethod
     def of(cls, node: Any) -> _Part:
         text = json.dumps(node)
-        return cls(len(text), tuple(names_of_definitions(text)))
+        return cls(len(text), tuple(iter_definition_names(text)))
 
 
 class _Cuts:
@@ -71,7 +71,7 @@ class _Cuts:
 
     def __init__(self, schema: Schema, nodes: list[Schema]) -> None:
         self._schema = schema
-        self._rest = without(schema, ["$defs"])
+        self._rest = omit_keys(schema, ["$defs"])
         self._definitions: Schema = schema.get("$defs", {})
         self._parts = {_ROOT: _Part.of(self._rest)}
         for name, node in self._definitions.items():
@@ -102,9 +102,9 @@ class _Cuts:
 
         def change(node: Any, _name: str = "") -> Any:
             words = chosen.get(id(node))
-            return rebuilt(node, change) if words is None else words
+            return map_subschemas(node, change) if words is None else words
 
-        rest: Schema = rebuilt(self._rest, change)
+        rest: Schema = map_subschemas(self._rest, change)
         names = self._needed()
         kept = {name: change(node) for name, node in self._definitions.items() if name in names}
         return {**rest, "$defs": kept} if kept else rest
@@ -115,7 +115,7 @@ class _Cuts:
             return own
         target = _target_of(node, self._schema)
         if id(target) not in targets:
-            targets[id(target)] = size_of(target)
+            targets[id(target)] = json_size(target)
         return own + targets[id(target)]
 
     def _words_for(self, node: Schema) -> Schema:
@@ -134,7 +134,7 @@ class _Cuts:
             if id(node) in self._written:
                 self._homes[id(node)] = (part, outer)
                 outer = id(node)
-            waiting += [(inner, part, outer) for inner in _parts(node, HOLDING)]
+            waiting += [(inner, part, outer) for inner in _parts(node, SUBSCHEMA_KEYWORDS)]
 
     def _begin(self) -> None:
         self._sizes = {key: part.size for key, part in self._parts.items()}
@@ -151,7 +151,7 @@ class _Cuts:
             if self._is_within(outer, chosen):
                 continue
             size, names = self._written[id(node)]
-            self._sizes[part] += size_of(self._words_for(node)) - size
+            self._sizes[part] += json_size(self._words_for(node)) - size
             if names:
                 self._lost[part].update(names)
         self._count = max(count, self._count)
@@ -198,7 +198,7 @@ def _in_place(root: Schema, node: Any, seen: set[int]) -> Iterator[Schema]:
             seen.add(id(part))
             yield part
             waiting += [_target_of(part, root)] if "$ref" in part else []
-            waiting += _parts(part, IN_PLACE)
+            waiting += _parts(part, IN_PLACE_KEYWORDS)
 
 
 def _parts(node: Schema, keywords: frozenset[str]) -> list[Schema]:
@@ -208,7 +208,11 @@ def _parts(node: Schema, keywords: frozenset[str]) -> list[Schema]:
     for key in [key for key in node if key in keywords]:
         value = node[key]
         parts = (
-            [value] if key in ONE_SCHEMA else value if isinstance(value, list) else value.values()
+            [value]
+            if key in SCHEMA_KEYWORDS
+            else value
+            if isinstance(value, list)
+            else value.values()
         )
         found += [part for part in parts if isinstance(part, dict)]
     return found
@@ -229,7 +233,7 @@ def _target_of(node: Any, root: Schema) -> Schema:
         reference = node.get("$ref") if isinstance(node, dict) else None
         if not isinstance(reference, str):
             break
-        node = resolve(root, reference)
+        node = resolve_reference(root, reference)
     return node if isinstance(node, dict) else {}
 
 
@@ -242,7 +246,7 @@ def _types_of(node: Any, root: Schema, depth: int = 3) -> list[str]:
     for union in UNIONS:
         told = [_types_of(part, root, depth - 1) for part in target.get(union, ())]
         if told and all(told):
-            return unequal(kind for kinds in told for kind in kinds)
+            return unique_values(kind for kinds in told for kind in kinds)
     told = [_types_of(part, root, depth - 1) for part in target.get("allOf", ())]
     return next((kinds for kinds in told if kinds), [])
 
@@ -250,7 +254,7 @@ def _types_of(node: Any, root: Schema, depth: int = 3) -> list[str]:
 def typed(node: Any, root: Schema) -> Schema:
     """Return a schema of the types alone that a schema allows."""
     kinds = _types_of(node, root)
-    return with_items({"type": kinds[0] if len(kinds) == 1 else kinds}) if kinds else {}
+    return ensure_items({"type": kinds[0] if len(kinds) == 1 else kinds}) if kinds else {}
 
 
 def _named_in(node: Schema, root: Schema, depth: int = _DEEPEST_ITEMS) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.http_rules import is_merge_patch
-from openapi_tools.json_values import size_of
+from openapi_tools.json_values import json_size
 from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.budget import fitted, reworded
@@ -253,7 +253,7 @@ class _Writer:
             small = reworded(shaped, self._room())
             if self._fits(small):
                 return self._made(small, notes)
-            size = size_of(_value(self._tool, self._profile, shaped))
+            size = json_size(_value(self._tool, self._profile, shaped))
             reason = f"it has {size} bytes; {self._most} are allowed"
             return self._loose(schema, CannotExpress(reason, final=True))
         return self._made(self._fit_schema(shaped, sharing=self._write is None), notes)
@@ -301,12 +301,12 @@ class _Writer:
         return {key: schema[key] for key in schema if key != "additionalProperties"}
 
     def _room(self) -> int:
-        return self._most - size_of(self._written({})) + len("{}")
+        return self._most - json_size(self._written({})) + len("{}")
 
     def _fits(self, shaped: Schema) -> bool:
         if not self._shape.most and self._profile != "gemini":
             return True
-        return size_of(self._written(shaped)) <= self._most
+        return json_size(self._written(shaped)) <= self._most
 
     def _made(self, shaped: Schema, notes: tuple[str, ...]) -> Definition:
         value = self._written(self._show_types(shaped))
@@ -367,7 +367,7 @@ def _subset(
     shaped = shaper.shaped()
     if strict:
         check_strict(shaped, memory.tallies)
-    if (size := size_of(shaped)) > MOST_CHARACTERS:
+    if (size := json_size(shaped)) > MOST_CHARACTERS:
         reason = f"it has {size} characters; {MOST_CHARACTERS} are allowed"
         raise CannotExpress(reason, final=True)
     return shaped, tuple(shaper.notes)

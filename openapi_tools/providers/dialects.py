@@ -7,7 +7,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import DEFINITIONS, is_a
+from openapi_tools.json_values import DEFINITIONS_PREFIX, is_type
 from openapi_tools.providers import CannotExpress
 from openapi_tools.providers.containers import (
     ANYTHING,
@@ -128,7 +128,7 @@ class Strict:
 
     def anything(self) -> dict[str, Form]:
         """Return the definitions of any JSON value, whose objects are written as their entries."""
-        itself = {"$ref": DEFINITIONS + ANYTHING}
+        itself = {"$ref": DEFINITIONS_PREFIX + ANYTHING}
         pair = self.object({KEY: {"type": "string"}, VALUE: itself}, [], {})
         entries = {"type": "array", "items": pair}
         parts: list[Form] = [{"type": name} for name in (*_SCALARS, "null")]
@@ -162,7 +162,7 @@ class Gemini:
             return {"type": "boolean"}
         if not beside_strings or not others:
             return {"type": "string", "enum": list(labels(values))}
-        if not all(is_a(value, "number") for value in others):
+        if not all(is_type(value, "number") for value in others):
             raise CannotExpress("an `enum` of such values beside strings cannot be said")
         texts = [value for value in values if isinstance(value, str)]
         parts: list[Form] = [{"type": "string", "enum": list(labels(texts))}] if texts else []
@@ -209,7 +209,7 @@ class Gemini:
             return words
         examples = form.get("examples", ())
         given = {"default": form.get("default"), "example": examples[0] if examples else None}
-        return {**words, **{key: value for key, value in given.items() if is_a(value, kind)}}
+        return {**words, **{key: value for key, value in given.items() if is_type(value, kind)}}
 
     def anything(self) -> dict[str, Form]:
         """Refer to the next level, as few cycles are allowed; the last level has scalars only."""
@@ -224,7 +224,7 @@ class Gemini:
                 parts.append({"type": "array", "items": inner})
                 parts.append(self.object({ENTRIES: entries}, [ENTRIES], {}))
             found[name] = {"anyOf": parts, "nullable": True}
-            inner = {"$ref": DEFINITIONS + name}
+            inner = {"$ref": DEFINITIONS_PREFIX + name}
         return found
 
 

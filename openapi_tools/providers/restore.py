@@ -12,7 +12,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import TYPES, holds, is_a, unequal
+from openapi_tools.json_values import TYPES, contains_value, is_type, unique_values
 from openapi_tools.providers import ById, CannotExpress, containers, is_anything, kind
 from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, Members
@@ -110,7 +110,7 @@ class Restorer:
 
     def _by_form(self, form: Form, value: Any) -> Any:
         if "enum" in form:
-            named = isinstance(value, str) and not holds(form["enum"], value)
+            named = isinstance(value, str) and not contains_value(form["enum"], value)
             return containers.labels(form["enum"]).get(value, value) if named else value
         if is_anything(form):
             return _without_entries(value) if self._whole else value
@@ -123,7 +123,7 @@ class Restorer:
                 rest = form.get("items", form.get("unevaluatedItems", True))
                 schemas = chain(form.get("prefixItems", ()), repeat(rest))
                 items = [self._undone(*pair) for pair in zip(schemas, value, strict=False)]
-                return unequal(items) if form.get("uniqueItems") is True else items
+                return unique_values(items) if form.get("uniqueItems") is True else items
             case "null":
                 return None if value == "null" else value
         return value
@@ -192,8 +192,8 @@ def _read_string(forms: list[Form], text: str) -> Any:
     types: set[str] = set()
     for form in forms:
         declared = [value for value in form.get("enum", ()) if not isinstance(value, str)]
-        if "enum" in form and not holds(form["enum"], text):
-            types.update(name for name in TYPES for value in declared if is_a(value, name))
+        if "enum" in form and not contains_value(form["enum"], text):
+            types.update(name for name in TYPES for value in declared if is_type(value, name))
         elif "enum" in form or form.get("type", "string") == "string":
             return text
         else:

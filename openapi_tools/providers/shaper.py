@@ -12,7 +12,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import DEFINITIONS, UNIONS, pointer_token, unequal
+from openapi_tools.json_values import (
+    DEFINITIONS_PREFIX,
+    UNIONS,
+    pointer_token,
+    unique_values,
+)
 from openapi_tools.providers import WORDS, CannotExpress, containers, is_anything, kind, refuse
 from openapi_tools.providers.alternatives import BY_VALUE, Fitting, Forms
 from openapi_tools.providers.containers import ANYTHING, KEY, VALUE
@@ -29,7 +34,7 @@ _MOST_SCHEMAS = 20_000
 _MOST_ROUNDS = 50
 _DEEPEST = 64
 _LEGEND = 1_000
-_FREE = {"$ref": DEFINITIONS + ANYTHING}
+_FREE = {"$ref": DEFINITIONS_PREFIX + ANYTHING}
 
 
 class Shaped(NamedTuple):
@@ -189,11 +194,11 @@ class Shaper:
         return Shaped(with_null if null else schema, with_null)
 
     def _is_reference(self, node: Form) -> bool:
-        known = node.get("$ref", "").removeprefix(DEFINITIONS) in self._definitions
+        known = node.get("$ref", "").removeprefix(DEFINITIONS_PREFIX) in self._definitions
         return known and all(key == "$ref" or key in WORDS for key in node)
 
     def _reference(self, node: Form) -> Form:
-        name = node["$ref"].removeprefix(DEFINITIONS)
+        name = node["$ref"].removeprefix(DEFINITIONS_PREFIX)
         if name in self._failed:
             raise CannotExpress(f"what it refers to: {self._failed[name]}")
         self._references.add(name)
@@ -220,7 +225,7 @@ class Shaper:
         if finite:
             strings = any("$ref" in form or kind(form) in ("string", None) for form in others)
             makers.insert(0, partial(self._enumeration, finite, beside_strings=strings))
-        parts = unequal(self._made(makers, place))
+        parts = unique_values(self._made(makers, place))
         return None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
 
     def _made(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:
@@ -276,7 +281,7 @@ class Shaper:
                 legend.append(f"{fitting[0]}: {meaning}")
         if not values:
             raise CannotExpress("it accepts nothing", empty=True)
-        schema = self._dialect.enum(unequal(values), beside_strings=beside_strings)
+        schema = self._dialect.enum(unique_values(values), beside_strings=beside_strings)
         if legend:
             return {**schema, "description": "; ".join(legend)[:_LEGEND]}
         return self._annotated(schema, forms[0]) if len(forms) == 1 else schema

@@ -12,15 +12,15 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import (
-    DEFINITIONS,
+    DEFINITIONS_PREFIX,
     UNIONS,
-    names_of_definitions,
-    reached,
-    resolve,
-    size_of,
-    unequal,
-    with_items,
-    without,
+    ensure_items,
+    iter_definition_names,
+    json_size,
+    omit_keys,
+    reachable_definitions,
+    resolve_reference,
+    unique_values,
 )
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def with_visible_types(schema: Schema, most: float, *, inline: bool) -> Schema:
     changes = {name: node for name, node in typed.items() if node is not properties[name]}
     if not changes:
         return schema
-    room = most - size_of(schema)
+    room = most - json_size(schema)
     savings = _sizes_of_definitions_used_once(schema) if inline else {}
     for name in sorted(changes, key=lambda name: name not in schema.get("required", ())):
-        cost = size_of(changes[name]) - size_of(properties[name])
+        cost = json_size(changes[name]) - json_size(properties[name])
         cost -= savings.get(_reference_of(properties[name]), 0)
         if cost > room:
             del changes[name]
@@ -73,7 +73,7 @@ def types_of(node: Any, root: Schema, depth: int = _DEEPEST) -> list[str]:
     for union in UNIONS:
         branches = [types_of(part, root, depth - 1) for part in target.get(union, ())]
         if branches and all(branches):
-            return unequal(name for names in branches for name in names)
+            return unique_values(name for names in branches for name in names)
     parts = [types_of(part, root, depth - 1) for part in target.get("allOf", ())]
     return next((names for names in parts if names), [])
 
@@ -90,13 +90,13 @@ def _typed(node: Any, root: Schema) -> Any:
     if "array" in types and "items" in target and "prefixItems" not in target:
         # Some clients let what stands beside a `$ref` override the target: `{}` would hide these.
         typed["items"] = target["items"]
-    return with_items(typed)
+    return ensure_items(typed)
 
 
 def _inlined(node: Any, root: Schema) -> Any:
     reference = _reference_of(node)
     target = _target_of({"$ref": reference}, root) if reference else {}
-    beside = without(node, ["anyOf", "$ref"]) if reference else {}  # also `nullable` of Gemini
+    beside = omit_keys(node, ["anyOf", "$ref"]) if reference else {}  # also `nullable` of Gemini
     return {**target, **beside} if "type" in target else node
 
 
@@ -111,9 +111,9 @@ def _reference_of(node: Any) -> str:
 
 def _sizes_of_definitions_used_once(schema: Schema) -> dict[str, int]:
     """Return the bytes of definitions that are gone when their only reference is inlined."""
-    uses = Counter(names_of_definitions(json.dumps(schema)))
+    uses = Counter(iter_definition_names(json.dumps(schema)))
     return {
-        DEFINITIONS + name: size_of(node)
+        DEFINITIONS_PREFIX + name: json_size(node)
         for name, node in schema.get("$defs", {}).items()
         if uses[name] == 1
     }
@@ -124,11 +124,11 @@ def _target_of(node: Any, root: Schema) -> Schema:
         reference = node.get("$ref") if isinstance(node, dict) else None
         if not isinstance(reference, str):
             break
-        node = resolve(root, reference)
+        node = resolve_reference(root, reference)
     return node if isinstance(node, dict) else {}
 
 
 def _without_unused_definitions(schema: Schema) -> Schema:
-    rest = without(schema, ["$defs"])
-    definitions = reached(rest, schema.get("$defs", {}))
+    rest = omit_keys(schema, ["$defs"])
+    definitions = reachable_definitions(rest, schema.get("$defs", {}))
     return {**rest, "$defs": definitions} if definitions else rest

@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import IN_PLACE, SCHEMA_LISTS, SCHEMA_MAPS, keys_of, resolve
+from openapi_tools.json_values import (
+    IN_PLACE_KEYWORDS,
+    SCHEMA_LIST_KEYWORDS,
+    SCHEMA_MAP_KEYWORDS,
+    resolve_reference,
+    split_pointer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 EXTENSION = "openapi_tools.marked_values"
 """The key of a request's `extensions` under which a transport finds its tool's `MarkedValues`."""
 _MOST = 2_000  # schemas that are looked at for one value, and places that are remembered
-_APPLIED = IN_PLACE - {"not"}
+_APPLIED = IN_PLACE_KEYWORDS - {"not"}
 _OTHERS = ("patternProperties", "additionalProperties", "unevaluatedProperties")
 _SEPARATORS = re.compile(r"[\[\].]+")
 
@@ -34,9 +40,9 @@ def _is_marked(node: Node) -> bool:
 def _schemas_in(node: Node, keyword: str) -> Iterator[Node]:
     value = node.get(keyword)
     parts: Iterable[Any] = (value,)
-    if keyword in SCHEMA_LISTS and isinstance(value, list):
+    if keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
         parts = value
-    elif keyword in SCHEMA_MAPS and isinstance(value, Mapping):
+    elif keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, Mapping):
         parts = value.values()
     return (part for part in parts if isinstance(part, Mapping))
 
@@ -94,7 +100,7 @@ class MarkedSchema:
     def at(self, pointer: str) -> MarkedSchema:
         """Return the schema of the value at a JSON Pointer; every item counts for any."""
         place = self
-        for key in keys_of(pointer):
+        for key in split_pointer(pointer):
             items = place.of_item(None)
             is_item = items.applies and key not in place.listed_names
             place = items if is_item else place.of_property(key)
@@ -179,7 +185,7 @@ def _applied(root: Node, nodes: Iterable[Node]) -> Iterator[Node]:
         yield node
         reference = node.get("$ref")
         if isinstance(reference, str) and reference.startswith("#"):
-            target = resolve(root, reference.removeprefix("#"))
+            target = resolve_reference(root, reference.removeprefix("#"))
             waiting += [target] if isinstance(target, Mapping) else []
         waiting += chain.from_iterable(_schemas_in(node, keyword) for keyword in _APPLIED)
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
 from openapi_tools.http_rules import has_dot_segment, header_key
-from openapi_tools.json_values import fitted
+from openapi_tools.json_values import coerce_value
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests.encoding import (
     OWN_HEADERS,
@@ -177,7 +177,7 @@ def _arguments_at(tool: Any, values: Iterable[str], url: httpx.URL) -> dict[str,
     for parameter in tool.operation.parameters:
         name, value = parameter.argument, wanted.pop((parameter.location, parameter.name), None)
         if value is not None and name in properties:
-            arguments[name] = fitted(value, properties[name])
+            arguments[name] = coerce_value(value, properties[name])
         elif value is not None and str(tool.operation.fixed.get(name, value)) != value:
             return None  # it would ask for another address
     return None if wanted or None in arguments.values() else arguments

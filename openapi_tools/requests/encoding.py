@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.http_rules import essence, has_dot_segment, is_json
-from openapi_tools.json_values import EXPONENT, plain_number, pointer_token
+from openapi_tools.json_values import EXPONENT, normalize_number, pointer_token
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def plain_text(value: Any) -> str:
         return str(value)
     if not isinstance(value, float):
         return json_text(value)
-    number = plain_number(value)
+    number = normalize_number(value)
     return str(number) if isinstance(number, int) else json_text(number).replace("e-0", "e-")
 
 

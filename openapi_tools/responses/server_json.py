@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from openapi_tools.json_values import pointer
+from openapi_tools.json_values import join_pointer
 from openapi_tools.responses.rounded_decimals import ROUNDED, has_rounded
 from openapi_tools.responses.shown_text import clean_text, cut_text, decode_text, encode, shorten
 
@@ -269,7 +269,7 @@ def at_fault(body: Any, operation: Operation) -> dict[str, str]:
         known = {_plain(name): argument for name, argument in [(whole, whole), *pairs] if name}
         keys = _argument(steps, known) or ([whole, *steps] if whole and steps and places else [])
         if keys and keys[0] not in operation.fixed:
-            found[place] = pointer(keys)
+            found[place] = join_pointer(keys)
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import MissingExtraError
-from openapi_tools.json_values import text_of
+from openapi_tools.json_values import dump_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -78,7 +78,7 @@ def exceeds(tools: Sequence[Any], most: int = MOST_TOKENS) -> bool:
 
 def _is_more(definitions: Iterable[tuple[str, Any]], room: float) -> bool:
     for description, schema in definitions:
-        room -= _LEAST + len(text_of([description, schema]).encode("utf-8", "surrogatepass"))
+        room -= _LEAST + len(dump_json([description, schema]).encode("utf-8", "surrogatepass"))
         if room < 0:
             return True
     return False

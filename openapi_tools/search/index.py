@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import snowballstemmer
 
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_values import DEFINITIONS, as_list
+from openapi_tools.json_values import DEFINITIONS_PREFIX, as_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -185,7 +185,7 @@ def _members(schema: Any, deepest: int) -> Iterator[tuple[str, dict[str, Any]]]:
 def _resolved(node: Any, components: dict[str, Any]) -> dict[str, Any]:
     """Return a schema, or the component that it refers to; an empty one for true and false."""
     if isinstance(node, dict) and "$ref" in node:
-        node = components.get(str(node["$ref"]).removeprefix(DEFINITIONS))
+        node = components.get(str(node["$ref"]).removeprefix(DEFINITIONS_PREFIX))
     return node if isinstance(node, dict) else {}
 
 

@@ -14,7 +14,7 @@ from itertools import islice, takewhile
 from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import DEFINITIONS, resolve, unescape
+from openapi_tools.json_values import DEFINITIONS_PREFIX, resolve_reference, unescape_token
 from openapi_tools.visible_text import snake_case
 
 if TYPE_CHECKING:
@@ -256,9 +256,9 @@ def parts(
         seen.add(id(part))
         yield name, part
         reference = part.get("$ref")
-        if isinstance(reference, str) and reference.startswith(DEFINITIONS):
-            component = unescape(reference.removeprefix(DEFINITIONS))
-            waiting.append((component, resolve(root, reference[1:])))
+        if isinstance(reference, str) and reference.startswith(DEFINITIONS_PREFIX):
+            component = unescape_token(reference.removeprefix(DEFINITIONS_PREFIX))
+            waiting.append((component, resolve_reference(root, reference[1:])))
         for key in keys:
             branches = part.get(key)
             if isinstance(branches, list):

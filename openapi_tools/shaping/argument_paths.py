@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from openapi_tools.json_values import follow
+from openapi_tools.json_values import follow_references
 
 
 def property_schema(schema: Mapping[str, Any], argument: str) -> Mapping[str, Any] | None:
     """Return the schema of an argument, or of a property in one as `q.page`; None without it."""
     node: Any = schema
     for name in argument.split("."):
-        node = follow(schema, node).get("properties", {}).get(name)
+        node = follow_references(schema, node).get("properties", {}).get(name)
         if node is None:
             return None
-    return follow(schema, node)
+    return follow_references(schema, node)
 
 
 def value_at(arguments: Mapping[str, Any], argument: str) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.json_values import as_text, resolve
+from openapi_tools.json_values import as_string, resolve_reference
 from openapi_tools.options import close_names
 from openapi_tools.redaction import excerpt
 
@@ -129,10 +129,10 @@ class _Walk:
         if not isinstance(schema, dict) or self._left < 0:
             return _Shape(is_open=True)
         parts = [_own(schema)]
-        if (reference := as_text(schema.get("$ref"))) in seen:
+        if (reference := as_string(schema.get("$ref"))) in seen:
             return _Shape(is_open=True)
         if reference:
-            target = resolve(self._root, reference.removeprefix("#"))
+            target = resolve_reference(self._root, reference.removeprefix("#"))
             parts.append(self._shape(target, (*seen, reference)))
         parts += [self._shape(part, seen) for part in schema.get("allOf", ())]
         for union in ("anyOf", "oneOf"):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from openapi_tools.errors import InvalidOverlay
 from openapi_tools.json_paths import Queries, QueryError
-from openapi_tools.json_values import compact, pointer, same
+from openapi_tools.json_values import dump_json_bytes, is_equal, join_pointer
 from openapi_tools.options import nearest
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Overlay:
 
     def error(self, reason: str, *place: str | int) -> InvalidOverlay:
         """Return an error at a place of the overlay."""
-        return InvalidOverlay(reason, source=self.name, pointer=pointer(place))
+        return InvalidOverlay(reason, source=self.name, pointer=join_pointer(place))
 
 
 def read_overlay(node: dict[str, Any], name: str, queries: Queries) -> Overlay:
@@ -79,7 +79,7 @@ def read_overlay(node: dict[str, Any], name: str, queries: Queries) -> Overlay:
         raise found.error(f"more than {MAX_ACTIONS:,} actions; split the overlay.", "actions")
     for number, action in enumerate(actions):
         _check(found, action, _ACTION, ("target",), "actions", number)
-        if (first := seen.setdefault(compact(action), number)) != number:
+        if (first := seen.setdefault(dump_json_bytes(action), number)) != number:
             raise found.error(f"equals action {first}; remove one.", "actions", number)
     made = tuple(_action(found, action, number, queries) for number, action in enumerate(actions))
     return replace(found, actions=made)
@@ -240,7 +240,7 @@ class _Run:
             is_list = isinstance(value, list) and not self.overlay.is_1_0
             return self._append(self._mine(place), value if is_list else [value])
         self._mine(place[:-1])[place[-1]] = value
-        return not same(old, value)
+        return not is_equal(old, value)
 
     def _append(self, node: list[Any], values: list[Any]) -> bool:
         self._count(values)
@@ -267,14 +267,14 @@ class _Run:
                     changed |= self._append(old, member)
                 else:
                     node[key] = member
-                    changed = changed or not same(old, member)
+                    changed = changed or not is_equal(old, member)
         return changed
 
     def _refuse(self, old: Any, member: Any, place: Place, inner: Place) -> None:
         """Refuse a member of another kind; Overlay 1.0 has members without value in an example."""
         if member is not None or not self.overlay.is_1_0:
             reason = f"{_A[_kind(member)]} cannot be merged into {_A[_kind(old)]}"
-            spot = pointer((*place, *inner))
+            spot = join_pointer((*place, *inner))
             raise self.error(f"{reason}, at {spot} of the document.", self.action.kind, *inner)
 
     def _at(self, place: Place) -> Any:

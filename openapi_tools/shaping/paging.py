@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote
 from openapi_tools import http_rules
 from openapi_tools.errors import SettingsError
 from openapi_tools.http_rules import InvalidUrlError, folded, header_label, linked
-from openapi_tools.json_values import compact, fitted, holds, whole
+from openapi_tools.json_values import coerce_value, contains_value, dump_json_bytes, parse_integer
 from openapi_tools.model import Operation, Paging
 from openapi_tools.options import close_names
 from openapi_tools.shaping.argument_paths import arguments_with, property_schema, value_at
@@ -125,7 +125,7 @@ class PageReader:
         # A server that links its pages links all of them.
         is_last = links and any(linked(links, relation) for relation in _PLACES)
         flags = [self._members[name] for name in http_rules.FLAGS if name in self._members]
-        if is_last or any(holds(_NOTHING, flag) for flag in flags):
+        if is_last or any(contains_value(_NOTHING, flag) for flag in flags):
             return None
         given = self._given(headers, has_more=bool(flags))
         if given is not None:
@@ -151,8 +151,8 @@ class PageReader:
         told = (name for name in headers if name != "link" and "has" not in name)
         found += [headers[name] for name in told if header_label(name) == "Next page"]
         named = [each.get("href") if isinstance(each, dict) else each for each in found]
-        fit = (v for v in named if isinstance(v, str) or whole(v) is not None)
-        usable = (v for v in fit if not holds(_NOTHING, v))
+        fit = (v for v in named if isinstance(v, str) or parse_integer(v) is not None)
+        usable = (v for v in fit if not contains_value(_NOTHING, v))
         # Without paging only an address leads on.
         return next((v for v in usable if paging.style or _is_address(v)), None)
 
@@ -161,7 +161,7 @@ class PageReader:
         schema = property_schema(self.schema, argument) if argument else None
         if schema is None:
             return None if self._paging.argument else Step(sure=sure)  # it is hidden
-        taken = fitted(value, schema)
+        taken = coerce_value(value, schema)
         if taken is None:
             return None
         return Step(arguments_with(self.arguments, argument, taken), sure=sure)
@@ -199,7 +199,7 @@ class PageReader:
         if self._paging.size:
             return self._number(self._paging.size)
         named = (v for name, v in self.arguments.items() if folded(name) in http_rules.SIZES)
-        return next((n for value in named if (n := whole(value)) is not None), None)
+        return next((n for value in named if (n := parse_integer(value)) is not None), None)
 
     def _is_said_to_end(self, headers: Mapping[str, str]) -> bool:
         """Tell whether the response names no next page where it would name one."""
@@ -239,7 +239,7 @@ class PageReader:
             if name not in taken or len(values) != 1 or "\ufffd" in values[0]:
                 return None
             schema = properties[taken[name]]
-            value = fitted(values[0], schema)
+            value = coerce_value(values[0], schema)
             if value is None:
                 return None
             if name in sent or value != schema.get("default"):
@@ -279,7 +279,7 @@ class PageReader:
             return LIKELY
         # Servers lower a large limit to a round number.
         schema = self._schema_of(argument)
-        is_bounded = "maximum" in schema or whole(schema.get("default")) == size
+        is_bounded = "maximum" in schema or parse_integer(schema.get("default")) == size
         return 0 if is_bounded or all(count % each for each in _ROUND) else POSSIBLE
 
     def _greater(self, count: int) -> Step | None:
@@ -298,12 +298,12 @@ class PageReader:
         name, style = self._paging.argument, self._paging.style
         schema = self._schema_of(name)
         word = folded(name.rpartition(".")[2])
-        echoed = whole(self._members.get(word))
-        declared = (whole(schema.get(keyword)) for keyword in ("default", "minimum"))
+        echoed = parse_integer(self._members.get(word))
+        declared = (parse_integer(schema.get(keyword)) for keyword in ("default", "minimum"))
         first = next((n for n in declared if n is not None), None)
         usual = 1 if style == "page" or word == "startindex" else 0
         base = first if first in (0, 1) else usual
-        given = whole(value_at(self.arguments, name))
+        given = parse_integer(value_at(self.arguments, name))
         if given is None and echoed is not None:
             return echoed, min(echoed, base)
         return (given if given is not None else first if style == "page" else base), base
@@ -315,12 +315,12 @@ class PageReader:
         if not name:
             return None
         given = value_at(self.arguments, name)
-        return whole(self._schema_of(name).get("default") if given is None else given)
+        return parse_integer(self._schema_of(name).get("default") if given is None else given)
 
     def _total(self, headers: Mapping[str, str]) -> tuple[int | None, int | None]:
         told = {folded(n): v for n, v in headers.items() if header_label(n) == "Total"}
         told = {name.removeprefix("x"): value for name, value in told.items()} | self._members
-        numbers = {name: n for name, v in told.items() if (n := whole(v)) is not None}
+        numbers = {name: n for name, v in told.items() if (n := parse_integer(v)) is not None}
         total = next((n for name, n in numbers.items() if http_rules.TOTALS.fullmatch(name)), None)
         # A plain `count` is of this page, unless it is above what came (Django REST framework).
         count, items = numbers.get("count"), items_of(self._value, self._paging)
@@ -337,7 +337,7 @@ def words_of(step: Step | None) -> str:
         return f"Next page: not followed, as {step.outside}"
     label = "More" if step.sure == CERTAIN else "Perhaps more"
     if step.arguments:
-        values = {name: compact(value).decode() for name, value in step.arguments.items()}
+        values = {name: dump_json_bytes(value).decode() for name, value in step.arguments.items()}
         if not all(_is_word(text) and "\\" not in text for text in values.values()):
             return ""
         pairs = ", ".join(f"{name}={text}" for name, text in values.items())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.http_rules import parameter_key
-from openapi_tools.json_values import reached
+from openapi_tools.json_values import reachable_definitions
 from openapi_tools.options import DefaultSettings, close_names
 from openapi_tools.shaping.paging import paging_faults
 from openapi_tools.visible_text import MAX_LENGTH, RESERVED_ARGUMENTS
@@ -123,7 +123,7 @@ def shaped_schema(schema: Schema, shape: Shape) -> Schema:
     required = [shape.renamed(n) for n in schema.get("required", ()) if n not in optional]
     kept = {key: part for key, part in schema.items() if key not in ("required", "$defs")}
     made = {**kept, "properties": properties, **({"required": required} if required else {})}
-    definitions = reached(properties, schema.get("$defs", {}))
+    definitions = reachable_definitions(properties, schema.get("$defs", {}))
     return {**made, "$defs": definitions} if definitions else made
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra, requiring
-from openapi_tools.json_values import follow
+from openapi_tools.json_values import follow_references
 from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.openapi_3 import as_openapi_3
 from openapi_tools.openapi_core import METHODS, Route, Routes, make_judge
@@ -247,7 +247,7 @@ class MockApi:
             told = problem(405 if allowed else 404, detail)
             return told._replace(headers={"allow": ", ".join(allowed)}) if allowed else told
         if faults and self._options["refuse"]:
-            known = follow(document, route.operation.get("responses"))
+            known = follow_references(document, route.operation.get("responses"))
             return problem(422 if "422" in known else 400, faults[0], problems=faults)
         place, accept = _place_of(request.method, route.template), request.headers.get("accept", "")
         chosen = self._chosen.get(place)

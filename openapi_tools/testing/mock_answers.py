@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import httpx
 
 from openapi_tools.http_rules import essence
-from openapi_tools.json_values import as_dict, follow
+from openapi_tools.json_values import as_dict, follow_references
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
@@ -106,18 +106,18 @@ def shown(document: Document, route: Route, accept: str = "", status: int | None
     The lowest 2xx response (else `default`), unless a status is given; of several media types one
     that `accept` names, else JSON.
     """
-    responses = follow(document, route.operation.get("responses"))
+    responses = follow_references(document, route.operation.get("responses"))
     status, response = _choose_response(responses, document, status)
     content = as_dict(response.get("content"))
     headers = _headers_of(response, document)
     if not content:
         return Shown(status, headers)
     media_type = _preferred(list(content), accept)
-    entry = follow(document, content[media_type])
+    entry = follow_references(document, content[media_type])
     concrete = concrete_type(media_type)
     value = _value(entry, document)
     # A JSON example that is written as text is common.
-    kind, schema = essence(concrete), follow(document, entry.get("schema"))
+    kind, schema = essence(concrete), follow_references(document, entry.get("schema"))
     if "json" in kind and isinstance(value, str) and schema.get("type") in ("object", "array"):
         with suppress(ValueError):
             value = json.loads(value)
@@ -170,7 +170,7 @@ def _choose_response(
         keys = {str(key).upper(): key for key in responses}
         names = (str(wanted), f"{wanted // 100}XX", "DEFAULT")
         found = next((responses[keys[name]] for name in names if name in keys), None)
-        return wanted, follow(document, found)
+        return wanted, follow_references(document, found)
     known: dict[int, Any] = {}
     for key in sorted(responses, key=lambda key: str(key).upper()):
         code = str(key).upper().replace("XX", "00")
@@ -178,9 +178,9 @@ def _choose_response(
             known[int(code)] = responses[key]
     good = [status for status in known if 200 <= status < 300]  # noqa: PLR2004 -- HTTP's classes
     if not good and "default" in responses:
-        return 200, follow(document, responses["default"])
+        return 200, follow_references(document, responses["default"])
     status = min(good or known, default=200)
-    return status, follow(document, known.get(status))
+    return status, follow_references(document, known.get(status))
 
 
 def _headers_of(response: Document, document: Document) -> dict[str, str]:
@@ -188,7 +188,7 @@ def _headers_of(response: Document, document: Document) -> dict[str, str]:
     # Spec: OpenAPI 3.1.2, section 4.21 (Header Object).
     found = {}
     for name, entry in as_dict(response.get("headers")).items():
-        header = follow(document, entry)
+        header = follow_references(document, entry)
         if "example" in header or header.get("required") is True:
             value = header.get("example", sample(header.get("schema", {}), document))
             text = value if isinstance(value, str) else json.dumps(value)
@@ -212,7 +212,7 @@ def _value(entry: Document, document: Document) -> Any:
     if "example" in entry:
         return _filled(entry["example"], document)
     for example in as_dict(entry.get("examples")).values():
-        found = follow(document, example)
+        found = follow_references(document, example)
         # OpenAPI 3.2 names the value `dataValue`, or gives its bytes as `serializedValue`.
         for key in ("value", "dataValue", "serializedValue"):
             if key in found:
@@ -233,7 +233,7 @@ def _filled(value: Any, document: Document, depth: int = 0) -> Any:
         return value
     target = value.get("$ref")
     if len(value) == 1 and isinstance(target, str) and target.startswith("#/components/examples/"):
-        found = follow(document, value)
+        found = follow_references(document, value)
         return _filled(found["value"], document, depth + 1) if "value" in found else value
     return {key: _filled(member, document, depth + 1) for key, member in value.items()}
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from openapi_tools.json_values import follow
+from openapi_tools.json_values import follow_references
 from openapi_tools.openapi_core import Route
 from openapi_tools.testing.mock_answers import Document, Shown, problem, shown
 
@@ -65,13 +65,13 @@ class State:
 
     def _missing(self, resource: _Resource, key: str) -> Shown:
         route = self._get_of(resource.item)
-        if "404" in follow(self._document(), route.operation.get("responses")):
+        if "404" in follow_references(self._document(), route.operation.get("responses")):
             return shown(self._document(), route, status=404)
         return problem(404, f"{resource.collection} has no {key!r}")
 
     def _recognised(self, path: str) -> _Resource | None:
         """Return the pair of paths that one belongs to; None where the shape is not clear."""
-        paths = follow(self._document(), self._document().get("paths"))
+        paths = follow_references(self._document(), self._document().get("paths"))
         names = [path] if _ITEM.fullmatch(path) else [key for key in paths if isinstance(key, str)]
         matches = filter(None, map(_ITEM.fullmatch, names))
         pairs = [match for match in matches if path in (match[0], match[1])]
@@ -85,8 +85,12 @@ class State:
     def _get_of(self, path: str) -> Route:
         """Return GET of a path; an operation without answers where it has none."""
         document = self._document()
-        item = follow(document, follow(document, document.get("paths")).get(path))
-        return Route(("paths", path, "get"), follow(document, item.get("get")), item, path, {})
+        item = follow_references(
+            document, follow_references(document, document.get("paths")).get(path)
+        )
+        return Route(
+            ("paths", path, "get"), follow_references(document, item.get("get")), item, path, {}
+        )
 
 
 def _of_item(

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from openapi_tools.http_rules import essence, is_form, is_json, is_multipart, is_wildcard
-from openapi_tools.json_values import everywhere, follow, keys_of, pointer, without
+from openapi_tools.json_values import (
+    follow_references,
+    join_pointer,
+    omit_keys,
+    split_pointer,
+    transform_schemas,
+)
 from openapi_tools.openapi_core import operation_at
 from openapi_tools.testing.mock import UNJUDGED
 from openapi_tools.testing.mock_answers import concrete_type
@@ -132,15 +138,15 @@ def _without_own_values(schema: dict[str, Any]) -> dict[str, Any]:
     Definitions may refer to themselves, so they may stay empty.
     """
     definitions = schema.get("$defs", {})
-    filled = everywhere(without(schema, ["$defs"]), lambda node: _not_empty(_plain(node)))
+    filled = transform_schemas(omit_keys(schema, ["$defs"]), lambda node: _not_empty(_plain(node)))
     return {
         **filled,
-        "$defs": {name: everywhere(definitions[name], _plain) for name in definitions},
+        "$defs": {name: transform_schemas(definitions[name], _plain) for name in definitions},
     }
 
 
 def _plain(node: dict[str, Any]) -> dict[str, Any]:
-    return without(node, ["default", "example", "examples"])
+    return omit_keys(node, ["default", "example", "examples"])
 
 
 def _not_empty(node: dict[str, Any]) -> dict[str, Any]:
@@ -180,7 +186,7 @@ def _misfits(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str
     found: dict[str, str] = {}
     for fault in faults:
         name = str(next(iter(fault.instance_path), ""))
-        found.setdefault(name, f"{pointer(fault.instance_path)}: {fault.message}")
+        found.setdefault(name, f"{join_pointer(fault.instance_path)}: {fault.message}")
     return found
 
 
@@ -224,7 +230,7 @@ def _sample_faults(
         for wire, value in body[1].items() if isinstance(body[1], dict) else ():
             if _has_empty(value):
                 yield members.get(wire, whole), "body: ", _UNSENT
-    for fault in api.judge.sample_faults(keys_of(tool.pointer), values, body):
+    for fault in api.judge.sample_faults(split_pointer(tool.pointer), values, body):
         if fault.location != "body":
             place = f"{fault.location} parameter {fault.name!r}"
             yield names[fault.location, fault.name], place, fault.message
@@ -241,8 +247,10 @@ def _body_of(tool: Any, api: MockApi, arguments: dict[str, Any]) -> tuple[str, A
     if body is None or not (is_json(kind) or is_form(kind) or is_multipart(kind)):
         return None
     document = api.openapi_3
-    declared = follow(document, operation_at(document, tool.pointer)[1].get("requestBody"))
-    content = follow(document, declared.get("content"))
+    declared = follow_references(
+        document, operation_at(document, tool.pointer)[1].get("requestBody")
+    )
+    content = follow_references(document, declared.get("content"))
     key = next((key for key in content if essence(key) == kind or is_wildcard(key)), None)
     given = {one.name: one.argument for one in body.properties if one.argument in arguments}
     value: Any = {name: arguments[argument] for name, argument in given.items()}
@@ -273,9 +281,11 @@ def _relevant(
 ) -> Iterator[str]:
     """Yield the problems of a request, but for those that openapi-core cannot know."""
     kind = essence(call.headers.get("content-type", ""))
-    body = follow(document, operation.get("requestBody"))
-    content = follow(document, follow(document, body.get("content")).get(kind))
-    unions = {"oneOf", "anyOf"} & follow(document, content.get("schema")).keys()
+    body = follow_references(document, operation.get("requestBody"))
+    content = follow_references(
+        document, follow_references(document, body.get("content")).get(kind)
+    )
+    unions = {"oneOf", "anyOf"} & follow_references(document, content.get("schema")).keys()
     for problem in problems:
         if ("form" in kind and unions) or _UNSURE.search(problem):
             yield f"{UNJUDGED}: {problem.removeprefix(f'{UNJUDGED}: ')}"
@@ -300,9 +310,13 @@ def _inputs(schema: dict[str, Any], body: RequestBody | None) -> Iterator[dict[s
 
 def _shows_answer(document: Any, operation: Any) -> bool:
     """Tell whether the document has an example of an answer of success."""
-    responses = follow(document, operation.get("responses"))
-    good = (follow(document, node) for code, node in responses.items() if str(code)[0] in "2d")
-    kinds = (follow(document, node.get("content")).values() for node in good)
+    responses = follow_references(document, operation.get("responses"))
+    good = (
+        follow_references(document, node)
+        for code, node in responses.items()
+        if str(code)[0] in "2d"
+    )
+    kinds = (follow_references(document, node.get("content")).values() for node in good)
     return any("example" in kind or "examples" in kind for some in kinds for kind in some)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import shaping
 from openapi_tools.errors import counted
 from openapi_tools.http_rules import read_url, without_pairs
-from openapi_tools.json_values import compact, members
+from openapi_tools.json_values import dump_json_bytes, select_attributes
 from openapi_tools.observability import current
 from openapi_tools.options import kind_of
 from openapi_tools.requests import asker_of
@@ -231,7 +231,7 @@ class Pages:
         Items that came before a failure are its output; it is an error result then.
         """
         items = [item async for item in self]
-        facts: dict[str, Any] = {"paging": members(self, _FACTS)}
+        facts: dict[str, Any] = {"paging": select_attributes(self, _FACTS)}
         note, failed = "" if self.reason == "complete" else self.stopped, self.error
         if failed is None and self._first is not None and self.reason != "dry_run":
             told = self._first.metadata
@@ -283,7 +283,7 @@ class Pages:
         if items is None and not self.pages:
             return self._stop("no_items", "the answer holds no list")
         items = items or []
-        digest = hashlib.blake2b(compact(items), digest_size=16).digest()
+        digest = hashlib.blake2b(dump_json_bytes(items), digest_size=16).digest()
         self._step = following
         if step is not None and step.first and digest == self._digests[0]:
             return []  # the first page again: its number is 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
-from openapi_tools.json_values import as_dict, follow, same
+from openapi_tools.json_values import as_dict, follow_references, is_equal
 from openapi_tools.options import member_of, with_members
 from openapi_tools.requests.excerpts import (
     describe_properties,
@@ -63,7 +63,7 @@ class Guards:
             if isinstance(verdict, ToolResult):
                 return usable(verdict, _name(guard))
             changed = _changed(own, verdict, guard)
-            if not same(changed.arguments, call.arguments):
+            if not is_equal(changed.arguments, call.arguments):
                 call = call.model_copy(update={"arguments": tool.check(changed.arguments)})
         return call
 
@@ -196,7 +196,7 @@ def approved(
 
     def approve(call: ToolCall) -> Any:
         ask = member_of(context, "approve")
-        is_shown = call.name == tool.name and same(call.arguments, tool.check(dict(given)))
+        is_shown = call.name == tool.name and is_equal(call.arguments, tool.check(dict(given)))
         is_shown = is_shown and changes in (None, call.changes)
         return is_shown or (callable(ask) and ask(call))
 
@@ -235,7 +235,7 @@ def _declared_first(value: Any, schema: Any, root: Mapping[str, Any]) -> Any:
 
     So the properties that count are shown, however many others a call has.
     """
-    declared = as_dict(follow(root, schema).get("properties"))
+    declared = as_dict(follow_references(root, schema).get("properties"))
     if not isinstance(value, dict) or not declared:
         return value
     first = {

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import httpx
 
 from openapi_tools.http_rules import is_json
-from openapi_tools.json_values import compact
+from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.redaction import hidden
 from openapi_tools.redaction.marked_schemas import MarkedSchema
 from openapi_tools.redaction.named_values import MASK
@@ -102,7 +102,7 @@ class MarkedValues:
             with suppress(ValueError, RecursionError):
                 value = json.loads(content)
                 masked = hidden(value, self.body, self.names if self.body is None else ())
-                return content if masked == value else compact(masked)
+                return content if masked == value else dump_json_bytes(masked)
         return bytes(hidden(content, names=self.names))
 
     def hide_request(self, request: httpx.Request) -> httpx.Request:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
-from openapi_tools.json_values import everywhere, without
+from openapi_tools.json_values import omit_keys, transform_schemas
 from openapi_tools.options import (
     DEFAULT_SETTINGS,
     VARIABLE,
@@ -171,12 +171,12 @@ def _offering(tools: list[OperationTool], settings: Settings) -> list[OperationT
 
     def offer(node: dict[str, Any]) -> dict[str, Any]:
         is_file = plain.items() <= node.items()
-        return {**offered, **without(node, offered)} if is_file else node
+        return {**offered, **omit_keys(node, offered)} if is_file else node
 
     for tool in tools if plain != offered else ():
         if tool.operation.body is not None:
             own = tool.input_schema
-            schema = everywhere(own, offer)
+            schema = transform_schemas(own, offer)
             if schema is not own:
                 vars(tool)["input_schema"] = schema
     return tools

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.http_rules import essence, is_json
-from openapi_tools.json_values import as_dict, find, follow, keys_of, pointer_token, same
+from openapi_tools.json_values import (
+    as_dict,
+    follow_references,
+    is_equal,
+    pointer_token,
+    resolve_pointer,
+    split_pointer,
+)
 from openapi_tools.options import member_of, variables_in, with_members
 from openapi_tools.redaction import hidden
 from openapi_tools.requests.excerpts import (
@@ -201,7 +208,9 @@ def _members(tool: OperationTool) -> frozenset[str]:
     if body is None or body.properties:
         return frozenset(part.name for part in (body.properties if body else ()))
     root = tool.input_schema
-    return frozenset(as_dict(follow(root, root["properties"].get(body.argument)).get("properties")))
+    return frozenset(
+        as_dict(follow_references(root, root["properties"].get(body.argument)).get("properties"))
+    )
 
 
 def _differences(
@@ -215,7 +224,7 @@ def _differences(
 ) -> Iterator[_Line]:
     """Yield a line for each property that differs; `known` are those that may be left out."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
-        if not same(old, new):
+        if not is_equal(old, new):
             yield line(place, old, new)
         return
     for name in new:
@@ -242,14 +251,14 @@ def _steps(sent: Any, state: Any, line: _LineOf) -> Iterator[_Line]:
 
 def _at(value: Any, place: str) -> Any:
     try:
-        return find(value, place)
+        return resolve_pointer(value, place)
     except LookupError:
         return _MISSING
 
 
 def _line(schemas: Iterable[MarkedSchema | None], place: str, old: Any, new: Any) -> _Line:
     """Return one difference in words, without secrets that are named or marked."""
-    names = [key for key in keys_of(place) if not key.isdecimal()]
+    names = [key for key in split_pointer(place) if not key.isdecimal()]
     name = names[-1] if names else ""  # of an item, that of its list
     marked = [schema.at(place) for schema in schemas if schema is not None]
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
-from openapi_tools.json_values import compact, digest_of
+from openapi_tools.json_values import digest_of, dump_json_bytes
 from openapi_tools.options import member_of
 from openapi_tools.result import ToolResult
 from openapi_tools.shared_state import LEASE, key_of, read_record
@@ -132,7 +132,7 @@ class Once:
         names = ("output", "metadata", "header_note")
         known = None if result is None else {name: getattr(result, name) for name in names}
         mark = {"arguments": self.arguments, "result": known}
-        await self.state.put(self.place, compact(mark), _REMEMBERED)
+        await self.state.put(self.place, dump_json_bytes(mark), _REMEMBERED)
 
 
 def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: Any) -> Once | None:

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.forks import importer
-from openapi_tools.json_values import ONE_SCHEMA, SCHEMA_LISTS, resolve
+from openapi_tools.json_values import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, resolve_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -222,13 +222,13 @@ def groups(node: Node, root: Node) -> list[tuple[bool, list[Node]]]:
     for keyword, value in node.items():
         if keyword in ("properties", "prefixItems"):
             found.append((True, value.values() if isinstance(value, dict) else value))
-        elif keyword in ONE_SCHEMA:
+        elif keyword in SCHEMA_KEYWORDS:
             found.append((keyword not in ("if", "then", "else", "not"), [value]))
-        elif keyword in SCHEMA_LISTS:
+        elif keyword in SCHEMA_LIST_KEYWORDS:
             found += [(False, [branch]) for branch in value]
         elif keyword in ("dependentSchemas", "patternProperties"):
             found += [(keyword == "patternProperties", [member]) for member in value.values()]
         elif keyword == "$ref":
-            found.append((False, [resolve(root, value)]))
+            found.append((False, [resolve_reference(root, value)]))
     schemas = ((inside, [one for one in group if isinstance(one, dict)]) for inside, group in found)
     return [(inside, group) for inside, group in schemas if group]

@@ -36,11 +36,11 @@ _NAMES = 50.0  # errors by `propertyNames` of an object; each of them holds a co
 _LARGEST = 150_000  # values of an argument that may be copied into one error
 _MEMBERS = 100
 
-_COMPILED = json_values.ASSERTIONS | {"maxContains", "minContains"}
+_COMPILED = json_values.ASSERTION_KEYWORDS | {"maxContains", "minContains"}
 _SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
-    (json_values.SCHEMA_LISTS, list),
-    (json_values.SCHEMA_MAPS, dict),
-    (json_values.ONE_SCHEMA, dict | bool),
+    (json_values.SCHEMA_LIST_KEYWORDS, list),
+    (json_values.SCHEMA_MAP_KEYWORDS, dict),
+    (json_values.SCHEMA_KEYWORDS, dict | bool),
 )
 _COSTLY = frozenset(  # keywords that may take long for a large value
     {"anyOf", "contains", "dependentRequired", "dependentSchemas", "if", "multipleOf", "not"}
@@ -162,7 +162,9 @@ def _errors_of(node: Node) -> float:
 def _explained(flaws: list[Flaw], call: str) -> InputError:
     if not flaws:
         return InputError("the arguments do not fit the schema; there are too many to say where.")
-    shown = [(excerpt(json_values.pointer(f.place), _PLACE), sentence(f)) for f in flaws[:_TOLD]]
+    shown = [
+        (excerpt(json_values.join_pointer(f.place), _PLACE), sentence(f)) for f in flaws[:_TOLD]
+    ]
     place, first = shown[0]
     others = [f"{where}: {text}" if where else text for where, text in shown[1:]]
     others += ["There is more."] * (len(flaws) > _TOLD) + [f"Example: {call}"] * bool(call)
@@ -217,7 +219,9 @@ class _Copy:
         copied = self._schema(self.original, "", 0)
         self.schema = copied if isinstance(copied, dict) else {}
         for node, place in self._references:
-            if not isinstance(json_values.resolve(self.schema, node["$ref"]), dict | bool):
+            if not isinstance(
+                json_values.resolve_reference(self.schema, node["$ref"]), dict | bool
+            ):
                 self._here = (node, "$ref")
                 self._leave_out(place, "leads to nothing in the schema")
                 del node["$ref"]
@@ -256,11 +260,11 @@ class _Copy:
         """Give the copy of a keyword's value, or nothing when the keyword is left out."""
         if fault := self._fault(keyword, value):
             self._leave_out(place, fault)
-        elif keyword in json_values.ONE_SCHEMA:
+        elif keyword in json_values.SCHEMA_KEYWORDS:
             yield self._schema(value, place, depth)
-        elif keyword in json_values.SCHEMA_LISTS:
+        elif keyword in json_values.SCHEMA_LIST_KEYWORDS:
             yield [self._schema(v, f"{place}/{i}", depth + 1) for i, v in enumerate(value)]
-        elif keyword in json_values.SCHEMA_MAPS:
+        elif keyword in json_values.SCHEMA_MAP_KEYWORDS:
             yield dict(self._members(keyword, value, place, depth + 1))
         elif keyword in _COMPILED or keyword == "$ref":
             yield value

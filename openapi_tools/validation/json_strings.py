@@ -9,7 +9,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.json_values import plain_number, pointer_token
+from openapi_tools.json_values import normalize_number, pointer_token
 from openapi_tools.validation.messages import kind_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _read_float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError("the number is too large")
-    return plain_number(value)
+    return normalize_number(value)
 
 
 def _refuse_constant(text: str) -> Any:

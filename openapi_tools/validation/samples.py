@@ -13,7 +13,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from openapi_tools.json_values import as_dict, as_list, follow
+from openapi_tools.json_values import as_dict, as_list, follow_references
 from openapi_tools.options import nearest
 from openapi_tools.validation.messages import Flaw, kind_of, listed, would_fit
 
@@ -212,7 +212,7 @@ class _Sampler:
 
     def _resolved(self, node: Any) -> Mapping[str, Any]:
         self.left -= 1
-        return follow(self.document, node)
+        return follow_references(self.document, node)
 
     def _merged(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return the schema with `allOf` and the first branch of `oneOf` and `anyOf` in it."""

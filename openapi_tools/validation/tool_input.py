@@ -21,7 +21,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
-from openapi_tools.json_values import plain_number, pointer_token
+from openapi_tools.json_values import normalize_number, pointer_token
 from openapi_tools.redaction import excerpt
 from openapi_tools.result import id_text
 from openapi_tools.validation import SMALL_TEXT, SMALL_VALUES, is_odd
@@ -140,7 +140,7 @@ class _Intake:
             self._room -= 4
         elif kind is int or kind is float:
             self._check_number(value)
-            return value if kind is int else plain_number(value)
+            return value if kind is int else normalize_number(value)
         elif kind is str:
             self._take(len(value) + 4)
             try:

@@ -39,7 +39,7 @@ from servers.recorder import Answer
 
 from openapi_tools import Settings, SettingsError, load_tools, require_approval
 from openapi_tools.contracts import amplifier
-from openapi_tools.json_values import text_of
+from openapi_tools.json_values import dump_json
 
 KINDS = ("toolset", "module", "package")
 LOOPS = ("loop-basic", "loop-streaming")
@@ -176,7 +176,7 @@ def typed(media_type, body):
 
 
 SHOWN = {
-    "object": (Answer(body=json.dumps(PET).encode()), PET, text_of(PET)),
+    "object": (Answer(body=json.dumps(PET).encode()), PET, dump_json(PET)),
     "list": (Answer(body=b"[]"), [], "[]"),
     "zero": (Answer(body=b"0"), 0, "0"),
     "false": (Answer(body=b"false"), False, "false"),
@@ -472,7 +472,7 @@ async def test_a_session_runs_a_call_an_error_a_parameterless_call_and_parallel_
 
     assert (answer, provider.offered) == ("done", NAMES)
     assert [(message["id"], message["content"]) for message in messages] == [
-        ("a", text_of(PET) if loop == "loop-basic" else json.dumps(PET)),
+        ("a", dump_json(PET) if loop == "loop-basic" else json.dumps(PET)),
         ("b", "GET /api/v3/pet/9 answered 404 Not Found: no such pet."),
         ("c", '{"sold":2}' if loop == "loop-basic" else '{"sold": 2}'),
         ("d", "[]"),

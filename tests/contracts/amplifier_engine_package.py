@@ -19,7 +19,7 @@ from amplifier_core.validation import ToolValidator
 from servers.recorder import Answer
 
 from openapi_tools import generate_package
-from openapi_tools.json_values import text_of
+from openapi_tools.json_values import dump_json
 
 MUSEUM = Path(__file__).parents[2] / "specs" / "museum.yaml"
 SHIM = "amplifier_module_tool_museum"
@@ -98,7 +98,7 @@ async def assert_usable(mount, coordinator, recorder):
 
     assert list(tools) == [tool.name for tool in tools.values()] == TOOLS
     assert all(isinstance(result, CoreResult) for result in (hours, event))
-    assert (hours.success, hours.output, str(hours)) == (True, HOURS, text_of(HOURS))
+    assert (hours.success, hours.output, str(hours)) == (True, HOURS, dump_json(HOURS))
     assert (event.success, str(event)) == (True, '{"eventId":"1"}')
     assert coordinator.get("tools") == {}
     assert not after.success

@@ -17,8 +17,8 @@ from documents import document, operation
 from fuzz.mutations import TAMPERED
 
 from openapi_tools import OpenAPIToolsError, Settings, SourceError, load_tools
-from openapi_tools.json_values import LazyDict
 from openapi_tools.loading import cache, cache_file
+from openapi_tools.loading.lazy_dict import LazyDict
 from openapi_tools.loading.parse import DUPLICATES_BYTES
 
 pytestmark = pytest.mark.usefixtures("eager")

@@ -8,7 +8,7 @@ from profile_rules import faults, schema_of
 from profile_values import array, object_of, refused, text, tool_with
 
 from openapi_tools import Settings
-from openapi_tools.json_values import size_of
+from openapi_tools.json_values import json_size
 from openapi_tools.providers.definitions import PROFILES, define
 from openapi_tools.validation.checker import Checker
 
@@ -116,7 +116,7 @@ def test_types_hold_the_budget(profile, most):
 
     (definition,) = toolset.definitions(profile)
 
-    assert size_of(definition) <= most
+    assert json_size(definition) <= most
     assert faults(profile, definition) == []
     if profile in OPEN and most > 2_048:
         properties = schema_of(profile, definition)["properties"].values()
@@ -128,12 +128,12 @@ def test_a_large_target_of_one_argument_has_its_type_in_a_nearly_full_budget(pro
     large = object_of({f"key_{n}": text(description="A word. " * 9) for n in range(30)})
     tool = tool_with(X, X={**large, "required": ["key_1"]})
     whole = define(tool, profile, loosely=True).value
-    tool.settings = SimpleNamespace(definitions="short", definition_bytes=size_of(whole))
+    tool.settings = SimpleNamespace(definitions="short", definition_bytes=json_size(whole))
 
     written, definition = shown(tool, profile)
 
     assert written["type"] == "object"
-    assert size_of(definition.value) <= tool.settings.definition_bytes
+    assert json_size(definition.value) <= tool.settings.definition_bytes
 
 
 def test_a_target_that_would_break_the_limits_of_the_strict_mode_twice_stays_a_reference():

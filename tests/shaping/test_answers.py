@@ -13,7 +13,7 @@ from ticker import leaves_free
 
 from openapi_tools import Context, Settings, load_tools
 from openapi_tools.contracts import langchain
-from openapi_tools.json_values import text_of
+from openapi_tools.json_values import dump_json
 from openapi_tools.model import AnswerShape
 from openapi_tools.testing import mock_api
 
@@ -70,7 +70,7 @@ async def test_the_default_is_the_context_of_a_model(length):
 
 async def test_what_fits_without_blanks_is_not_cut():
     value = list(range(1000))
-    room = len(text_of(value))
+    room = len(dump_json(value))
 
     whole, cut = [await read(value, max_output_chars=most) for most in (room, room - 1)]
 

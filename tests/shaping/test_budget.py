@@ -14,7 +14,7 @@ from providers.expressing import InexpressibleError, expression_of
 from schema_pairs import pairs
 
 from openapi_tools import Settings, SettingsError, load_tools
-from openapi_tools.json_values import size_of
+from openapi_tools.json_values import json_size
 from openapi_tools.providers.budget import fitted, reworded
 from openapi_tools.providers.cuts import cut_below
 from openapi_tools.providers.definitions import PROFILES, CannotExpress, Shape, define
@@ -39,7 +39,7 @@ def tool_of(members, *, required=(), description="A tool.", name="t", **definiti
 
 def shown(tool, profile="openai", most=16_384, words="short"):
     definition = define(tool, profile, loosely=True, shape=Shape(words, most))
-    assert size_of(definition.value) <= most
+    assert json_size(definition.value) <= most
     assert faults(profile, definition.value) == []
     return definition
 
@@ -121,12 +121,12 @@ def test_equal_parts_are_shared_before_words_go():
     members = {f"a{n}": {**ADDRESS, "description": "Where it is, with `town`."} for n in range(60)}
     schema = object_of(members)
 
-    found = fitted(schema, size_of(schema) // 2)
+    found = fitted(schema, json_size(schema) // 2)
 
     (name,) = found["$defs"]
     assert set(map(json.dumps, found["properties"].values())) == {f'{{"$ref": "#/$defs/{name}"}}'}
     assert found["$defs"][name] == members["a1"]
-    assert "$ref" not in json.dumps(fitted(schema, size_of(schema) // 2, sharing=False))
+    assert "$ref" not in json.dumps(fitted(schema, json_size(schema) // 2, sharing=False))
 
 
 def test_the_largest_parts_at_a_depth_become_words_and_lost_definitions_go():
@@ -135,15 +135,15 @@ def test_the_largest_parts_at_a_depth_become_words_and_lost_definitions_go():
     schema = {**object_of({"large": large, "small": small}), "$defs": {"Leaf": object_of(leaves)}}
     left = cut_below(json.loads(json.dumps(schema)), 1, 1)
 
-    found = cut_below(json.loads(json.dumps(schema)), 1, size_of(schema) // 2)
+    found = cut_below(json.loads(json.dumps(schema)), 1, json_size(schema) // 2)
 
     assert "$defs" not in found
     assert found["properties"]["small"] == small
     assert found["properties"]["large"] == left["properties"]["large"]
     assert set(left["properties"]["large"]) == {"type", "description"}
     same = json.loads(json.dumps(found))
-    assert cut_below(json.loads(json.dumps(schema)), 1, size_of(found)) == same
-    assert cut_below(json.loads(json.dumps(schema)), 1, size_of(found) - 1) == left
+    assert cut_below(json.loads(json.dumps(schema)), 1, json_size(found)) == same
+    assert cut_below(json.loads(json.dumps(schema)), 1, json_size(found) - 1) == left
 
 
 def test_a_reference_into_a_part_makes_words_of_the_part_and_of_what_is_in_it():
@@ -153,10 +153,10 @@ def test_a_reference_into_a_part_makes_words_of_the_part_and_of_what_is_in_it():
     holder = {**object_of({"outer": outer}), "allOf": [below]}
     schema = {**object_of({}), "allOf": [{"$ref": "#/$defs/Holder"}], "$defs": {"Holder": holder}}
 
-    for room in range(0, size_of(schema), 50):
+    for room in range(0, json_size(schema), 50):
         found = cut_below(json.loads(json.dumps(schema)), 1, room)
         least = cut_below(json.loads(json.dumps(schema)), 1, 0)
-        assert size_of(found) <= max(room, size_of(least))
+        assert json_size(found) <= max(room, json_size(least))
     assert set(least["$defs"]["Holder"]["properties"]["outer"]) == {"type", "description"}
 
 
@@ -173,9 +173,9 @@ def test_an_array_of_itself_can_become_words():
 def test_a_schema_is_shortened_where_only_its_shared_parts_have_room():
     members = {f"a{n}": {**ADDRESS, "title": f"Title {n}"} for n in range(60)}
     schema = object_of(members)
-    least = size_of(reworded(schema, size_of(schema) // 2))
+    least = json_size(reworded(schema, json_size(schema) // 2))
 
-    assert size_of(reworded(schema, least)) == least
+    assert json_size(reworded(schema, least)) == least
     assert reworded(schema, least // 20) is schema
 
 
@@ -291,6 +291,6 @@ def test_any_schema_fits_any_budget_and_takes_what_it_took(pair, most, profile, 
         inputs = values(tool.input_schema, 2)
     except (CannotExpress, ImpossibleError):
         assume(False)
-    assert size_of(definition.value) <= most
+    assert json_size(definition.value) <= most
     kept = [value for value in inputs if lost(tool, whole, profile, [value]) == []]
     assert lost(tool, definition, profile, kept) == []
