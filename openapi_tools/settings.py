@@ -309,10 +309,15 @@ class Settings(BaseModel):
     @field_validator("state")
     @classmethod
     def _check_state(cls, state: Any) -> Any:
-        methods = (getattr(state, name, None) for name in ("get", "put", "alone", "turn", "ping"))
+        names = ("get", "put", "lock", "rate_limit", "ping")
+        methods = (getattr(state, name, None) for name in names)
         if state is None or (all(map(callable, methods)) and not isinstance(state, type)):
             return state
-        raise ValueError("give a SharedState, for instance RedisState(url).")
+        message = "give a SharedState, for instance RedisState(url)."
+        if hasattr(state, "alone") or hasattr(state, "turn"):
+            message = "rename its methods: `alone` to `lock`, `turn(most=…)` to "
+            message += "`rate_limit(concurrency=…)`."
+        raise ValueError(message)
 
     @field_validator("definition_bytes")
     @classmethod

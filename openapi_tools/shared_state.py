@@ -1,6 +1,7 @@
 """State that processes share: bytes by key, locks and limits; `MemoryState` serves one process.
 
-No user fills a bounded place for all: `FairShares` and `has_place` are the two rules.
+Two rules keep one user from filling a bounded resource: `FairShares` evicts entries, and
+`has_free_slot` refuses work.
 """
 
 from __future__ import annotations
@@ -28,74 +29,75 @@ if TYPE_CHECKING:
 
 _Record = TypeVar("_Record")
 
-LEASE = 10.0  # seconds until the place of a process that died is free again
+LEASE = 10.0  # seconds until the slot of a process that died is free again
 SECRET = "secret:"  # noqa: S105 -- how keys begin whose values leave a process encrypted only
 BURST = 0.04  # seconds' worth of calls that may come early
-AHEAD = 0.25  # seconds before its turn in which a call takes it
+AHEAD = 0.25  # seconds: a permit due sooner is taken now and waited for, without another round trip
 _LONGEST_PAUSE = 1.0
 _LARGEST = 64 * 1024 * 1024
 _MOST_RATES = 10_000
-_ANY = 10**9  # more places than holders
+_ANY = 10**9  # more slots than holders
 _LARGEST_RECORD = 16 * 1024 * 1024  # bytes of JSON; more would keep the event loop busy
 _DEEPEST_RECORD = 220  # levels: those of a response, which has 200, and some around it
-_SWEEP = 10.0  # seconds between two searches for values that have ended
+_SWEEP = 10.0  # seconds between two searches for expired values
 
 
 @runtime_checkable
 class SharedState(Protocol):
-    """Bytes by key, locks and limits that processes share; `RedisState` and `MemoryState` are such.
+    """Bytes by key, locks and limits that processes share, such as `RedisState` and `MemoryState`.
 
-    A key is `kind:name`, or `kind:user:name` with a digest of the user whose value it is: what
-    stands before the last colon owns the value, for a state that has to make room.
+    A key is `kind:name`, or `kind:user:name` with a digest of the user who owns the value. A state
+    of bounded size evicts by owner: the part before the last colon.
 
-    Methods may be called in any event loop and thread, and after a fork. Where the state cannot be
-    reached they raise a `CallError` of the kind "connection".
+    Methods may be called in any event loop and thread, and after a fork. If the state cannot be
+    reached, they raise a `CallError` of the kind "connection".
     """
 
     async def get(self, key: str) -> bytes | None:
-        """Return the value of a key; None without one."""
+        """Return the value of a key; None if it has none."""
         ...
 
     async def put(self, key: str, value: bytes, seconds: float | None = None) -> None:
-        """Keep a value, for so many seconds.
+        """Store a value; `seconds` is its lifetime, None for no end.
 
-        The values of keys that begin with `secret:` leave the process encrypted only.
+        Values of keys that begin with `secret:` must be encrypted before they leave the process.
         """
         ...
 
     async def remove(self, key: str) -> None:
-        """Remove the value of a key, if there is one."""
+        """Remove the value of a key, if it has one."""
         ...
 
-    def alone(self, key: str, seconds: float) -> AbstractAsyncContextManager[None]:
-        """Let one holder at a time in, among all processes.
+    def lock(self, key: str, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Hold a lock that all processes share.
 
-        The lock is kept while the holder lives, and is free `seconds` after it has died.
+        A holder renews it while it lives. If the holder dies, the lock is free after `seconds`.
         """
         ...
 
-    def turn(
-        self, key: str, *, most: int | None, rate: float | None, seconds: float
+    def rate_limit(
+        self, key: str, *, concurrency: int | None, rate: float | None, seconds: float
     ) -> AbstractAsyncContextManager[None]:
-        """Wait for one of `most` places, and for `rate` in a second; None sets no limit.
+        """Hold one of `concurrency` slots, of which `rate` are granted per second.
 
-        A place is kept while its holder lives, and is free `seconds` after it has died.
+        None sets no limit. A holder renews its slot while it lives. If the holder dies, the slot
+        is free after `seconds`.
         """
         ...
 
     async def ping(self) -> None:
-        """Ask whether the state can be reached."""
+        """Check that the state can be reached."""
         ...
 
 
 class FairShares:
-    """Entries of several owners in one bounded place, for the caller's thread only.
+    """Entries of several owners in one bounded store; not thread-safe.
 
-    When it is full, the oldest entry of the owner with the most leaves. So an owner who floods the
-    place pushes out their own entries, and none of an owner who has less.
+    When it is full, the oldest entry of the owner with the most is evicted. So an owner who floods
+    the store evicts their own entries, and none of an owner who has fewer.
 
     Attributes:
-        size: The sizes of all entries together.
+        size: The total size of all entries.
     """
 
     def __init__(self, most: int) -> None:
@@ -105,7 +107,7 @@ class FairShares:
         self._owners: dict[Any, Hashable] = {}  # by key
 
     def add(self, key: Any, owner: Hashable, size: int = 1) -> list[Any]:
-        """Add the newest entry of an owner, and return the keys that leave, `key` among them."""
+        """Add the newest entry of an owner, and return the evicted keys, maybe `key` among them."""
         self.remove(key)
         if size > self._most:
             return [key]
@@ -113,16 +115,16 @@ class FairShares:
         self._entries.setdefault(owner, {})[key] = size
         self._sizes[owner] = self._sizes.get(owner, 0) + size
         self.size += size
-        leaving = []
+        evicted = []
         while self.size > self._most:
             largest = max(self._sizes, key=self._sizes.__getitem__)
             oldest = next(iter(self._entries[largest]))
             self.remove(oldest)
-            leaving.append(oldest)
-        return leaving
+            evicted.append(oldest)
+        return evicted
 
     def remove(self, key: Any) -> None:
-        """Remove an entry, if there is one."""
+        """Remove an entry, if it exists."""
         if key not in self._owners:
             return
         owner = self._owners.pop(key)
@@ -133,26 +135,26 @@ class FairShares:
             del self._entries[owner], self._sizes[owner]
 
 
-def has_place(owned: int, taken: int, most: int) -> bool:
-    """Whether a user with `owned` of the `taken` places may take another one of `most`.
+def has_free_slot(owned: int, taken: int, most: int) -> bool:
+    """Whether a user with `owned` of the `taken` slots may take another one of `most`.
 
-    A user holds as many places as are left for all others: half of them alone, then a quarter. For
-    work under way, which nobody ends for another user.
+    A user may hold as many slots as are still free: half of all if nobody else has any, then a
+    quarter. This is for work in progress, which is never cancelled in favour of another user.
     """
     return owned < most - taken
 
 
-def key_of(kind: str, user: str, name: str) -> str:
-    """Return the key of a user's value; without a user all callers own it together."""
+def state_key(kind: str, user: str, name: str) -> str:
+    """Return the key of a user's value; without a user, all callers share it."""
     return f"{kind}:{digest_of(user)[:16]}:{name}" if user else f"{kind}:{name}"
 
 
 def read_record(value: bytes, shape: TypeAdapter[_Record]) -> _Record:
-    """Return a record of a state from its JSON.
+    """Parse a stored record.
 
     Raises:
-        ValueError: It is damaged: no JSON, of another shape, nested too deep, or too large. The
-            message shows nothing of the record.
+        ValueError: The record is damaged: not JSON, of another shape, nested too deep, or too
+            large. The message contains nothing of the record.
     """
     if len(value) > _LARGEST_RECORD:
         raise ValueError(f"it has more than {_LARGEST_RECORD} bytes")
@@ -184,86 +186,98 @@ def _is_deep(record: Any) -> bool:
     return True
 
 
-class Place(NamedTuple):
-    """A place that a holder asks for."""
+class Lease(NamedTuple):
+    """A slot that a holder asks for; it ends after `seconds` unless it is renewed."""
 
     key: str
     holder: str
-    most: int | None
+    concurrency: int | None
     rate: float | None
     seconds: float
 
 
-class Turn(NamedTuple):
-    """A turn: taken, and due in `wait` seconds; or not, and asked for again after so many."""
+class Permit(NamedTuple):
+    """The answer to a request for a lease.
 
-    is_taken: bool
+    Attributes:
+        is_granted: Whether the holder has the slot.
+        wait: Seconds: until the call may begin if it is granted, else until the next attempt.
+    """
+
+    is_granted: bool
     wait: float
 
 
-FULL = Turn(is_taken=False, wait=0.0)
+FULL = Permit(is_granted=False, wait=0.0)
 
 
 class LeasedState(ABC):
-    """Waits for places that are leased: a holder renews its place while it lives."""
+    """Locks and limits by leases: a holder renews its lease while it lives.
 
-    pause = 0.01  # seconds until the next look for a free place, on average
+    A subclass implements `get`, `put`, `remove`, `ping`, `acquire` and `release`.
+    """
+
+    pause = 0.01  # seconds until the next attempt to get a slot, on average
 
     def __init__(self) -> None:
         self._queues: WeakKeyDictionary[Any, dict[str, list[Any]]] = WeakKeyDictionary()
 
     @abstractmethod
-    async def take(self, place: Place) -> Turn:
-        """Take a place and a turn of its rate that is due within AHEAD seconds; FULL for no place.
+    async def acquire(self, lease: Lease) -> Permit:
+        """Take a slot, and a permit of its rate that is due within AHEAD seconds.
 
-        So a call takes one round trip, and no caller waits for another to come back.
+        Without a free slot the answer is FULL. A call that may begin soon takes one round trip,
+        and no caller waits for another to return.
         """
 
     @abstractmethod
-    async def give(self, place: Place) -> None:
-        """Give a place back."""
+    async def release(self, lease: Lease) -> None:
+        """Give a slot back."""
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklableError("a shared state is not pickled; make it where it is needed.")
 
-    def alone(self, key: str, seconds: float) -> AbstractAsyncContextManager[None]:
-        """Let one holder in, as `SharedState.alone`."""
-        return self.turn(f"alone:{key}", most=1, rate=None, seconds=seconds)
+    def lock(self, key: str, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Hold a lock, as `SharedState.lock`."""
+        return self.rate_limit(f"lock:{key}", concurrency=1, rate=None, seconds=seconds)
 
     @asynccontextmanager
-    async def turn(
-        self, key: str, *, most: int | None, rate: float | None, seconds: float
+    async def rate_limit(
+        self, key: str, *, concurrency: int | None, rate: float | None, seconds: float
     ) -> AsyncGenerator[None]:
-        """Wait for a turn, as `SharedState.turn`."""
-        place = Place(key, secrets.token_hex(8), most, rate, seconds)
-        keeper: asyncio.Task[None] | None = None
+        """Hold a slot, as `SharedState.rate_limit`."""
+        lease = Lease(key, secrets.token_hex(8), concurrency, rate, seconds)
+        renewal: asyncio.Task[None] | None = None
         try:
-            async with self._queue(key):
-                while not (turn := await self.take(place)).is_taken:
+            async with self._wait_in_queue(key):
+                while not (permit := await self.acquire(lease)).is_granted:
+                    # Random, so that processes do not ask in step.
                     pause = self.pause * random.uniform(0.5, 1.5)  # noqa: S311 -- no secret
-                    await asyncio.sleep(min(turn.wait, _LONGEST_PAUSE) or pause)
-            if most is not None:
-                keeper = asyncio.create_task(self._kept(place))
-            if turn.wait:
-                await asyncio.sleep(turn.wait)
+                    await asyncio.sleep(min(permit.wait, _LONGEST_PAUSE) or pause)
+            if concurrency is not None:
+                renewal = asyncio.create_task(self._renew_lease(lease))
+            if permit.wait:
+                await asyncio.sleep(permit.wait)
             yield
         finally:
-            if keeper is not None:
-                keeper.cancel()
-            if most is not None:
+            if renewal is not None:
+                renewal.cancel()
+            if concurrency is not None:
                 with suppress(CallError, TimeoutError):  # else its lease ends
                     async with asyncio.timeout(1):
-                        await self.give(place)
+                        await self.release(lease)
 
-    async def _kept(self, place: Place) -> None:
+    async def _renew_lease(self, lease: Lease) -> None:
+        # Without limits, so that a state which has lost its data takes the holder in again.
+        renewal = lease._replace(concurrency=_ANY, rate=None)
         while True:
-            await asyncio.sleep(place.seconds / 3)
-            with suppress(CallError):  # it may be reached in time for the next one
-                await self.take(place._replace(most=_ANY, rate=None))  # also a forgotten one
+            await asyncio.sleep(lease.seconds / 3)
+            with suppress(CallError):  # the state may be reachable again before the lease ends
+                await self.acquire(renewal)
 
     @asynccontextmanager
-    async def _queue(self, key: str) -> AsyncGenerator[None]:
-        """Wait behind the loop's other callers for a key: one of them looks, in their order."""
+    async def _wait_in_queue(self, key: str) -> AsyncGenerator[None]:
+        # Callers of one event loop ask the state one at a time, in the order in which they came.
         queues = self._queues.setdefault(asyncio.get_running_loop(), {})
         queue = queues.setdefault(key, [asyncio.Lock(), 0])
         queue[1] += 1
@@ -280,8 +294,9 @@ class MemoryState(LeasedState):
     """The state of one process, for any of its event loops and threads.
 
     Args:
-        most_bytes: Of all values. Above it the oldest value leaves of the owner (what stands before
-            the last colon of a key: a kind, or a kind and a user) with the most bytes.
+        most_bytes: The limit of all values together. Above it, the oldest value is evicted of the
+            owner with the most bytes: what stands before the last colon of a key, which is a kind,
+            or a kind and a user.
     """
 
     pause = 0.002
@@ -292,87 +307,90 @@ class MemoryState(LeasedState):
         self._lock = ForkLock()
         self._values: dict[str, tuple[bytes, float]] = {}
         self._shares = FairShares(most_bytes)
-        self._swept = 0.0  # when ended values were last removed
-        self._places: dict[str, dict[str, float]] = {}  # by key and holder: the end of the lease
-        self._due: dict[str, float] = {}  # by key: when the next call of a rate is due
+        self._swept_at = 0.0  # when expired values were last removed
+        self._leases: dict[str, dict[str, float]] = {}  # by key and holder: the end of the lease
+        self._next_call_at: dict[str, float] = {}  # by key of a rate
         self._process = os.getpid()
 
     async def get(self, key: str) -> bytes | None:
-        """Return the value of a key; None without one."""
+        """Return the value of a key; None if it has none."""
         with self._lock:
-            value, until = self._values.get(key, (None, 0.0))
-            return value if until > time.monotonic() else None
+            value, end = self._values.get(key, (None, 0.0))
+            return value if end > time.monotonic() else None
 
     async def put(self, key: str, value: bytes, seconds: float | None = None) -> None:
-        """Keep a value, for so many seconds."""
+        """Store a value; `seconds` is its lifetime."""
         now = time.monotonic()
         with self._lock:
-            if self._shares.size + len(value) > self._most and now > self._swept + _SWEEP:
-                self._swept = now
-                for ended in [k for k, (_, end) in self._values.items() if end <= now]:
-                    self._drop(ended)
+            if self._shares.size + len(value) > self._most and now > self._swept_at + _SWEEP:
+                self._swept_at = now
+                for expired in [k for k, (_, end) in self._values.items() if end <= now]:
+                    self._drop_value(expired)
             self._values[key] = (value, now + (float("inf") if seconds is None else seconds))
-            # The kind is part of the owner: cached responses must not push out the keys of writes.
-            for leaving in self._shares.add(key, key.rpartition(":")[0], len(value)):
-                del self._values[leaving]
+            # The kind is part of the owner: cached responses must not evict the keys of writes.
+            for evicted in self._shares.add(key, key.rpartition(":")[0], len(value)):
+                del self._values[evicted]
 
     async def remove(self, key: str) -> None:
-        """Remove the value of a key, if there is one."""
+        """Remove the value of a key, if it has one."""
         with self._lock:
-            self._drop(key)
+            self._drop_value(key)
 
     async def ping(self) -> None:
-        """Do nothing: it can be reached."""
+        """Do nothing: memory can always be reached."""
 
-    def _drop(self, key: str) -> None:
+    def _drop_value(self, key: str) -> None:
         if self._values.pop(key, None) is not None:
             self._shares.remove(key)
 
-    async def take(self, place: Place) -> Turn:
-        """Take a place and a turn of its rate, as `LeasedState.take`."""
+    async def acquire(self, lease: Lease) -> Permit:
+        """Take a slot and a permit of its rate, as `LeasedState.acquire`."""
         now = time.monotonic()
+        limit, rate = lease.concurrency, lease.rate
         with self._lock:
-            held = self._held(place, now)
-            if place.most is not None and place.holder not in held and len(held) >= place.most:
+            ends = self._live_leases(lease, now)
+            if limit is not None and lease.holder not in ends and len(ends) >= limit:
                 return FULL
             wait = 0.0
-            if place.rate is not None:
-                due = max(self._due.get(place.key, now), now)
+            if rate is not None:
+                due = max(self._next_call_at.get(lease.key, now), now)
                 wait = max(due - BURST - now, 0.0)
                 if wait > AHEAD:
-                    return Turn(is_taken=False, wait=wait - AHEAD / 2)
-                if len(self._due) > _MOST_RATES:
-                    self._due = {key: later for key, later in self._due.items() if later > now}
-                self._due[place.key] = due + 1 / place.rate
-            if place.most is not None:
-                held[place.holder] = now + place.seconds
-            return Turn(is_taken=True, wait=wait)
+                    return Permit(is_granted=False, wait=wait - AHEAD / 2)
+                if len(self._next_call_at) > _MOST_RATES:
+                    later = {key: at for key, at in self._next_call_at.items() if at > now}
+                    self._next_call_at = later
+                self._next_call_at[lease.key] = due + 1 / rate
+            if limit is not None:
+                ends[lease.holder] = now + lease.seconds
+            return Permit(is_granted=True, wait=wait)
 
-    def _held(self, place: Place, now: float) -> dict[str, float]:
-        """Return the places of a key that are held: the ends of their leases by holder."""
-        if place.most is None:
+    def _live_leases(self, lease: Lease, now: float) -> dict[str, float]:
+        """Return the ends of the leases of a key that have not expired, by holder."""
+        if lease.concurrency is None:
             return {}
-        if self._process != os.getpid():  # the holders are in another process
-            self._places, self._process = {}, os.getpid()
-        held = self._places.setdefault(place.key, {})
-        for holder in [holder for holder, end in held.items() if end <= now]:
-            del held[holder]
-        return held
+        if self._process != os.getpid():  # after a fork the holders are in the other process
+            self._leases, self._process = {}, os.getpid()
+        ends = self._leases.setdefault(lease.key, {})
+        for holder in [holder for holder, end in ends.items() if end <= now]:
+            del ends[holder]
+        return ends
 
-    async def give(self, place: Place) -> None:
-        """Give a place back."""
+    async def release(self, lease: Lease) -> None:
+        """Give a slot back."""
         with self._lock:
-            held = self._places.get(place.key, {})
-            held.pop(place.holder, None)
-            if not held:
-                self._places.pop(place.key, None)
+            ends = self._leases.get(lease.key, {})
+            ends.pop(lease.holder, None)
+            if not ends:
+                self._leases.pop(lease.key, None)
 
 
 class Limits:
-    """The limits of the calls of one toolset: for each API, by its origin, and for each user."""
+    """The limits on the calls of one toolset: for each API, by its origin, and for each user."""
 
     def __init__(self, state: SharedState, settings: Any) -> None:
         self._state = state
+        # Without a shared state the toolset's own slots bound its concurrency.
         shared = settings.state is not None and "concurrency" in settings.model_fields_set
         self._api = (settings.concurrency if shared else None, settings.rate)
         self._user = (settings.user_concurrency, settings.user_rate)
@@ -380,14 +398,14 @@ class Limits:
     def __bool__(self) -> bool:
         return any(limit is not None for limit in (*self._api, *self._user))
 
-    def turns(self, origin: str, user: str) -> tuple[AbstractAsyncContextManager[None], ...]:
-        """Return what waits for a turn among the calls of a user to an API, and among all."""
-        whole = self._turn(f"limit:{origin}", *self._api)
-        return self._turn(f"limit:{origin} {user}", *self._user), whole
+    def permits(self, origin: str, user: str) -> tuple[AbstractAsyncContextManager[None], ...]:
+        """Return the limit on a user's calls to an API, and the limit on all calls to it."""
+        whole = self._permit(f"limit:{origin}", *self._api)
+        return self._permit(f"limit:{origin} {user}", *self._user), whole
 
-    def _turn(
-        self, key: str, most: int | None, rate: float | None
+    def _permit(
+        self, key: str, concurrency: int | None, rate: float | None
     ) -> AbstractAsyncContextManager[None]:
-        if most is None and rate is None:
+        if concurrency is None and rate is None:
             return nullcontext()
-        return self._state.turn(key, most=most, rate=rate, seconds=LEASE)
+        return self._state.rate_limit(key, concurrency=concurrency, rate=rate, seconds=LEASE)

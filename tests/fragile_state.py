@@ -27,10 +27,10 @@ class FragileState(MemoryState):
         await self.check()
         await super().remove(key)
 
-    async def give(self, place):
-        if self.hangs:  # a place that is not given back would make the next caller wait for it
+    async def release(self, lease):
+        if self.hangs:  # a slot that is not released would make the next caller wait for it
             await self.check()
-        await super().give(place)
+        await super().release(lease)
 
     async def check(self):
         if self.hangs:

@@ -12,12 +12,12 @@ KEY = "a-key-for-tests-only-of-32-characters-or-more"
 
 
 def added(url, times):
-    """Add 1 to a number in the state so often, each time alone."""
+    """Add 1 to a number in the state so often, each time under a lock."""
 
     async def work():
         state = RedisState(url)
         for _ in range(times):
-            async with state.alone("number", 10):
+            async with state.lock("number", 10):
                 number = int(await state.get("number") or b"0")
                 await asyncio.sleep(0.002)
                 await state.put("number", str(number + 1).encode())
@@ -26,10 +26,10 @@ def added(url, times):
 
 
 def held(url, seconds, taken):
-    """Take a place with a lease of so many seconds, and keep it until the process is killed."""
+    """Acquire a lease of so many seconds, and renew it until the process is killed."""
 
     async def work():
-        async with RedisState(url).turn("place", most=1, rate=None, seconds=seconds):
+        async with RedisState(url).rate_limit("place", concurrency=1, rate=None, seconds=seconds):
             taken.set()
             await asyncio.sleep(600)
 

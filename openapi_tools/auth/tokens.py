@@ -24,7 +24,7 @@ from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.requests import origin_of
-from openapi_tools.shared_state import LEASE, SECRET, key_of
+from openapi_tools.shared_state import LEASE, SECRET, state_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -321,11 +321,11 @@ class SharedTokens:
 
     def _key(self, origin: str) -> str:
         digest = hashlib.sha256(json.dumps([origin, *self._parts]).encode()).hexdigest()
-        return key_of(f"{SECRET}token", self._user, digest)
+        return state_key(f"{SECRET}token", self._user, digest)
 
     def alone(self, origin: str) -> AbstractAsyncContextManager[None]:
         """Let one refresher at a time in, among all processes."""
-        return self._state.alone(self._key(origin), LEASE)
+        return self._state.lock(self._key(origin), LEASE)
 
     async def load(self, origin: str) -> Stored | None:
         """Return the entry for an API; None without a usable one."""

@@ -20,7 +20,7 @@ from openapi_tools.responses.shown_text import shorten
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object
 from openapi_tools.search.stubs import describe, stubs
-from openapi_tools.shared_state import FairShares, has_place
+from openapi_tools.shared_state import FairShares, has_free_slot
 
 if TYPE_CHECKING:
     from openapi_tools.code.sandbox import Outcome
@@ -140,7 +140,7 @@ class _CodeMode:
             return f"{_AT_ONCE} programs run already; try again."
         # Nobody ends a program for another one, which may have written; so a user is held back
         # before all places are taken. Callers that nothing tells apart have no share.
-        if user is not None and not has_place(owned, taken, _AT_ONCE):
+        if user is not None and not has_free_slot(owned, taken, _AT_ONCE):
             return f"{owned} of your programs run already; wait for one to end, then try again."
         return ""
 

@@ -22,7 +22,7 @@ from openapi_tools.http_rules import folded
 from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import context_for
-from openapi_tools.shared_state import MemoryState, key_of, read_record
+from openapi_tools.shared_state import MemoryState, read_record, state_key
 from openapi_tools.tools.session import PerCall
 from openapi_tools.tools.tool import called
 
@@ -234,7 +234,7 @@ class _Tasks:
 
 def _key_of(task_id: str, context: Any) -> str:
     # The user is part of the key: for others the task does not exist.
-    return key_of("task", member_of(context, "user") or "", task_id)
+    return state_key("task", member_of(context, "user") or "", task_id)
 
 
 def _declares(request: ServerRequestContext[Any]) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.shared_state import has_place
+from openapi_tools.shared_state import has_free_slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,7 +66,7 @@ class BusyConnections:
     def is_full_for(self, scope: Any) -> bool:
         """Whether the user of a request has too many; callers without a user have no share."""
         user = _user_of(scope)
-        return user is not None and not has_place(
+        return user is not None and not has_free_slot(
             self._counts[user], self._counts.total(), self._most
         )
 

@@ -30,7 +30,7 @@ from openapi_tools.model import SecurityScheme
 from openapi_tools.redaction import Secret
 from openapi_tools.requests import origin_of
 from openapi_tools.serving.signing_keys import BadTokenError, issuer_metadata
-from openapi_tools.shared_state import LEASE, SECRET, key_of, read_record
+from openapi_tools.shared_state import LEASE, SECRET, read_record, state_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -244,7 +244,7 @@ class Logins:
     async def _back(self, request: Request) -> Response:
         state, answer = read_answer(request.url.query) or ("", None)
         cookie = request.cookies.get(self._cookie(_COOKIE), "")
-        async with self._state.alone(_key("state", state), LEASE):
+        async with self._state.lock(_key("state", state), LEASE):
             record = await self._get("state", state)
             is_own = record is not None and hmac.compare_digest(record["cookie"], _digest(cookie))
             if record is None or answer is None or not is_own:
@@ -324,7 +324,7 @@ def _form_key(cookie: str, flow: str) -> str:
 
 
 def _key(kind: str, name: str) -> str:
-    return key_of(f"{SECRET}login:{kind}", "", digest_of(name))
+    return state_key(f"{SECRET}login:{kind}", "", digest_of(name))
 
 
 def _digest(text: str) -> str:

@@ -22,7 +22,7 @@ from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
 from openapi_tools.json_values import digest_of, dump_json_bytes
 from openapi_tools.options import member_of
 from openapi_tools.result import ToolResult
-from openapi_tools.shared_state import LEASE, key_of, read_record
+from openapi_tools.shared_state import LEASE, read_record, state_key
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -95,7 +95,7 @@ class Once:
 
     async def send(self, send: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         """Return the result of an earlier call, or send this one and remember its result."""
-        async with self.state.alone(f"{self.place}:turn", LEASE):
+        async with self.state.lock(f"{self.place}:turn", LEASE):
             if (known := await self.known(alone=True)) is not None:
                 return known
             await self._keep(None)
@@ -155,6 +155,6 @@ def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: 
             "Settings(idempotency_header=…), or Settings(state=…). It was not sent."
         )
     names = [server, tool.name, tool.method, tool.path, prepared.user, key]
-    place = key_of("once", prepared.user, digest_of(names))
+    place = state_key("once", prepared.user, digest_of(names))
     arguments = digest_of(prepared.arguments)
     return Once(settings.state, place, arguments, repeatable=tool.idempotent)

@@ -314,7 +314,7 @@ class Attempts:
     ) -> AsyncGenerator[None]:
         """Wait for the turns of the user, of this process and of the API."""
         origin = str(request.url.join("/"))
-        of_user, of_api = limits.turns(origin, options.user)
+        of_user, of_api = limits.permits(origin, options.user)
         try:
             async with of_user, slot, of_api:
                 yield

@@ -24,7 +24,7 @@ from pydantic import Field, TypeAdapter
 from openapi_tools.errors import CallError, requiring
 from openapi_tools.http_rules import reads
 from openapi_tools.json_values import digest_of
-from openapi_tools.shared_state import key_of, read_record
+from openapi_tools.shared_state import read_record, state_key
 
 with requiring("http-cache"):
     import hishel
@@ -144,7 +144,7 @@ class HttpCache:
     async def _read(self, request: httpx.Request, user: str, place: str, send: Send) -> Kept | None:
         lines = sorted(request.headers.multi_items())
         digest = digest_of([self._client, "GET", str(request.url), user, lines])
-        key = key_of("http", user, digest)
+        key = state_key("http", user, digest)
         try:
             async with asyncio.timeout(_PATIENCE):
                 stored, found = await asyncio.gather(self._state.get(key), self._state.get(place))

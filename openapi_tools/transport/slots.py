@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from openapi_tools.shared_state import has_place
+from openapi_tools.shared_state import has_free_slot
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -58,7 +58,7 @@ class Slots:
     def _is_free(self, user: str) -> bool:
         if not user:
             return self._taken < self._most
-        return has_place(self._owned[user], self._taken, self._most)
+        return has_free_slot(self._owned[user], self._taken, self._most)
 
     def _count(self, user: str, change: int) -> None:
         self._taken += change

@@ -233,7 +233,7 @@ async def test_a_state_without_a_key_keeps_no_token_and_says_so(redis_server, se
     result = await tokens_of(redis_server, server, APP, None)
 
     assert result.error["type"] == "credentials"
-    assert "keeps no tokens without a key" in result.error["message"]
+    assert "stores no tokens without an encryption key" in result.error["message"]
     assert "set OPENAPI_TOOLS_STATE_KEY" in result.error["message"]
     assert server.forms == []
 

@@ -29,9 +29,12 @@ def state(request):
 
 
 async def held(state, key, most=1, rate=None, seconds=5.0, wait=0.5):
-    """Return whether a turn is had in time."""
+    """Return whether a slot is free in time."""
     try:
-        async with asyncio.timeout(wait), state.turn(key, most=most, rate=rate, seconds=seconds):
+        async with (
+            asyncio.timeout(wait),
+            state.rate_limit(key, concurrency=most, rate=rate, seconds=seconds),
+        ):
             return True
     except TimeoutError:
         return False
@@ -57,10 +60,10 @@ async def test_values_are_kept_replaced_removed_and_end(state):
 async def test_places_are_given_back_whatever_happens_inside(state):
     for error in (ValueError, asyncio.CancelledError):
         with pytest.raises(error):
-            async with state.turn("k", most=1, rate=None, seconds=5):
+            async with state.rate_limit("k", concurrency=1, rate=None, seconds=5):
                 raise error
 
-    async with state.turn("k", most=2, rate=None, seconds=5):
+    async with state.rate_limit("k", concurrency=2, rate=None, seconds=5):
         assert await held(state, "k", most=2)
         assert not await held(state, "k", wait=0.05)
         assert await held(state, "another")
@@ -68,18 +71,18 @@ async def test_places_are_given_back_whatever_happens_inside(state):
 
 
 async def test_a_caller_that_gives_up_takes_no_place(state):
-    async with state.alone("k", 5):
-        waiting = [asyncio.create_task(held(state, "alone:k", wait=30)) for _ in range(3)]
+    async with state.lock("k", 5):
+        waiting = [asyncio.create_task(held(state, "lock:k", wait=30)) for _ in range(3)]
         await asyncio.sleep(0.05)
         for task in waiting[:2]:
             task.cancel()
         await asyncio.sleep(0)
     assert await waiting[2]
-    assert await held(state, "alone:k")
+    assert await held(state, "lock:k")
 
 
 async def test_a_holder_that_lives_keeps_its_place_beyond_the_lease(state):
-    async with state.turn("k", most=1, rate=None, seconds=0.15):
+    async with state.rate_limit("k", concurrency=1, rate=None, seconds=0.15):
         assert not await held(state, "k", wait=0.6)
 
 
@@ -87,7 +90,7 @@ async def test_the_callers_of_one_loop_are_served_in_their_order(state):
     order = []
 
     async def call(number):
-        async with state.turn("k", most=1, rate=None, seconds=5):
+        async with state.rate_limit("k", concurrency=1, rate=None, seconds=5):
             order.append(number)
 
     await asyncio.gather(*map(call, range(20)))
@@ -99,7 +102,7 @@ def most_at_once(state, most, naps):
     now, seen = set(), []
 
     async def call(nap):
-        async with state.turn("k", most=most, rate=None, seconds=5):
+        async with state.rate_limit("k", concurrency=most, rate=None, seconds=5):
             now.add(call_id := object())
             seen.append(len(now))
             await asyncio.sleep(nap / 1000)
@@ -132,7 +135,7 @@ def test_in_no_time_there_are_more_turns_than_the_rate_allows(state, rate, calle
 
     async def call(count):
         for _ in range(count):
-            async with state.turn(key, most=None, rate=rate, seconds=5):
+            async with state.rate_limit(key, concurrency=None, rate=rate, seconds=5):
                 began.append(time.monotonic())
 
     async def all_of_them():
@@ -219,7 +222,7 @@ async def test_a_redis_that_hangs_is_given_up(redis_server, monkeypatch):
 @pytest.mark.long
 async def test_a_holder_whose_state_restarts_has_its_place_again(redis_server):
     state = RedisState(redis_server.url)
-    async with state.turn("k", most=1, rate=None, seconds=0.6):
+    async with state.rate_limit("k", concurrency=1, rate=None, seconds=0.6):
         redis_server.stop()
         redis_server.start()
         await asyncio.sleep(0.8)
@@ -261,7 +264,7 @@ def test_a_state_works_in_a_forked_child(state):
 
     async def hold():
         await state.put("a", b"before")
-        async with state.turn("k", most=1, rate=None, seconds=5):
+        async with state.rate_limit("k", concurrency=1, rate=None, seconds=5):
             begun.set()
             while not ended.is_set():  # noqa: ASYNC110 -- of another thread
                 await asyncio.sleep(0.01)
@@ -321,7 +324,7 @@ async def test_a_new_key_before_the_old_one_reads_both(redis_server):
 async def test_a_value_in_the_place_of_another_is_not_read(redis_server):
     state = RedisState(redis_server.url, key="k" * 32)
     await state.put("secret:ada", b"of ada")
-    client = await state._client()
+    client = await state._client_of_loop()
     (name,) = await client.keys("*")
     await state.put("secret:bob", b"of bob")
     for other in await client.keys("*"):
@@ -335,7 +338,7 @@ async def test_a_value_in_the_place_of_another_is_not_read(redis_server):
 async def test_a_list_in_the_place_of_a_value_is_no_value(redis_server):
     state = RedisState(redis_server.url)
     await state.put("http:a", b"1")
-    (name,) = await (await state._client()).keys("*")
+    (name,) = await (await state._client_of_loop()).keys("*")
     redis_server.ask("DEL", name.decode())
     redis_server.ask("LPUSH", name.decode(), "1")
 
@@ -398,3 +401,13 @@ def test_states_are_not_pickled_and_settings_take_states_only():
     for wrong in ("redis://localhost", MemoryState, object()):
         with pytest.raises(SettingsError, match=r"state: give a SharedState, for instance Redis"):
             Settings(state=wrong)
+
+
+def test_a_state_with_former_method_names_is_refused_with_the_new_ones():
+    class FormerState:
+        async def get(self, key): ...
+
+        put = alone = turn = ping = get
+
+    with pytest.raises(SettingsError, match=r"`alone` to `lock`, `turn\(most=…\)` to `rate_limit"):
+        Settings(state=FormerState())
