@@ -13,7 +13,7 @@ import random
 import secrets
 import time
 from abc import ABC, abstractmethod
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
 
@@ -383,29 +383,3 @@ class MemoryState(LeasedState):
             ends.pop(lease.holder, None)
             if not ends:
                 self._leases.pop(lease.key, None)
-
-
-class Limits:
-    """The limits on the calls of one toolset: for each API, by its origin, and for each user."""
-
-    def __init__(self, state: SharedState, settings: Any) -> None:
-        self._state = state
-        # Without a shared state the toolset's own slots bound its concurrency.
-        shared = settings.state is not None and "concurrency" in settings.model_fields_set
-        self._api = (settings.concurrency if shared else None, settings.rate)
-        self._user = (settings.user_concurrency, settings.user_rate)
-
-    def __bool__(self) -> bool:
-        return any(limit is not None for limit in (*self._api, *self._user))
-
-    def permits(self, origin: str, user: str) -> tuple[AbstractAsyncContextManager[None], ...]:
-        """Return the limit on a user's calls to an API, and the limit on all calls to it."""
-        whole = self._permit(f"limit:{origin}", *self._api)
-        return self._permit(f"limit:{origin} {user}", *self._user), whole
-
-    def _permit(
-        self, key: str, concurrency: int | None, rate: float | None
-    ) -> AbstractAsyncContextManager[None]:
-        if concurrency is None and rate is None:
-            return nullcontext()
-        return self._state.rate_limit(key, concurrency=concurrency, rate=rate, seconds=LEASE)

@@ -19,13 +19,13 @@ import httpx
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.forks import importer
 from openapi_tools.http_rules import is_safe, reads, repeats
-from openapi_tools.shared_state import Limits, MemoryState
+from openapi_tools.shared_state import MemoryState
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, SendOptions
 from openapi_tools.transport.failures import RETRIED_STATUSES, named, pause, tell_retry
 from openapi_tools.transport.http_messages import learn_headers
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
-from openapi_tools.transport.slots import Slots
+from openapi_tools.transport.slots import Limits, Slots
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
