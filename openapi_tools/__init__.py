@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         PendingApproval,
         SettingsError,
         SourceError,
-        TemplateError,
         UnresolvableReference,
         UnsupportedFeature,
     )
@@ -114,7 +113,6 @@ __all__ = [
     "Skipped",
     "SourceError",
     "StateFiles",
-    "TemplateError",
     "TextContent",
     "ToolCall",
     "ToolResult",

@@ -255,21 +255,6 @@ class OutputError(OpenAPIToolsError):
         return f"{self.path}: {self.reason}" if self.path else self.reason
 
 
-class TemplateError(OpenAPIToolsError):
-    """A template for generated files is wrong.
-
-    Attributes:
-        template: The template's file name, with the line where that is known: `tools.py.jinja:3`.
-    """
-
-    def __init__(self, reason: str, *, template: str = "") -> None:
-        super().__init__(reason)
-        self.template = template
-
-    def __str__(self) -> str:
-        return f"{self.template}: {self.reason}" if self.template else self.reason
-
-
 _Error = TypeVar("_Error", bound=BaseException)
 
 

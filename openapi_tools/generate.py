@@ -25,7 +25,7 @@ from openapi_tools.codegen.package_data import (
     read_schemes,
 )
 from openapi_tools.codegen.package_plan import api_name, is_api_name
-from openapi_tools.codegen.render import Templates, render_files
+from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
@@ -113,7 +113,6 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     select: Select | None = None,
     target: Literal["python", "exathena"] = "python",
     layout: Literal["package", "module"] = "package",
-    templates: str | os.PathLike[str] | None = None,
     check: bool = False,
     force: bool = False,
     overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
@@ -130,7 +129,6 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         select: Which operations become tools; all by default.
         target: `"python"`, or `"exathena"` for a Mix project with a module for each tool.
         layout: For Python: `"package"` for a distribution, `"module"` for one file.
-        templates: A folder with templates that replace built-in ones.
         check: Report only, and write nothing.
         force: Overwrite generated files that were edited by hand.
         overlays: As for `load_tools`.
@@ -138,24 +136,24 @@ def generate_package(  # noqa: PLR0913 -- one for each option
 
     Raises:
         SourceError, CredentialsError, DocumentError: As for `load_tools`; or none is usable.
-        SettingsError, TemplateError: A name, target, layout or template is wrong; no tool is left.
+        SettingsError: A name, target or layout is wrong; no tool is left.
         OutputError: The files cannot or may not be written; the existing ones are unchanged.
     """
-    form = _form(target, layout, templates)
+    form = _form(target, layout)
     try:
         given = load.Given(source, settings, credentials, overlays)
         toolset, data, file = _loaded(given, select, config, name, (output, form))
     except OpenAPIToolsError as error:
         source, credentials, overlays, given = "", None, (), load.NOTHING_GIVEN  # for tracebacks
         raise bare(error)  # noqa: B904 -- the same one
-    data, files = _files(data, templates, form)
+    data, files = _files(data, form)
     report = _placed(Path(output), files, data, form=form, check=check, force=force)
     warnings = (*toolset.warnings, *_remarks(settings, file, form), *secret_warnings(data.records))
     return replace(report, warnings=warnings)
 
 
-def _form(target: str, layout: str, templates: object) -> str:
-    """Return the layout of the manifest, if target, layout and templates go together."""
+def _form(target: str, layout: str) -> str:
+    """Return the layout of the manifest, if target and layout go together."""
     for name, value, known in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
         if value not in known:
             raise SettingsError(f"{name}: {value!r} does not exist; there are {', '.join(known)}.")
@@ -163,22 +161,17 @@ def _form(target: str, layout: str, templates: object) -> str:
         raise SettingsError(
             f"layout: {layout!r} is for Python; the target {target!r} has one only."
         )
-    if target == EXATHENA and templates is not None:
-        raise SettingsError(f"templates: the target {target!r} takes none; leave them out.")
     return EXATHENA if target == EXATHENA else layout
 
 
 @paused_gc()
-def _files(
-    data: PackageData, templates: str | os.PathLike[str] | None, form: str
-) -> tuple[PackageData, dict[str, str]]:
+def _files(data: PackageData, form: str) -> tuple[PackageData, dict[str, str]]:
     if form == EXATHENA:
         from openapi_tools.codegen.elixir_project import build_project
 
         data, files = build_project(data)
     else:
-        chosen = Templates(Path(templates) if templates is not None else None)
-        files = render_files(data, chosen, layout=form)
+        files = render_files(data, layout=form)
     return data, with_manifest(files, data, layout=form)
 
 

@@ -21,7 +21,6 @@ from openapi_tools import (
     Settings,
     SettingsError,
     SourceError,
-    TemplateError,
     generate_package,
 )
 
@@ -201,11 +200,8 @@ def test_the_tests_of_packages_pass_from_the_root_of_a_repository(tmp_path, is_i
         ({"name": 5}, SettingsError, "name: 5 cannot be part of a package's name"),
         ({"select": Select(tags="shop")}, SettingsError,
          "no tool has the tag 'shop'; did you mean shops? The document has the tags pets, shops."),
-        ({"templates": "a\0b"}, TemplateError, "the folder of templates cannot be read"),
         ({"target": "elm"}, SettingsError,
          "target: 'elm' does not exist; there are python, exathena."),
-        ({"target": "exathena", "templates": "."}, SettingsError,
-         "templates: the target 'exathena' takes none"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_before_anything_is_written(tmp_path, options, error, message):

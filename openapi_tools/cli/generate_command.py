@@ -27,7 +27,7 @@ _LISTED = 20
 _FILE = "pyproject.toml"
 _TABLE = "tool.openapi-tools.generate"
 _MEMBERS = {
-    **dict.fromkeys(("spec", "config", "output", "layout", "templates"), "a text"),
+    **dict.fromkeys(("spec", "config", "output", "layout"), "a text"),
     **dict.fromkeys(("tags", "methods", "match", "overlays"), "a list of texts"),
     "settings": "a table",
     "target": "a text",
@@ -227,7 +227,7 @@ def _job(name: str, entry: Any, folder: Path) -> _Job:
     filters = [entry.get(key) for key in ("tags", "methods", "match")]
     return f"{place}: ", {
         **{key: entry[key] for key in _CHOICES if key in entry},
-        **{key: folder / entry[key] for key in ("output", "config", "templates") if key in entry},
+        **{key: folder / entry[key] for key in ("output", "config") if key in entry},
         "source": None if spec is None else shared.source_of(_located(spec, folder)),
         "name": name,
         "settings": settings,

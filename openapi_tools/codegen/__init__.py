@@ -43,9 +43,6 @@ class Code(str):
     """Text that enters a Python file unchanged: made by the writer, or an allowed name."""
 
     __slots__ = ()
-    # A template that fills a placeholder of Code must not get Code: jinja2 keeps the type.
-    format = None  # type: ignore[assignment]
-    format_map = None  # type: ignore[assignment]
 
 
 Members = tuple[str, Iterator[tuple[str, Any]], str]  # between brackets, each behind a prefix

@@ -1,33 +1,25 @@
 """Fill the templates of generated files.
 
 A value that a template prints is written as a literal of the file's language, unless it is `Code`:
-made by the literal writer or taken from the allow-list of names. In Python and TOML the literal
-must be a whole value of the file. So no template, a user's own included, turns text of a document
-into code.
+made by the literal writer or taken from the allow-list of names. So no template turns text of a
+document into code.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import secrets
-import tokenize
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-from jinja2 import nodes
-from jinja2.sandbox import SandboxedEnvironment
 
 from openapi_tools.codegen import WIDTH, Code, assignment, is_json_text, lint_codes, literal
-from openapi_tools.codegen.package_data import Unreadable, parse, read_records
+from openapi_tools.codegen.package_data import parse, read_records
 from openapi_tools.codegen.package_plan import Plan, ToolPlan, plan_module, plan_package
-from openapi_tools.errors import TemplateError, counted
+from openapi_tools.errors import OpenAPIToolsError, counted
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData, Record
@@ -48,15 +40,11 @@ _NUMBERED = re.compile(r"^([0-9]+)(?=[.)](?: |$))")
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _NO_ASCII = re.compile(r"[^ -~]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_FAULTS = (
-    *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError),
-    *(TypeError, ValueError, jinja2.TemplateError),
-)
 
 
-def render_files(data: PackageData, templates: Templates, *, layout: str) -> dict[str, str]:
-    """Return the files of a package but the manifest; TemplateError where they lack its tools."""
-    files = _package(data, templates) if layout == "package" else _module(data, templates)
+def render_files(data: PackageData, *, layout: str) -> dict[str, str]:
+    """Return the files of a package but the manifest."""
+    files = _package(data) if layout == "package" else _module(data)
     _check_read_back(files, data)
     return files
 
@@ -85,10 +73,11 @@ def common_values(data: PackageData) -> dict[str, Any]:
     }
 
 
-def _package(data: PackageData, templates: Templates) -> dict[str, str]:
+def _package(data: PackageData) -> dict[str, str]:
     plan = plan_package(data)
     common = common_values(data)
     package, shim = common["package"], common["shim"]
+    templates = Templates()
 
     def render(name: str, **more: Any) -> str:
         return templates.render(name, common | more)
@@ -110,7 +99,7 @@ def _package(data: PackageData, templates: Templates) -> dict[str, str]:
     return files
 
 
-def _module(data: PackageData, templates: Templates) -> dict[str, str]:
+def _module(data: PackageData) -> dict[str, str]:
     plan = plan_module(data)
     (module,) = plan.modules
     index = _index(plan)
@@ -121,26 +110,17 @@ def _module(data: PackageData, templates: Templates) -> dict[str, str]:
     if not (module.tools or data.schemes or data.servers or data.skipped):
         head["lint"] = _BARE
     values = {**common_values(data), "module": module, "index": index, "schemas": schemas, **head}
-    return {f"{data.api}_tools.py": templates.render("module.py", values)}
+    return {f"{data.api}_tools.py": Templates().render("module.py", values)}
 
 
 def _check_read_back(files: Mapping[str, str], data: PackageData) -> None:
-    trees = {}
-    for path, text in files.items():
-        if path.endswith(".py"):
-            if text.partition("\n")[0] != HEADER:
-                raise TemplateError(f"the first line must be {HEADER!r}.", template=f"{path}:1")
-            try:
-                trees[path] = parse(text, path=path)
-            except Unreadable as error:
-                raise TemplateError(error.reason, template=f"{path}:{error.line}") from None
-    try:
-        if read_records(trees) == {record.name: record for record in data.records}:
-            return
-        place = "tools.py.jinja" if len(trees) > 1 else "module.py.jinja"
-    except Unreadable as error:
-        place = f"{error.path}:{error.line}"
-    raise TemplateError("the files do not hold the tools as the document has them.", template=place)
+    # The literals are exact, and tests prove it. This is the second line of defence: no file is
+    # written whose tools are not those of the document.
+    trees = {path: parse(text, path=path) for path, text in files.items() if path.endswith(".py")}
+    if read_records(trees) != {record.name: record for record in data.records}:
+        raise OpenAPIToolsError(
+            "the generated files do not hold the tools of the document; please report this."
+        )
 
 
 def _row(record: Record) -> dict[str, Any]:
@@ -216,94 +196,31 @@ def _import(module: str, names: Iterable[str]) -> Iterator[str]:
 
 
 class Templates:
-    """The templates of generated files; those in a user's folder replace built-in ones."""
+    """The templates of generated files, with a writer of literals for each kind of file."""
 
-    def __init__(self, folder: Path | None = None, *, writers: Writers | None = None) -> None:
-        if folder is not None:
-            _check_folder(folder)
-        self._writers = writers or _WRITERS
-        self._literals: list[str] = []
-        # Each literal is a name that no document can guess, until the file is checked.
-        self._name = f"literal_{secrets.token_hex(16)}"
-        self._mark = re.compile(f"{self._name}_([0-9]+)_")
-        builtin = jinja2.FileSystemLoader(FOLDER)
-        loader = builtin if folder is None else jinja2.ChoiceLoader([_Loader(folder), builtin])
+    def __init__(self, folder: Path = FOLDER, *, writers: Writers | None = None) -> None:
+        loader = jinja2.FileSystemLoader(folder)
         self._environments = {
-            kind: SandboxedEnvironment(
+            kind: jinja2.Environment(
                 loader=loader,
-                autoescape=False,
-                finalize=partial(self._printed, kind),
+                autoescape=False,  # noqa: S701 -- `finalize` writes literals; none of these is HTML
+                finalize=partial(_print_value, write),
                 trim_blocks=True,
                 lstrip_blocks=True,
                 keep_trailing_newline=True,
                 undefined=jinja2.StrictUndefined,
             )
-            for kind in self._writers
+            for kind, write in (writers or _WRITERS).items()
         }
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """Return the text of a file, for instance of `"tools.py"`."""
-        file, kind = f"{name}.jinja", name.rpartition(".")[2]
-        try:
-            text = self._environments[kind].get_template(file).render(values)
-        except _FAULTS as error:
-            raise TemplateError(_reason(error), template=_place(error, file)) from None
-        if kind in _VALUES:
-            self._check(kind, text, file)
-        return self._filled(text)
-
-    def _check(self, kind: str, text: str, file: str) -> None:
-        """Refuse a file in which a literal would be part of a string, a name or a comment."""
-        try:
-            values = _VALUES[kind](text, self._mark)
-            whole = sum(self._mark.fullmatch(value) is not None for value in values)
-        except (SyntaxError, tokenize.TokenError, tomllib.TOMLDecodeError) as error:
-            language = "TOML" if kind == "toml" else "Python"
-            reason = f"the file is not valid {language} ({_reason(error)[:-1]})"
-            raise TemplateError(f"{reason}; print values without quotes.", template=file) from None
-        if whole != len(self._mark.findall(text)):
-            reason = "a value is printed inside a string, a name or a comment; print it by itself."
-            raise TemplateError(reason, template=file)
-
-    def _printed(self, kind: str, value: Any) -> str:
-        """Return Code unchanged, any other value as its literal or a mark for that literal."""
-        if isinstance(value, Code):
-            return value
-        if isinstance(value, jinja2.Undefined):
-            return str(value)  # raises, and names the undefined value
-        # A macro or a block gives text with marks.
-        text = self._writers[kind](self._filled(value) if type(value) is str else value)
-        if kind not in _VALUES:
-            return text
-        self._literals.append(text)
-        return f"{self._name}_{len(self._literals) - 1}_"
-
-    def _filled(self, text: str) -> str:
-        return self._mark.sub(lambda mark: self._literals[int(mark[1])], text)
+        kind = name.rpartition(".")[2]
+        return self._environments[kind].get_template(f"{name}.jinja").render(values)
 
 
-class _Loader(jinja2.FileSystemLoader):
-    """Loads a user's templates, without the blocks that print text past `_printed`."""
-
-    def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, str, Any]:
-        source, path, is_current = super().get_source(environment, template)
-        tree = environment.parse(source, template, path)
-        for node in tree.find_all((nodes.CallBlock, nodes.FilterBlock)):
-            reason = "call and filter blocks are not supported; print values, or include templates"
-            raise jinja2.TemplateSyntaxError(reason, node.lineno, template, path)
-        return source, path, is_current
-
-
-def _check_folder(folder: Path) -> None:
-    known = {path.name for path in FOLDER.glob("*.jinja")}
-    try:
-        if known & {path.name for path in folder.iterdir() if path.is_file()}:
-            return
-        reason = f"the folder holds no template; their names are {', '.join(sorted(known))}."
-    except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        reason = f"the folder of templates cannot be read ({said})."
-    raise TemplateError(reason, template=str(folder))
+def _print_value(write: Callable[[Any], str], value: Any) -> str:
+    return value if isinstance(value, Code) else write(value)
 
 
 def markdown(value: Any) -> str:
@@ -321,42 +238,3 @@ def _toml(value: Any) -> str:
 
 Writers = Mapping[str, Callable[[Any], str]]
 _WRITERS: Writers = {"py": literal, "md": markdown, "toml": _toml}
-
-
-def _python_tokens(text: str, mark: re.Pattern[str]) -> Iterator[str]:
-    lines = io.StringIO(text if mark.search(text) else "")
-    for token in tokenize.generate_tokens(lines.readline):
-        if token.type == tokenize.ERRORTOKEN:
-            raise SyntaxError(f"{token.string!r} in line {token.start[0]}")
-        yield token.string
-
-
-def _toml_values(text: str, mark: re.Pattern[str]) -> Iterator[str]:
-    """Yield the keys and strings of a TOML file, with each mark as a string."""
-    waiting: list[Any] = [tomllib.loads(mark.sub(r'"\g<0>"', text))]
-    for node in waiting:
-        if isinstance(node, str):
-            yield node
-        elif isinstance(node, dict | list):
-            waiting += [*node, *node.values()] if isinstance(node, dict) else node
-
-
-_VALUES = {"py": _python_tokens, "toml": _toml_values}
-
-
-def _reason(error: Exception) -> str:
-    match error:
-        case jinja2.TemplateSyntaxError(message=str(text)):
-            pass
-        case jinja2.TemplateNotFound(name=name):
-            text = f"template {str(name)!r} not found"
-        case _:
-            text = " ".join(str(error).split()) or type(error).__name__
-    return text if text.endswith(".") else f"{text}."
-
-
-def _place(error: Exception, file: str) -> str:
-    if isinstance(error, jinja2.TemplateSyntaxError):
-        return f"{Path(error.filename or error.name or file).name}:{error.lineno}"
-    frames = [f for f in extract_tb(error.__traceback__) if f.filename.endswith(".jinja")]
-    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else file
