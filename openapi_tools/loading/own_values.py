@@ -67,7 +67,7 @@ def settle_keywords(
     out: Node,
     *,
     also_null: bool = False,
-    in_union: bool = False,
+    may_be_empty: bool = False,
     reads_pattern: bool = True,
     report: Report = ignore,
 ) -> None:
@@ -76,33 +76,34 @@ def settle_keywords(
     Args:
         out: Without inner schemas of its own but `items`, or with all of them.
         also_null: Whether null is accepted beside what the schema says.
-        in_union: Whether it is an alternative, which may stand for the empty value alone.
+        may_be_empty: Whether it may stand for the empty value alone, as an alternative may.
         reads_pattern: Whether a pattern may be compiled, which takes time.
         report: Takes a keyword and what a warning says about it.
     """
-    found = CONCERNED & out.keys()
-    if len(found) == 1 and _is_plain(out, next(iter(found))):
-        return
     types = types_of(out)
     if "array" in types and {"array", "null"} >= {*types}:
         _settle_array(out, report)
     if "const" in out or "enum" in out:
         _settle_enum(out, also_null=also_null, report=report)
-    if not _BOUNDING.isdisjoint(found):
-        _settle_bounds(out, in_union=in_union, report=report)
+    if not _BOUNDING.isdisjoint(out):
+        _settle_bounds(out, may_be_empty=may_be_empty, report=report)
     if out.get("additionalProperties") is False and "patternProperties" not in out:
         _settle_closed(out, report)
     if "pattern" in out and reads_pattern:
         _settle_pattern(out, out["pattern"], report)
 
 
-def _is_plain(out: Node, keyword: str) -> bool:
-    """Tell quickly whether the only concerned keyword of a schema contradicts nothing."""
+def may_be_contradicted(out: Node) -> bool:
+    """Tell quickly whether keywords of a schema may contradict one another."""
+    found = CONCERNED.intersection(out)
+    if len(found) != 1:
+        return bool(found)
+    (keyword,) = found
+    if keyword in _BOUNDING:
+        return bool(out[keyword] == 0)
     if keyword == "enum":
-        return out.get("type") == "string" and _STRING.issuperset(map(type, out["enum"]))
-    if keyword == "additionalProperties":
-        return out[keyword] is not False or not out.get("required")
-    return keyword in _BOUNDING and out[keyword] != 0
+        return out.get("type") != "string" or not _STRING.issuperset(map(type, out["enum"]))
+    return keyword != "additionalProperties" or (out[keyword] is False and "required" in out)
 
 
 def settle_values(out: Node, definitions: Definitions, report: Report = ignore) -> None:
@@ -209,14 +210,14 @@ def _as_type(value: Any, types: list[str]) -> Any:
     return parsed if _is_any(parsed, types) else ABSENT
 
 
-def _settle_bounds(out: Node, *, in_union: bool, report: Report) -> None:
+def _settle_bounds(out: Node, *, may_be_empty: bool, report: Report) -> None:
     """Drop bounds that no value, or none but the empty one, can keep."""
     for least, most in _BOUNDS:
         if least in out and most in out and out[least] > out[most]:
             report(least, f"is greater than {most!r}; neither is enforced.")
             del out[least], out[most]
     for most in ("maxLength", "maxItems"):
-        if out.get(most) == 0 and not in_union and out.get("enum") != [""]:
+        if out.get(most) == 0 and not may_be_empty and out.get("enum") != [""]:
             report(most, "is 0, which only an empty value keeps; it is not enforced.")
             del out[most]
     if not out.keys().isdisjoint(_OF_NUMBERS) and not _has_number(out):

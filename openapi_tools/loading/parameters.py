@@ -100,7 +100,7 @@ class Parameters:
         if kind := _media_type(node):
             target = self._document.references.follow(node["content"][kind], resource)
             schema, resource = as_dict(target.node).get("schema"), target.resource
-        return self._document.schemas.convert(schema, resource)
+        return self._document.schemas.convert(schema, resource, may_be_empty=may_be_empty)
 
     def _modern(self, node: Node) -> Node:
         return versions.parameter(node, swagger=self._document.dialect.swagger)

@@ -13,18 +13,17 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import (
-    TYPES,
-    Node,
-    as_boolean,
-    as_list,
-    ensure_items,
-)
+from openapi_tools.json_values import TYPES, UNIONS, Node, as_boolean, as_list, ensure_items
 from openapi_tools.loading import all_of, keyword_values
 from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
 from openapi_tools.loading.hidden_properties import HiddenProperties
 from openapi_tools.loading.merge_patches import patch_schema
-from openapi_tools.loading.own_values import CONCERNED, settle_keywords, settle_values
+from openapi_tools.loading.own_values import (
+    CONCERNED,
+    may_be_contradicted,
+    settle_keywords,
+    settle_values,
+)
 from openapi_tools.loading.schema_components import (
     closure_of,
     defined,
@@ -59,7 +58,6 @@ _LIMITING = keyword_values.HOLDING.union(keyword_values.READERS) - (
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords that stay unconverted if their value has this class."""
 _SETTLED = CONCERNED | SHOWN
-_UNIONS = ("oneOf", "anyOf")
 _OBJECT_LIMITS = frozenset({"properties", "additionalProperties"})
 
 
@@ -89,7 +87,7 @@ class Schemas:
         self._marked = HiddenProperties(references, hidden, self._limits)
 
     def convert(
-        self, node: Any, resource: Resource, depth: int = 0, *, in_union: bool = False
+        self, node: Any, resource: Resource, depth: int = 0, *, may_be_empty: bool = False
     ) -> Node:
         """Return a Schema Object or a boolean as JSON Schema 2020-12; `{}` for anything else."""
         if not isinstance(node, dict):
@@ -99,10 +97,10 @@ class Schemas:
             raise InvalidDocument(reason, source=resource.name)
         if "$ref" in node:
             return self._reference(node, resource, depth)
-        return self._schema(node, resource, depth, in_union=in_union)
+        return self._schema(node, resource, depth, may_be_empty=may_be_empty)
 
     def contradictions(
-        self, node: Node, resource: Resource, *, in_union: bool = False
+        self, node: Node, resource: Resource, *, may_be_empty: bool = False
     ) -> list[tuple[str, str]]:
         """Return the keywords of a Schema Object that its own values contradict, with messages."""
         found: list[tuple[str, str]] = []
@@ -113,7 +111,7 @@ class Schemas:
         if "$ref" in node:
             self._reference(node, resource, 0, report)
         else:
-            self._schema(node, resource, 0, report, in_union=in_union)
+            self._schema(node, resource, 0, report, may_be_empty=may_be_empty)
         return found
 
     def with_values(self, schema: Node, report: Report = keyword_values.ignore) -> Node:
@@ -263,7 +261,7 @@ class Schemas:
         depth: int,
         report: Report = keyword_values.ignore,
         *,
-        in_union: bool = False,
+        may_be_empty: bool = False,
     ) -> Node:
         out: Node = {}
         for key, value in node.items():
@@ -283,20 +281,20 @@ class Schemas:
         if keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
             if kind != "array" and _SETTLED.isdisjoint(out):
                 return out  # most schemas
-            return self._settle(out, report, also_null=False, in_union=in_union)
+            return self._settle(out, report, also_null=False, may_be_empty=may_be_empty)
         out = self._translated(out, node, resource, report)
         also_null = keyword_values.is_nullable(node)
-        return self._settle(out, report, also_null=also_null, in_union=in_union)
+        return self._settle(out, report, also_null=also_null, may_be_empty=may_be_empty)
 
-    def _settle(self, out: Node, report: Report, *, also_null: bool, in_union: bool) -> Node:
+    def _settle(self, out: Node, report: Report, *, also_null: bool, may_be_empty: bool) -> Node:
         """Return a schema without what its own values contradict, and with what clients need."""
-        if not CONCERNED.isdisjoint(out):
+        if may_be_contradicted(out):
             if "pattern" in out and len(self._patterns) <= MAX_PATTERNS:
                 self._patterns.add(out["pattern"])
             settle_keywords(
                 out,
                 also_null=also_null,
-                in_union=in_union,
+                may_be_empty=may_be_empty,
                 reads_pattern=len(self._patterns) <= MAX_PATTERNS,
                 report=report,
             )
@@ -321,9 +319,9 @@ class Schemas:
         elif isinstance(value, list) and (key in keyword_values.LISTS or key == "items"):
             if value:  # as `items` it is the tuple of older drafts
                 name = "prefixItems" if key == "items" else key
-                in_union = key in _UNIONS
+                may_be_empty = key in UNIONS  # `maxLength: 0` beside other alternatives
                 out[name] = [
-                    self.convert(part, resource, depth, in_union=in_union) for part in value
+                    self.convert(part, resource, depth, may_be_empty=may_be_empty) for part in value
                 ]
         elif key in keyword_values.ONE:
             constant = as_boolean(value)
@@ -376,8 +374,8 @@ class Schemas:
         schema, _, _, most = self.definition(name)
         if most > MAX_INLINED_SCHEMAS and uses_of(schema).schemas > MAX_INLINED_SCHEMAS:
             return branch
-        if schema.keys() & set(_UNIONS) and self._is_base(self._targets[name]):
-            return {key: value for key, value in schema.items() if key not in _UNIONS}
+        if schema.keys() & set(UNIONS) and self._is_base(self._targets[name]):
+            return {key: value for key, value in schema.items() if key not in UNIONS}
         if "$ref" in schema:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             return all_of.merge(beside, self._inlined({"$ref": schema["$ref"]})) or branch
@@ -385,7 +383,7 @@ class Schemas:
 
     def _is_base(self, target: Target) -> bool:
         """Tell whether one of a schema's own variants extends it by naming it in `allOf`."""
-        variants = [part for key in _UNIONS for part in as_list(target.node.get(key))]
+        variants = [part for key in UNIONS for part in as_list(target.node.get(key))]
         seen: list[int] = []
         waiting = [(part, target.resource) for part in variants]
         while waiting and len(seen) < MAX_DEPTH:

@@ -41,6 +41,7 @@ _PARTS = frozenset(
 _ASSERTING = ASSERTION_KEYWORDS | _REFERRING | _PARTS
 _PLAIN = frozenset({"type", "enum"})
 _STRING = frozenset({str})
+_OF_CONTAINERS = frozenset({"type", "items", "properties", "required"})
 _JUDGING = _ASSERTING - _PLAIN
 _PYTHON_TYPES = {"string": str, "integer": int, "boolean": bool}
 _MAX_SCHEMAS = 2_000  # schemas that judge one value; a value with more of them counts as fitting
@@ -85,16 +86,34 @@ def fits(schema: Any, value: Any, definitions: Definitions) -> bool:
         declared = types_of(schema)
         is_typed = not declared or any(is_type(value, name) for name in declared)
         return is_typed and ("enum" not in schema or contains_value(schema["enum"], value))
-    keywords = schema.keys() & _ASSERTING
+    keywords = _ASSERTING.intersection(schema)
     if keywords.isdisjoint(_REFERRING) and isinstance(value, _SCALARS):
         return all(keeps(key, schema[key], value) for key in keywords - _PARTS)
-    if definitions.left < 0:
-        return True
+    if keywords <= _OF_CONTAINERS and definitions.left > 0:
+        return _holds_fitting_parts(schema, value, definitions)
+    return definitions.left <= 0 or _is_valid(schema, value, definitions)
+
+
+def _is_valid(schema: Node, value: Any, definitions: Definitions) -> bool:
     try:
         judging = _Judging(definitions).part(schema, value, 0)
         return validation.compile_schema(judging).is_valid(value)
     except validation.UNUSABLE:
         return True
+
+
+def _holds_fitting_parts(schema: Node, value: Any, definitions: Definitions) -> bool:
+    """Tell whether an array or an object fits a schema of few keywords, without a validator."""
+    definitions.left -= len(value)
+    if "type" in schema and not any(is_type(value, name) for name in types_of(schema)):
+        return False
+    if isinstance(value, list):
+        items = schema.get("items", True)
+        return all(fits(items, each, definitions) for each in value)
+    if not all(name in value for name in schema.get("required", ())):
+        return False
+    declared = schema.get("properties", {})
+    return all(fits(declared.get(name, True), value[name], definitions) for name in value)
 
 
 def keeps(keyword: str, limit: Any, value: Any) -> bool:

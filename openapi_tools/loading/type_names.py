@@ -43,6 +43,9 @@ _MEANINGS = {name: (kind, "") for name, kind in _NAMES.items()} | {
 }
 """The type and the format that a word means; words as by `folded`."""
 
+_DESCRIBING = frozenset({"$ref", "properties", "allOf", "anyOf", "oneOf"})
+"""Keywords beside which `format: binary` does not make a schema a file."""
+
 _LIST = re.compile(r"(\w{1,30})\[\]|(?i:array|list|set)[<\[(](\w{1,30})[>\])]")
 _UNION = re.compile(r"[|,]|\sor\s")
 _LONGEST = 100
@@ -79,6 +82,22 @@ def type_remark(declared: Any) -> str:
     kinds, form = meaning["type"], meaning.get("format")
     shown = f"{kinds!r}" + (f" with format {form!r}" if form else "")
     return f"{declared!r:.60} is read as {shown}."
+
+
+def file_remark(node: Node) -> tuple[str, str]:
+    """Return the keyword by which a Schema Object spells a file otherwise, and a warning.
+
+    Both are empty for most. Spec: OpenAPI 3.0.4, section 4.7.14.2, has `type: string` with
+    `format: binary` for files.
+    """
+    kind, is_binary = node.get("type"), node.get("format") == "binary"
+    if names_file(kind):
+        said = f"{kind!r} is not a type of JSON Schema"
+        return "type", f"{said}; it is read as a file. Write 'type: string', 'format: binary'."
+    if is_binary and kind in (None, "object") and node.keys().isdisjoint(_DESCRIBING):
+        said = "'binary' is a format of strings"
+        return "format", f"{said}; it is read as a file. Write 'type: string' beside it."
+    return "", ""
 
 
 def main_type(node: Node) -> Any:

@@ -20,7 +20,7 @@ from openapi_tools.loading.operations import Document, OperationNode, is_left_ou
 from openapi_tools.loading.own_values import CONCERNED
 from openapi_tools.loading.references import LOCAL
 from openapi_tools.loading.shown_values import SHOWN
-from openapi_tools.loading.type_names import names_file, type_remark
+from openapi_tools.loading.type_names import file_remark, type_remark
 from openapi_tools.requests.path_notations import read_template
 
 if TYPE_CHECKING:
@@ -166,8 +166,6 @@ _HOLDS = {  # members of a request's objects that hold others, and the kinds of 
     "schema": dict.fromkeys(keyword_values.HOLDING, "schema"),
 }
 _READ = keyword_values.HOLDING | keyword_values.READERS.keys() | keyword_values.NULLABLE | {"$ref"}
-_DESCRIBING = frozenset({"$ref", "properties", "allOf", "anyOf", "oneOf"})
-"""Keywords beside which `format: binary` does not make a schema a file."""
 _BY_NAME = keyword_values.MAPS | {"content", "encoding", "headers"}
 _SETTLED = CONCERNED | SHOWN | {"allOf", "example"}
 """Keywords of a schema that its own values may contradict, or that hold such values."""
@@ -214,6 +212,7 @@ class _Search:
         self.keywords: list[str] = []
         self.contradicted: list[str] = []
         self.refused: list[str] = []
+        self._may_be_empty: set[int] = set()  # schemas of parameters; the document keeps them
         self._document = document
         self._seen: set[int] = set()
         self._waiting: deque[_Place] = deque()
@@ -261,6 +260,8 @@ class _Search:
 
     def _note_own_values(self, place: _Place, *, is_schema: bool) -> None:
         is_parameter = place.kind == "parameter"
+        if is_parameter and as_boolean(place.node.get("allowEmptyValue")):
+            self._may_be_empty.add(id(place.node.get("schema", place.node)))
         if is_schema and not _SETTLED.isdisjoint(place.node):
             self._note_contradictions(place, is_parameter=is_parameter)
         elif is_parameter and not _SHOWN_BY_PARAMETERS.isdisjoint(place.node):
@@ -270,9 +271,12 @@ class _Search:
         """Note the keywords of a schema that its own values contradict."""
         _, node, path, resource = place
         in_union = isinstance(path, tuple) and isinstance(path[0], tuple) and path[0][1] in UNIONS
+        may_be_empty = in_union or id(node) in self._may_be_empty
         schema = versions.schema(node) if is_parameter else node
         with suppress(DocumentError):  # as above
-            found = self._document.schemas.contradictions(schema, resource, in_union=in_union)
+            found = self._document.schemas.contradictions(
+                schema, resource, may_be_empty=may_be_empty
+            )
             for keyword, message in found:
                 self._note_keyword((path, keyword), keyword, node, resource, message)
 
@@ -301,7 +305,7 @@ class _Search:
             self._note(path, resource, message, self.contradicted)
 
     def _note_other_file(self, place: _Place) -> None:
-        keyword, message = _describe_other_file(place.node)
+        keyword, message = file_remark(place.node)
         if message:
             self._note((place.path, keyword), place.resource, message, self.keywords)
 
@@ -370,22 +374,6 @@ class _Search:
         place = f"{path}{join_pointer(reversed(keys))}"
         own = resource is self._document.entry
         found.append(f"{place if own else f'{resource.name}#{place}'}: {said}")
-
-
-def _describe_other_file(node: Node) -> tuple[str, str]:
-    """Return the keyword by which a Schema Object spells a file otherwise, and a warning.
-
-    Both are empty for most. Spec: OpenAPI 3.0.4, section 4.7.14.2, has `type: string` with
-    `format: binary` for files.
-    """
-    kind, is_binary = node.get("type"), node.get("format") == "binary"
-    if names_file(kind):
-        said = f"{kind!r} is not a type of JSON Schema"
-        return "type", f"{said}; it is read as a file. Write 'type: string', 'format: binary'."
-    if is_binary and kind in (None, "object") and node.keys().isdisjoint(_DESCRIBING):
-        said = "'binary' is a format of strings"
-        return "format", f"{said}; it is read as a file. Write 'type: string' beside it."
-    return "", ""
 
 
 def _starts(document: Document, operation: OperationNode) -> Iterator[_Place]:

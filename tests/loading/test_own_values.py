@@ -230,6 +230,15 @@ def test_an_alternative_may_stand_for_the_empty_string():
     assert toolset.warnings == ()
 
 
+def test_a_parameter_may_stand_for_the_empty_string():
+    flag = {"type": "string", "maxLength": 0}
+    toolset = load_tools(document(in_query(flag, allowEmptyValue=True)))
+    (tool,) = toolset
+
+    assert [fits(tool, text) for text in ("", "a")] == [True, False]
+    assert toolset.warnings == ()
+
+
 def test_one_right_of_several_examples_proves_a_pattern():
     tool, toolset = loaded({**STRING, "pattern": "^[a-z]+$", "examples": ["A", "b"]})
 
