@@ -18,7 +18,7 @@ from openapi_tools.errors import CallError
 from openapi_tools.http_rules import read_url
 from openapi_tools.redaction import Secret, excerpt
 from openapi_tools.requests import origin_of
-from openapi_tools.transport.failures import TRANSPORT_FAULTS, failure, retry_after
+from openapi_tools.transport.failures import TRANSPORT_FAULTS, make_call_error, retry_after
 from openapi_tools.transport.http_messages import CODINGS, Decoder
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ async def exchange(channel: Channel, url: str, form: Form | None = None) -> Repl
     except CallError as error:
         fault = error
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
-        fault = failure(error, request, PATIENCE)
+        fault = make_call_error(error, request, PATIENCE)
     facts = dict(fault.facts)
     if fault.kind in ("connection", "timeout"):
         facts["retryable"] = True

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from openapi_tools.testing.mock import MockApi
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
-    from openapi_tools.transport import Answer
+    from openapi_tools.transport import APIResponse
 
 _UNSET = "is not set; calls go without it."
 _CUT = 3
@@ -149,7 +149,7 @@ def _hint(result: ToolResult, tool: OperationTool, settings: Settings) -> str:
     return shared.connection_hint(reason, is_used=settings.trust_env, way=", or give --base-url")
 
 
-def _kept(bodies: list[bytes], _: httpx.Request, answer: Answer) -> list[str]:
+def _kept(bodies: list[bytes], _: httpx.Request, answer: APIResponse) -> list[str]:
     bodies.append(answer.content)
     return []
 

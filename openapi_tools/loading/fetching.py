@@ -31,8 +31,8 @@ from openapi_tools.requests import named_origins, origin_of, url_of
 from openapi_tools.requests.builder import with_auth
 from openapi_tools.responses.shown_text import looks_like_html
 from openapi_tools.tools.session import brings_identity, settings_with
-from openapi_tools.transport import Answer, Sender, SendOptions
-from openapi_tools.transport.failures import named
+from openapi_tools.transport import APIResponse, Sender, SendOptions
+from openapi_tools.transport.failures import describe_request
 from openapi_tools.transport.http_messages import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
 
@@ -252,12 +252,12 @@ class Fetcher:
 
     async def _answer(
         self, request: httpx.Request, limits: Settings, policy: DocumentPolicy
-    ) -> Answer:
+    ) -> APIResponse:
         if limits.timeout <= 0:
             raise CallError("timeout", "", retryable=True)
         bounds, redactor = self._bounds(str(request.url)), self._credentials.redactor
         async with contextlib.aclosing(Sender(limits, self._client, policy=policy)) as sender:
-            async with sender.attempts(named(request)) as attempts:
+            async with sender.attempts(describe_request(request)) as attempts:
                 context = TokenContext(
                     lambda: Channel.over(attempts.transport, bounds, redactor.know), redactor
                 )
@@ -314,7 +314,7 @@ def _name(request: httpx.Request) -> str:
     return str(request.url.copy_with(query=None))
 
 
-def _apart(work: Coroutine[Any, Any, Answer]) -> Answer:
+def _apart(work: Coroutine[Any, Any, APIResponse]) -> APIResponse:
     """Run a coroutine in a thread with its own loop, as this thread's loop may be running."""
     # Not `asyncio.run`: it waits for the executor's threads, in which a resolver may hang.
     loop = asyncio.new_event_loop()
@@ -331,7 +331,7 @@ def _apart(work: Coroutine[Any, Any, Answer]) -> Answer:
     return task.result()
 
 
-def _check_status(answer: Answer, *, conditional: bool) -> None:
+def _check_status(answer: APIResponse, *, conditional: bool) -> None:
     if answer.cut:
         kind: ErrorType = "timeout" if answer.cut == "timeout" else "too_large"
         raise CallError(kind, "", retryable=True)

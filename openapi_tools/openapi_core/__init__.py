@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.openapi_core.exchange_check import Judge
-    from openapi_tools.transport import Answer
+    from openapi_tools.transport import APIResponse
 
 Node: TypeAlias = Mapping[str, Any]
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -38,7 +38,7 @@ def make_checker(
     document: Node | Callable[[], Mapping[str, Any]],
     *,
     base_url: str | Callable[[], str | None] | None = None,
-) -> Callable[[httpx.Request, Answer], list[str]]:
+) -> Callable[[httpx.Request, APIResponse], list[str]]:
     """Return a function that checks answers against a document, one line for each difference.
 
     It never raises and opens no file or connection. Its first call imports openapi-core; each call
@@ -52,7 +52,7 @@ def make_checker(
         raise missing_extra("openapi_core", "testing")
     judges: list[Judge] = []
 
-    def check(request: httpx.Request, answer: Answer) -> list[str]:
+    def check(request: httpx.Request, answer: APIResponse) -> list[str]:
         if not judges:
             address = base_url() if callable(base_url) else base_url
             base_path = None if address is None else urlsplit(address).path

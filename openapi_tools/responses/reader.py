@@ -43,7 +43,7 @@ from openapi_tools.responses.shown_text import (
     shorten,
 )
 from openapi_tools.result import ToolResult
-from openapi_tools.transport.failures import retry_after, timed_out
+from openapi_tools.transport.failures import retry_after, timeout_error
 from openapi_tools.transport.redirects import is_result
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from openapi_tools.responses.answer_shape import Shaper
     from openapi_tools.responses.body_content import Keep
     from openapi_tools.settings import Settings
-    from openapi_tools.transport import Answer
+    from openapi_tools.transport import APIResponse
 
 _CONDITIONS = ("if-none-match", "if-modified-since")  # which a 304 answers (RFC 9110, 15.4.5)
 
@@ -88,7 +88,7 @@ _ROOMY = 2000
 
 
 def read_answer(
-    answer: Answer,
+    answer: APIResponse,
     operation: Operation,
     settings: Settings,
     *,
@@ -129,20 +129,22 @@ def read_answer(
     return ToolResult.ok(output, metadata, header_note=note)
 
 
-def _succeeded(answer: Answer, operation: Operation) -> bool:
+def _succeeded(answer: APIResponse, operation: Operation) -> bool:
     if answer.status == HTTPStatus.NOT_MODIFIED:
         return any(name in answer.request.headers for name in _CONDITIONS)
     is_success = 200 <= answer.status < 300  # noqa: PLR2004
     return is_success or is_result(answer.request, answer.status, operation.redirects)
 
 
-def _unread(error: CallError, answer: Answer, facts: dict[str, Any], limit: float) -> ToolResult:
+def _unread(
+    error: CallError, answer: APIResponse, facts: dict[str, Any], limit: float
+) -> ToolResult:
     """Return the result of an answer that cannot be read; `timeout` where the time cut it."""
     if not answer.cut:
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
         status = {"status": answer.status}
         return ToolResult.failed(error.kind, reason, metadata=facts, facts=status)
-    late = timed_out(answer.request, limit)
+    late = timeout_error(answer.request, limit)
     late.attempts = answer.attempts
     body = error.facts.get("body")
     if body is None:
@@ -154,7 +156,7 @@ def _unread(error: CallError, answer: Answer, facts: dict[str, Any], limit: floa
     return ToolResult.failed("timeout", reason, metadata=facts, facts=late.facts)
 
 
-def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[str, Any]:
+def _metadata(answer: APIResponse, headers: dict[str, str], media_type: str) -> dict[str, Any]:
     metadata: dict[str, Any] = {
         "status": answer.status,
         "media_type": essence(media_type),
@@ -173,7 +175,7 @@ def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[
 
 
 def _content(
-    answer: Answer,
+    answer: APIResponse,
     media_type: str,
     operation: Operation,
     settings: Settings,
@@ -206,7 +208,7 @@ def _content(
     return read_content(body, shape)
 
 
-def _add_address(content: Content, answer: Answer, headers: dict[str, str]) -> None:
+def _add_address(content: Content, answer: APIResponse, headers: dict[str, str]) -> None:
     """Give the address of a redirect whole, in place of a page that only repeats it."""
     content.notes.append(f"the response is a redirect ({answer.status}), which was not followed")
     location = headers.pop("location")
@@ -222,7 +224,7 @@ def _add_address(content: Content, answer: Answer, headers: dict[str, str]) -> N
 
 def _output(
     content: Content,
-    answer: Answer,
+    answer: APIResponse,
     metadata: dict[str, Any],
     about: tuple[Operation, Settings, Shaper | None],
     most: int,
@@ -282,7 +284,7 @@ def _fitted(value: Any, size: int, room: int) -> tuple[Any, bool]:
     return _fitted(clean(value), size, room)
 
 
-def _failed(answer: Answer, operation: Operation, metadata: dict[str, Any]) -> ToolResult:
+def _failed(answer: APIResponse, operation: Operation, metadata: dict[str, Any]) -> ToolResult:
     status = answer.status
     redirected = 300 <= status < 400 and status != HTTPStatus.NOT_MODIFIED  # noqa: PLR2004
     kind = _TYPES.get(status, "redirect" if redirected else "http")
@@ -298,7 +300,7 @@ def _failed(answer: Answer, operation: Operation, metadata: dict[str, Any]) -> T
     return ToolResult.failed(kind, message_of(answer, body, fields), metadata=metadata, facts=facts)
 
 
-def _error_body(answer: Answer) -> Any:
+def _error_body(answer: APIResponse) -> Any:
     """Return the body of an error, in at most 2,400 characters."""
     if answer.method == "HEAD":
         return None
@@ -315,7 +317,7 @@ def _error_body(answer: Answer) -> Any:
     return _fitted(value, len(body.data), _ERROR_ROOM)[0]
 
 
-def _without_secrets(answer: Answer, redactor: Redactor) -> tuple[Answer, list[str]]:
+def _without_secrets(answer: APIResponse, redactor: Redactor) -> tuple[APIResponse, list[str]]:
     """Return an answer with `***` in place of secrets, and notes on JSON that was read for it."""
     notes: list[str] = []
     content, lines = answer.content, answer.headers.raw

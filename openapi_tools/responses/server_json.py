@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openapi_tools.model import Operation
-    from openapi_tools.transport import Answer
+    from openapi_tools.transport import APIResponse
 
 VALUES = 200_000  # default for the most values of one JSON text: some 25 MB of objects
 PARTLY = "the answer goes on; only its beginning was read"
@@ -150,7 +150,7 @@ _LINES = 10
 _LINE = 500
 
 
-def message_of(answer: Answer, body: Any, fields: dict[str, str]) -> str:
+def message_of(answer: APIResponse, body: Any, fields: dict[str, str]) -> str:
     """Return an error's message: status, its body's words, and arguments that those do not name."""
     phrase = ""
     with suppress(ValueError):

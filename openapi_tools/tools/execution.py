@@ -30,7 +30,7 @@ from openapi_tools.tools.guardrails import asked, takes_approval
 from openapi_tools.tools.prepared_call import PreparedCall
 from openapi_tools.tools.session import PLAIN, PerCall
 from openapi_tools.transport.exchange import SendOptions
-from openapi_tools.transport.failures import timed_out
+from openapi_tools.transport.failures import timeout_error
 from openapi_tools.validation import is_large
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.writes import Once
-    from openapi_tools.transport import Answer, Attempts, Sender
+    from openapi_tools.transport import APIResponse, Attempts, Sender
 
 _Found = TypeVar("_Found")
 
@@ -161,7 +161,7 @@ class Execution:
         wait = self._session.settings.wait if prepared.wait is None else prepared.wait
         return await self._following.ended((result, prepared.after), ask, wait)
 
-    def _after(self, prepared: PreparedCall, answer: Answer) -> Any:
+    def _after(self, prepared: PreparedCall, answer: APIResponse) -> Any:
         """Return the reader of what follows an answer: pages or long work; None for neither."""
         own, headers, reads = prepared.own, answer.headers, self._reads
         is_given = own.wait is not None or self._operation.wait is not None
@@ -274,7 +274,7 @@ class Execution:
                 prepared.grant = newer
                 await self._send(prepared, attempts)
 
-    async def _send(self, prepared: PreparedCall, attempts: Attempts) -> Answer:
+    async def _send(self, prepared: PreparedCall, attempts: Attempts) -> APIResponse:
         options = self._options_of(prepared)
         prepared.request = await self._build(prepared)
         if self._sender is not None and not self._sender.is_own:  # it may be a cassette's
@@ -381,7 +381,7 @@ class Execution:
             async with asyncio.timeout_at(attempts.deadline + grace):
                 return await asyncio.to_thread(work, *given)
         except TimeoutError:
-            raise timed_out(attempts.answer.request, attempts.seconds) from None
+            raise timeout_error(attempts.answer.request, attempts.seconds) from None
 
 
 def _hide(error: OpenAPIToolsError, redactor: Redactor, *, for_remote: bool) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation
     from openapi_tools.tools.prepared_call import PreparedCall
     from openapi_tools.tools.session import Session
-    from openapi_tools.transport import Answer
+    from openapi_tools.transport import APIResponse
 
 _SINCE = "after it was read for approval, so nothing was written now; read it again"
 
@@ -20,7 +20,7 @@ _SINCE = "after it was read for approval, so nothing was written now; read it ag
 def explain_failure(
     result: ToolResult,
     prepared: PreparedCall,
-    answer: Answer,
+    answer: APIResponse,
     operation: Operation,
     session: Session,
 ) -> ToolResult:
@@ -37,7 +37,7 @@ def explain_failure(
     return result
 
 
-def _missing_credential(prepared: PreparedCall, answer: Answer, operation: Operation) -> str:
+def _missing_credential(prepared: PreparedCall, answer: APIResponse, operation: Operation) -> str:
     credentials = prepared.credentials
     if not prepared.grant.auth:
         return credentials.describe_missing(operation)

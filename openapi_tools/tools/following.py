@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
-    from openapi_tools.transport import Answer
+    from openapi_tools.transport import APIResponse
 
 logger = logging.getLogger("openapi_tools")
 
@@ -51,7 +51,7 @@ class Following:
     session: Session
     server: str
 
-    def page_reader(self, prepared: PreparedCall, answer: Answer) -> PageReader:
+    def page_reader(self, prepared: PreparedCall, answer: APIResponse) -> PageReader:
         """Return the reader that finds the page after an answer."""
         own, added = prepared.own, _added(prepared)
         found: PageReader = shaping.paging.PageReader(
@@ -66,7 +66,9 @@ class Following:
         )
         return found
 
-    def work_reader(self, prepared: PreparedCall, answer: Answer, *, loosely: bool) -> WorkReader:
+    def work_reader(
+        self, prepared: PreparedCall, answer: APIResponse, *, loosely: bool
+    ) -> WorkReader:
         """Return the reader that finds long work; `loosely` in the answer to a read, too."""
         found: WorkReader = shaping.long_work.WorkReader(
             answer.status,

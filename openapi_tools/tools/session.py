@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
-    from openapi_tools.transport import Answer, Sender
+    from openapi_tools.transport import APIResponse, Sender
 
 _ARGUMENTS = ("select", "credentials", "settings", "client", "strict", "overlays", "config")
 """The arguments of `load_tools` that are not settings."""
@@ -91,7 +91,7 @@ class Session:
     provenance: Provenance
     client: Client | None = None
     client_brings: bool = False  # the user's client sends credentials itself
-    check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
+    check_answer: Callable[[httpx.Request, APIResponse], list[str]] | None = None
     is_placed: bool = False  # the server has answered with another status than 404
     served: Any = None  # a server's facts about its API
     mounts: int = 0  # coordinators that hold its tools; the last one closes it

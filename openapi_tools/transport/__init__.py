@@ -21,8 +21,8 @@ from openapi_tools.forks import importer
 from openapi_tools.http_rules import is_safe, reads, repeats
 from openapi_tools.shared_state import MemoryState
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
-from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, SendOptions
-from openapi_tools.transport.failures import RETRIED_STATUSES, named, pause, tell_retry
+from openapi_tools.transport.exchange import NO_TIMEOUTS, APIResponse, Exchange, SendOptions
+from openapi_tools.transport.failures import RETRIED_STATUSES, describe_request, pause, tell_retry
 from openapi_tools.transport.http_messages import learn_headers
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
 from openapi_tools.transport.slots import Limits, Slots
@@ -109,9 +109,11 @@ class Sender:
         self._process = os.getpid()
         self._clients: dict[asyncio.AbstractEventLoop, LoopClient] = {}
 
-    async def send(self, request: httpx.Request, options: SendOptions = _DEFAULT_OPTIONS) -> Answer:
+    async def send(
+        self, request: httpx.Request, options: SendOptions = _DEFAULT_OPTIONS
+    ) -> APIResponse:
         """Return the answer to one request; raises as `Attempts`."""
-        async with self.attempts(named(request)) as attempts:
+        async with self.attempts(describe_request(request)) as attempts:
             await attempts.send(request, options)
         return attempts.answer
 
@@ -201,7 +203,7 @@ class Attempts:
         self._about = about
         self.seconds = seconds
         self._exchange: Exchange | None = None
-        self._answer: Answer | None = None
+        self._answer: APIResponse | None = None
         self._is_written = False  # the response to a write is there, whatever follows it
         self.count = 0  # how often a request was sent
 
@@ -245,7 +247,7 @@ class Attempts:
             self._exchange.file.discard()
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> APIResponse:
         """The answer to the last request; the part that arrived of a stream that was cut."""
         if self._answer is None:
             assert self._exchange is not None  # noqa: S101 -- `send` came first
@@ -257,7 +259,7 @@ class Attempts:
         """For token requests: the same connections, nothing added to the requests."""
         return _BareTransport(self._client.client)
 
-    async def send(self, request: httpx.Request, options: SendOptions) -> Answer:
+    async def send(self, request: httpx.Request, options: SendOptions) -> APIResponse:
         """Return the answer to a request, which is completed; redirects in its origin followed."""
         if not self._sender.is_own:
             self._prepare(request, options)
@@ -267,7 +269,7 @@ class Attempts:
 
     async def _answered(
         self, cache: HttpCache, request: httpx.Request, options: SendOptions
-    ) -> Answer:
+    ) -> APIResponse:
         """Return the answer that is kept for a request, or send it."""
         own_auth = options.auth or options.certificate or getattr(self._client.client, "auth", None)
         if own_auth is not None and request.method == "GET" and reads(request):  # not in the key
@@ -275,11 +277,13 @@ class Attempts:
         kept = await cache.answered(request, options.user, lambda sent: self._sent(sent, options))
         if kept is not None:
             known = httpx.Headers(kept.headers, encoding="utf-8")
-            self._answer = Answer(request, kept.status, known, kept.content, attempts=self.count)
+            self._answer = APIResponse(
+                request, kept.status, known, kept.content, attempts=self.count
+            )
             self._answer.cached = kept.how
         return self.answer
 
-    async def _sent(self, request: httpx.Request, options: SendOptions) -> Answer:
+    async def _sent(self, request: httpx.Request, options: SendOptions) -> APIResponse:
         retries = self._sender.settings.retries
         for count in itertools.count(1):
             exchange = await self._attempt(request, options)
@@ -337,7 +341,7 @@ class Attempts:
         # Names are resolved by the user's transport: only literal addresses can be judged.
         self._sender.policy.check_name(url.host, url.port or (443 if url.scheme == "https" else 80))
         if getattr(client, "is_closed", False) is True:
-            reason = f"{named(request)} was not sent: the client given for the tools is closed."
+            reason = f"{describe_request(request)} was not sent: the client given for the tools is closed."
             raise CallError("connection", reason, retryable=False)
         if not options.trusted:
             return

@@ -35,7 +35,7 @@ _DIGITS = 20  # of a `Content-Length`; the transport refuses longer ones
 
 
 @dataclass(slots=True)  # not frozen: that doubles the cost of making one
-class Answer:
+class APIResponse:
     """A server's answer; `cut` says why a stream, or JSON without a length, lacks its end."""
 
     request: httpx.Request
@@ -58,7 +58,7 @@ class Answer:
     @property
     def path(self) -> str:
         """The request's path without the query: `"/pets/7"`."""
-        return failures.path_of(self.request)
+        return failures.request_path(self.request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Exchange:
             is_broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
             reused = self.request.extensions.get(REUSED, False)
             self.stale = bool(reused and is_broken and self.response is None)
-            self.error = failures.failure(error, self.request, self._seconds)
+            self.error = failures.make_call_error(error, self.request, self._seconds)
             current().attempt_ended(error_type=self.error.kind)
 
     def ended_by(self, cause: str) -> CallError | None:
@@ -135,14 +135,14 @@ class Exchange:
         is_first = not self._is_repeated and not self._redirects
         proxy = self.request.extensions.get(PROXY, "") if is_first else ""
         waiting = not self.begun
-        return failures.timed_out(self.request, self._seconds, waiting=waiting, proxy=proxy)
+        return failures.timeout_error(self.request, self._seconds, waiting=waiting, proxy=proxy)
 
     async def _exchange(self, client: httpx.AsyncClient) -> httpx.Request | None:
         """Send the request; return the one that a redirect asks for, or receive the response."""
         request, response = self.request, await self._send(client)
         try:
             if response.status_code < 200:  # noqa: PLR2004 -- interim, so not an answer
-                raise failures.broken_protocol(request, "switched to another protocol")
+                raise failures.protocol_error(request, "switched to another protocol")
             following = redirects.next_request(
                 request,
                 response,
@@ -199,7 +199,7 @@ class Exchange:
                 self._unread, self._received = error.reason, b""
             else:
                 status = response.status_code
-                reason = f"{failures.named(self.request)} answered {status}, but {error.reason}"
+                reason = f"{failures.describe_request(self.request)} answered {status}, but {error.reason}"
                 facts = {"status": status, **error.facts}
                 raise CallError(error.kind, reason, **facts) from None
         finally:
@@ -262,14 +262,14 @@ class Exchange:
             return b"\n" in self._received
         return begun and http_rules.is_json(kind) and "content-length" not in headers
 
-    def answer(self, attempts: int) -> Answer:
+    def answer(self, attempts: int) -> APIResponse:
         """Return the answer that was received in so many attempts."""
         response = self.response
         assert response is not None  # noqa: S101 -- callers have received one
         status, headers, content = response.status_code, response.headers, bytes(self._received)
         elapsed = time.perf_counter() - self._started
         done = (elapsed, self._redirects, self._cut, self._unread, attempts, self.file)
-        return Answer(self.request, status, headers, content, *done)
+        return APIResponse(self.request, status, headers, content, *done)
 
 
 class Digest(httpx.DigestAuth):

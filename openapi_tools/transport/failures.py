@@ -43,61 +43,63 @@ _LONGEST_ASKED = 86_400.0
 _SECONDS = re.compile(r"\d+(?:\.\d+)?")
 
 
-def named(request: httpx.Request) -> str:
+def describe_request(request: httpx.Request) -> str:
     """Return method and path without the query: `"GET /pets/7"`."""
-    return f"{request.method} {path_of(request)}"
+    return f"{request.method} {request_path(request)}"
 
 
-def path_of(request: httpx.Request) -> str:
+def request_path(request: httpx.Request) -> str:
     """Return the path of a request as it was sent, without the query."""
     return excerpt(request.url.raw_path.partition(b"?")[0].decode("ascii", "replace"), _SHOWN)
 
 
-def timed_out(
+def timeout_error(
     request: httpx.Request, seconds: float, *, waiting: bool = False, proxy: str = ""
 ) -> CallError:
     """Return the error for a call whose time is over, maybe still waiting for its turn.
 
     `proxy` is the address of one that had not made the connection.
     """
-    reason = f"{named(request)} timed out after {seconds:g} s"
+    reason = f"{describe_request(request)} timed out after {seconds:g} s"
     if proxy:
         reason += f"; it was not sent, the proxy {proxy} had not made a connection."
         return CallError("timeout", reason, retryable=True)
     if waiting:
         reason += "; it was not sent, too many other calls are under way."
         return CallError("timeout", reason, retryable=True)
-    return CallError("timeout", reason + _outcome(request), retryable=repeats(request))
+    return CallError("timeout", reason + _describe_outcome(request), retryable=repeats(request))
 
 
-def broken_protocol(request: httpx.Request, what: str) -> CallError:
+def protocol_error(request: httpx.Request, what: str) -> CallError:
     """Return the error for an answer that breaks HTTP; `what` is the server's mistake."""
-    reason = f"{named(request)}: the server {what}{_outcome(request)}"
+    reason = f"{describe_request(request)}: the server {what}{_describe_outcome(request)}"
     return CallError("protocol", reason, retryable=False)
 
 
-def failure(error: Exception, request: httpx.Request, seconds: float) -> CallError:
+def make_call_error(error: Exception, request: httpx.Request, seconds: float) -> CallError:
     """Return the error for an exception of the HTTP client; the call had so many seconds."""
-    call = named(request)
+    call = describe_request(request)
     match error:
         case httpx.TimeoutException() | TimeoutError():
-            found = timed_out(request, seconds)
+            found = timeout_error(request, seconds)
         case httpx.DecodingError():
             found = CallError("decode", f"{call}: the answer's coding is broken.")
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol():
             found = CallError("protocol", f"{call} cannot be sent over HTTP.")
         case httpx.ConnectError() | httpx.ProxyError():
-            found = _unconnected(error, request)
+            found = _connection_error(error, request)
         case httpx.InvalidURL():  # of a `Location`: the request's own address was read long before
-            found = not_followed(request, "a place", "it is not an address")
+            found = redirect_error(request, "a place", "it is not an address")
         case httpx.RemoteProtocolError() if str(error).startswith(_BAD_LOCATION):
-            found = not_followed(request, "a place", "it is not an address")
+            found = redirect_error(request, "a place", "it is not an address")
         case httpx.RemoteProtocolError() if not any(word in str(error) for word in _CUT_OFF):
-            found = broken_protocol(request, "sent an answer that breaks HTTP")
+            found = protocol_error(request, "sent an answer that breaks HTTP")
         case httpx.HTTPError() | httpx.StreamError() | OSError() | EOFError():
             reason = f"{call}: the connection broke before the answer was complete"
             retryable = repeats(request)
-            found = CallError("connection", reason + _outcome(request), retryable=retryable)
+            found = CallError(
+                "connection", reason + _describe_outcome(request), retryable=retryable
+            )
         case _:  # a mistake of a program
             logger.error("%s failed in the HTTP client", call, exc_info=error)
             reason = f"{call} failed in the HTTP client ({type(error).__name__}); see the log."
@@ -105,21 +107,21 @@ def failure(error: Exception, request: httpx.Request, seconds: float) -> CallErr
     return found
 
 
-def not_followed(
+def redirect_error(
     request: httpx.Request, to: str, why: str, *, status: int | None = None
 ) -> CallError:
     """Return the error for a redirect that is not followed; `to` holds no secrets."""
-    reason = f"{named(request)} was redirected to {to} and not followed: {why}"
+    reason = f"{describe_request(request)} was redirected to {to} and not followed: {why}"
     # After a 301 or 302 nobody knows; 307 and 308 ask for the request to be sent elsewhere.
-    reason += _outcome(request) if status in (301, 302) else "."
+    reason += _describe_outcome(request) if status in (301, 302) else "."
     known = {} if status is None else {"status": status}
     return CallError("redirect", reason, **known, retryable=False)
 
 
-def _unconnected(error: Exception, request: httpx.Request) -> CallError:
+def _connection_error(error: Exception, request: httpx.Request) -> CallError:
     address = excerpt(request.url.netloc.decode("ascii", "replace"), _SHOWN)
     cause = excerpt(" ".join(str(error).split()), _SHOWN)
-    reason = f"{named(request)}: no connection to {address}"
+    reason = f"{describe_request(request)}: no connection to {address}"
     if isinstance(error, httpx.ProxyError):
         reason += " through the proxy"
     if isinstance(error, ProxyFaultError):
@@ -135,7 +137,7 @@ def is_transient(error: Exception) -> bool:
     return not isinstance(error, TlsError)
 
 
-def _outcome(request: httpx.Request) -> str:
+def _describe_outcome(request: httpx.Request) -> str:
     """End a sentence; warn when a second call may act a second time."""
     return "." if reads(request) else "; it may have run."
 

@@ -72,7 +72,7 @@ def _redirected(
     status = response.status_code
 
     def refused(to: str, why: str) -> CallError:
-        return failures.not_followed(request, to, why, status=status)
+        return failures.redirect_error(request, to, why, status=status)
 
     places = set(response.headers.get_list("location"))
     if len(places) > 1:
@@ -99,7 +99,7 @@ def _redirected(
     path = target.raw_path.partition(b"?")[0].decode("ascii", "replace")
     below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
-        raise refused(failures.path_of(following), f"it leads out of {below or '/'}")
+        raise refused(failures.request_path(following), f"it leads out of {below or '/'}")
     return following
 
 

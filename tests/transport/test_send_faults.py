@@ -12,7 +12,7 @@ from servers.faults import Faults, answer, hang, replying, stalling
 
 from openapi_tools import Settings
 from openapi_tools.errors import CallError
-from openapi_tools.transport import Answer, Sender
+from openapi_tools.transport import APIResponse, Sender
 
 TIMEOUT = 0.4
 SLACK = 1.5  # for a busy machine; an error that waits for the server would take for ever
@@ -120,7 +120,7 @@ HELLO = b'{"hello": "world"}'
 async def test_content_codings_are_undone_or_refused(coding, body, expected):
     result, _ = await outcome(coded(coding, body), timeout=5)
 
-    assert (result.content if isinstance(result, Answer) else result.kind) == expected
+    assert (result.content if isinstance(result, APIResponse) else result.kind) == expected
     if isinstance(result, CallError):
         assert result.reason.startswith("GET /pets/7 answered 200, but the answer")
         assert result.facts["status"] == 200
