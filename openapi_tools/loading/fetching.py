@@ -256,20 +256,21 @@ class Fetcher:
         if limits.timeout <= 0:
             raise CallError("timeout", "", retryable=True)
         bounds, redactor = self._bounds(str(request.url)), self._credentials.redactor
-        async with contextlib.aclosing(Sender(limits, self._client, policy=policy)) as sender:
-            async with sender.attempts(describe_request(request)) as attempts:
-                context = TokenContext(
-                    lambda: Channel.over(attempts.transport, bounds, redactor.know), redactor
-                )
-                auth = (await self._credentials.grant(self._operation, bounds, context)).auth
-                options = SendOptions(
-                    auth=auth.httpx_auth,
-                    certificate=auth.certificate,
-                    trusted=bounds.inside,
-                    learn=redactor.know,
-                )
-                await attempts.send(with_auth(request, auth), options)
-            return attempts.answer
+        async with (
+            contextlib.aclosing(Sender(limits, self._client, policy=policy)) as sender,
+            sender.attempts(describe_request(request)) as attempts,
+        ):
+            context = TokenContext(
+                lambda: Channel.over(attempts.transport, bounds, redactor.know), redactor
+            )
+            auth = (await self._credentials.grant(self._operation, bounds, context)).auth
+            options = SendOptions(
+                auth=auth.httpx_auth,
+                certificate=auth.certificate,
+                trusted=bounds.inside,
+                learn=redactor.know,
+            )
+            return await attempts.send(with_auth(request, auth), options)
 
     def _checked(self, found: Source | CallError, url: str) -> Source:
         if not isinstance(found, CallError):

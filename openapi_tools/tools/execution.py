@@ -137,11 +137,11 @@ class Execution:
         if self._sender is None:
             self._sender = self._session.sender
         async with self._sender.attempts(about, self._operation.timeout) as attempts:
-            await self._carry(prepared, attempts)
+            response = await self._carry(prepared, attempts)
         try:
-            result = await self._read(attempts, prepared)
+            result = await self._read(attempts, prepared, response)
         finally:
-            attempts.discard()
+            response.discard_file()
         if prepared.own is not PLAIN:
             prepared.own.after = prepared.after
         return result
@@ -262,7 +262,7 @@ class Execution:
         preview = preview_of(request, name, arguments, redactor=prepared.redactor)
         return replace(preview, note=note, call_id=call_id)
 
-    async def _carry(self, prepared: PreparedCall, attempts: Attempts) -> None:
+    async def _carry(self, prepared: PreparedCall, attempts: Attempts) -> APIResponse:
         """Send a call; after a 401 again, if newer credentials exist."""
         # All calls with the session's credentials may share a grant.
         shared = self._grant if prepared.credentials is self._session.credentials else None
@@ -272,12 +272,13 @@ class Execution:
             newer = await self._granted(prepared, attempts, prepared.grant)
             if newer.auth != prepared.grant.auth:
                 prepared.grant = newer
-                await self._send(prepared, attempts)
+                answer = await self._send(prepared, attempts)
+        return answer
 
     async def _send(self, prepared: PreparedCall, attempts: Attempts) -> APIResponse:
         options = self._options_of(prepared)
         prepared.request = await self._build(prepared)
-        if self._sender is not None and not self._sender.is_own:  # it may be a cassette's
+        if self._sender is not None and not self._sender.owns_client:  # it may be a cassette's
             prepared.request.extensions[EXTENSION] = self._tool.marked_values
         return await attempts.send(prepared.request, options)
 
@@ -345,9 +346,11 @@ class Execution:
             most=most,
         )
 
-    async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
+    async def _read(
+        self, attempts: Attempts, prepared: PreparedCall, answer: APIResponse
+    ) -> ToolResult:
         """Return the result of an answer, without secrets that the server repeats."""
-        answer, session, redactor = attempts.answer, self._session, prepared.redactor
+        session, redactor = self._session, prepared.redactor
         operation, settings = self._operation, session.settings
         after, shaper = self._after(prepared, answer), prepared.shaper
         prepared.after = after
@@ -362,18 +365,21 @@ class Execution:
         chooses = shaper is not None and bool(shaper.fields)
         chooses = chooses or settings.files is not None  # a user's store may be slow
         in_thread = len(answer.content) > _LARGE or answer.file is not None or chooses
-        result = await self._apart(attempts, read) if in_thread else read()
+        result = await self._apart(attempts, answer, read) if in_thread else read()
         if note := prepared.grant.note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
         session.is_placed = session.is_placed or answer.status != HTTPStatus.NOT_FOUND
         result = explain_failure(result, prepared, answer, operation, session)
         check = session.check_answer
         if check is not None and prepared.request is not None and not prepared.own.address:
-            problems = await self._apart(attempts, check, described(prepared.request), answer)
+            request = described(prepared.request)
+            problems = await self._apart(attempts, answer, check, request, answer)
             result.metadata["answer_problems"] = redactor.data(problems)
         return result
 
-    async def _apart(self, attempts: Attempts, work: Callable[..., _Found], *given: Any) -> _Found:
+    async def _apart(
+        self, attempts: Attempts, answer: APIResponse, work: Callable[..., _Found], *given: Any
+    ) -> _Found:
         """Do work on an answer in a thread, within the time of the call."""
         # The response is there: a store that hangs for a while does not make it an error.
         grace = _GRACE if self._session.settings.files is None else _STORE_GRACE
@@ -381,7 +387,7 @@ class Execution:
             async with asyncio.timeout_at(attempts.deadline + grace):
                 return await asyncio.to_thread(work, *given)
         except TimeoutError:
-            raise timeout_error(attempts.answer.request, attempts.seconds) from None
+            raise timeout_error(answer.request, attempts.seconds) from None
 
 
 def _hide(error: OpenAPIToolsError, redactor: Redactor, *, for_remote: bool) -> None:

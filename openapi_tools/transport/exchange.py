@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from openapi_tools import http_rules
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import reads
+from openapi_tools.http_rules import essence, is_json, is_sequential, reads
 from openapi_tools.observability import current, trace_headers
-from openapi_tools.transport import failures, redirects
 from openapi_tools.transport.connection_pool import CERTIFICATE, PROXY, REUSED
-from openapi_tools.transport.failures import TRANSPORT_FAULTS
+from openapi_tools.transport.failures import (
+    TRANSPORT_FAULTS,
+    describe_request,
+    is_transient,
+    make_call_error,
+    protocol_error,
+    request_path,
+    timeout_error,
+)
 from openapi_tools.transport.http_messages import BODILESS, Decoder, learn_headers, too_large
+from openapi_tools.transport.redirects import REDIRECT_STATUSES, next_request
 
 if TYPE_CHECKING:
     import ssl
@@ -58,7 +67,12 @@ class APIResponse:
     @property
     def path(self) -> str:
         """The request's path without the query: `"/pets/7"`."""
-        return failures.request_path(self.request)
+        return request_path(self.request)
+
+    def discard_file(self) -> None:
+        """Remove the file of a response that is not used."""
+        if self.file is not None:
+            self.file.discard()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,89 +93,85 @@ class SendOptions:
     most: int = 0  # bytes of the answer; 0 for what the settings say
 
 
+@dataclass(frozen=True, slots=True)
+class SendFailure:
+    """Why an attempt brought no response."""
+
+    error: CallError
+    is_unsent: bool = False  # it failed before anything of the request left
+    is_stale: bool = False  # the server closed a reused connection before a response began
+
+
 class Exchange:
-    """One attempt at a request, after redirects the last, and its answer as far as it came."""
+    """One attempt at a request: sends it, follows redirects and receives the response."""
 
     def __init__(
-        self, request: httpx.Request, settings: Settings, options: SendOptions, seconds: float
+        self,
+        request: httpx.Request,
+        options: SendOptions,
+        *,
+        settings: Settings,
+        seconds: float,
+        is_cut_off: Callable[[], bool],
     ) -> None:
-        self.request = request
-        self.response: httpx.Response | None = None
-        self.error: CallError | None = None
-        self.begun = False  # it has its turn
-        self.unsent = False  # it failed before anything of it left
-        self.stale = False  # a kept connection was closed before an answer began
-        self._settings = settings
+        self.request = request  # after redirects the last one
         self._options = options
+        self._settings = settings
         self._seconds = seconds  # of the whole call
-        self._started = time.perf_counter()
-        self._received: bytes | bytearray = b""
+        self._is_cut_off = is_cut_off
+        self._response: httpx.Response | None = None
+        self._content: bytes | bytearray = b""
+        self._file: Download | None = None
         self._redirects = 0
-        self._is_repeated = False  # an attempt before it may have run
         self._cut = self._unread = ""
-        self.file: Download | None = None
 
-    @property
-    def status(self) -> int:
-        """The status of the answer; 0 for none."""
-        return 0 if self.response is None else self.response.status_code
-
-    async def run(self, client: httpx.AsyncClient) -> None:
-        """Send the request, follow redirects, and receive the answer or note the error."""
-        self._is_repeated, self.begun = self.begun, True
+    async def run(self, client: httpx.AsyncClient) -> APIResponse | SendFailure:
+        """Return the response, or why there is none; a cancellation passes."""
+        started = time.perf_counter()
         for name in (REUSED, PROXY):
             self.request.extensions.pop(name, None)
         try:
-            while (following := await self._exchange(client)) is not None:
-                self.request = following
+            while True:
+                response = await self._send(client)
+                redirect = await self._receive(response)
+                if redirect is None:
+                    break
+                self.request = redirect
                 self._redirects += 1
         except CallError as error:
-            self.error = error
+            return SendFailure(error)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
-            failed = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
-            is_passing = isinstance(error, failed) and failures.is_transient(error)
-            self.unsent = is_passing and not self._redirects
-            is_broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
-            reused = self.request.extensions.get(REUSED, False)
-            self.stale = bool(reused and is_broken and self.response is None)
-            self.error = failures.make_call_error(error, self.request, self._seconds)
-            current().attempt_ended(error_type=self.error.kind)
+            return self._failure(error)
+        return APIResponse(
+            self.request,
+            response.status_code,
+            response.headers,
+            bytes(self._content),
+            elapsed=time.perf_counter() - started,
+            redirects=self._redirects,
+            cut=self._cut,
+            unread=self._unread,
+            file=self._file,
+        )
 
-    def ended_by(self, cause: str) -> CallError | None:
-        """Keep a stream's events or the start of JSON at a deadline; else return the error."""
-        if self._has_part(begun=True):
-            self._cut = cause
-            return None
-        is_first = not self._is_repeated and not self._redirects
-        proxy = self.request.extensions.get(PROXY, "") if is_first else ""
-        waiting = not self.begun
-        return failures.timeout_error(self.request, self._seconds, waiting=waiting, proxy=proxy)
+    def timeout_error(self, *, is_first: bool) -> CallError:
+        """Return the error for a deadline that came during the attempt."""
+        # A request that waits for its proxy has not left, if no attempt or redirect came before.
+        proxy = self.request.extensions.get(PROXY, "") if is_first and not self._redirects else ""
+        return timeout_error(self.request, self._seconds, proxy=proxy)
 
-    async def _exchange(self, client: httpx.AsyncClient) -> httpx.Request | None:
-        """Send the request; return the one that a redirect asks for, or receive the response."""
-        request, response = self.request, await self._send(client)
-        try:
-            if response.status_code < 200:  # noqa: PLR2004 -- interim, so not an answer
-                raise failures.protocol_error(request, "switched to another protocol")
-            following = redirects.next_request(
-                request,
-                response,
-                self._redirects,
-                base=self._options.base,
-                documented=self._options.redirects,
-            )
-            if following is None:
-                await self._receive(response)
-        finally:
-            if not response.is_closed:
-                await response.aclose()
-        current().attempt_ended(response)
-        # The stream knows the response: freed one by one by the garbage collector, calls would fill
-        # the processor's caches.
-        response.stream = _NOTHING
-        if isinstance(following, CallError):
-            raise following
-        return following
+    def _failure(self, error: Exception) -> SendFailure:
+        unconnected = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
+        broken = (httpx.NetworkError, httpx.RemoteProtocolError)
+        is_unsent = isinstance(error, unconnected) and is_transient(error)
+        is_reused = bool(self.request.extensions.get(REUSED))
+        call_error = make_call_error(error, self.request, self._seconds)
+        current().attempt_ended(error_type=call_error.kind)
+        return SendFailure(
+            call_error,
+            is_unsent=is_unsent and not self._redirects,
+            is_stale=is_reused and isinstance(error, broken) and self._response is None,
+        )
 
     async def _send(self, client: httpx.AsyncClient) -> httpx.Response:
         request, auth, learn = self.request, self._options.auth, self._options.learn
@@ -176,39 +186,70 @@ class Exchange:
         current().attempt_started(request)
         if self._options.traced:
             request.headers.update(trace_headers())
-        before = [] if learn is None else request.headers.multi_items()
+        headers = [] if learn is None else request.headers.multi_items()
         if auth is None:
             response = await client.send(request, **options)
         else:
-            response = await _send_with(auth, client, request, options)
-        self.response = response
+            response = await _send_with_auth(auth, client, request, options)
+        self._response = response
         if learn is not None:
-            learn_headers(before, response.request, learn)
+            learn_headers(headers, response.request, learn)
         return response
 
-    async def _receive(self, response: httpx.Response) -> None:
+    async def _receive(self, response: httpx.Response) -> httpx.Request | None:
+        """Receive the body, or return the request that a redirect asks for."""
+        redirect = None
+        try:
+            if response.status_code < HTTPStatus.OK:  # interim, so no response
+                raise protocol_error(self.request, "switched to another protocol")
+            if response.status_code in REDIRECT_STATUSES:
+                redirect = next_request(
+                    self.request,
+                    response,
+                    self._redirects,
+                    base=self._options.base,
+                    documented=self._options.redirects,
+                )
+            if redirect is None:
+                await self._receive_body(response)
+        finally:
+            if not response.is_closed:
+                await response.aclose()
+        current().attempt_ended(response)
+        # The stream knows the response. This cycle would be left to the garbage collector, and
+        # thousands of calls would fill the processor's caches until it runs.
+        response.stream = _NOTHING
+        if isinstance(redirect, CallError):
+            raise redirect
+        return redirect
+
+    async def _receive_body(self, response: httpx.Response) -> None:
         begin = self._options.download
         file = None if begin is None else begin(response.status_code, response.headers)
         try:
             await self._read_body(response, file)
-            self.file = file if file is not None and file.is_file else None
+            self._file = file if file is not None and file.is_file else None
+        except asyncio.CancelledError:
+            if not self._has_part(is_at_deadline=True) or not self._is_cut_off():
+                raise
+            self._cut = "timeout"
         except CallError as error:
             if error.kind == "too_large" and self._has_part():
                 self._cut = error.kind
             elif self._is_accepted_write(error):
-                self._unread, self._received = error.reason, b""
+                self._unread, self._content = error.reason, b""
             else:
-                status = response.status_code
-                reason = f"{failures.describe_request(self.request)} answered {status}, but {error.reason}"
+                status, call = response.status_code, describe_request(self.request)
+                reason = f"{call} answered {status}, but {error.reason}"
                 facts = {"status": status, **error.facts}
                 raise CallError(error.kind, reason, **facts) from None
         finally:
-            if file is not None and self.file is None:
+            if file is not None and self._file is None:
                 file.discard()
 
     def _is_accepted_write(self, error: CallError) -> bool:
         """Whether the server has written: a body that cannot be decoded makes that no failure."""
-        is_success = 200 <= self.status < 300  # noqa: PLR2004
+        is_success = self._response is not None and self._response.is_success
         return error.kind == "decode" and is_success and not reads(self.request)
 
     async def _read_body(self, response: httpx.Response, file: Download | None) -> None:
@@ -235,41 +276,34 @@ class Exchange:
             if decoder is not None:
                 decoder.finish()
         if file is not None:
-            self._received = await file.finish()
+            self._content = await file.finish()
 
     async def _take(self, limit: int, piece: bytes) -> None:
         """Keep a piece; one that is alone, as most are, is not copied."""
-        room = limit - len(self._received)
+        room = limit - len(self._content)
         part = piece[:room] if len(piece) > room else piece
-        if not self._received:
-            self._received = part
-        elif isinstance(self._received, bytes):
-            self._received = bytearray(self._received + part)
+        if not self._content:
+            self._content = part
+        elif isinstance(self._content, bytes):
+            self._content = bytearray(self._content + part)
         else:
-            self._received += part
+            self._content += part
         if len(piece) > room:
             raise too_large()
 
-    def _has_part(self, *, begun: bool = False) -> bool:
-        """Whether an event or a line has arrived; `begun`: or some of JSON without a length."""
-        if self.response is None or not self._received:
+    def _has_part(self, *, is_at_deadline: bool = False) -> bool:
+        """Whether an event or a line has arrived; at the deadline also some of endless JSON."""
+        if self._response is None or not self._content:
             return False
-        headers = self.response.headers
+        if self._response.status_code == HTTPStatus.UNAUTHORIZED and is_at_deadline:
+            return False  # there is no time left to call again with newer credentials
+        headers = self._response.headers
         kind = headers.get("content-type", "")
-        if http_rules.essence(kind) == "text/event-stream":
-            return _EVENT_END.search(self._received) is not None
-        if http_rules.is_sequential(kind):
-            return b"\n" in self._received
-        return begun and http_rules.is_json(kind) and "content-length" not in headers
-
-    def answer(self, attempts: int) -> APIResponse:
-        """Return the answer that was received in so many attempts."""
-        response = self.response
-        assert response is not None  # noqa: S101 -- callers have received one
-        status, headers, content = response.status_code, response.headers, bytes(self._received)
-        elapsed = time.perf_counter() - self._started
-        done = (elapsed, self._redirects, self._cut, self._unread, attempts, self.file)
-        return APIResponse(self.request, status, headers, content, *done)
+        if essence(kind) == "text/event-stream":
+            return _EVENT_END.search(self._content) is not None
+        if is_sequential(kind):
+            return b"\n" in self._content
+        return is_at_deadline and is_json(kind) and "content-length" not in headers
 
 
 class Digest(httpx.DigestAuth):
@@ -281,7 +315,7 @@ class Digest(httpx.DigestAuth):
             yield from super().auth_flow(request)
 
 
-async def _send_with(
+async def _send_with_auth(
     auth: httpx.Auth, client: httpx.AsyncClient, request: httpx.Request, options: dict[str, Any]
 ) -> httpx.Response:
     """Return the answer to the last request of an authentication's flow."""
@@ -294,7 +328,7 @@ async def _send_with(
             response = await client.send(step, **options)
             try:
                 if auth.requires_response_body and not response.is_stream_consumed:
-                    response = await _read(response)
+                    response = await _read_whole(response)
                 step = await flow.asend(response)
             except StopAsyncIteration:
                 return response
@@ -304,7 +338,7 @@ async def _send_with(
             await response.aclose()
 
 
-async def _read(response: httpx.Response) -> httpx.Response:
+async def _read_whole(response: httpx.Response) -> httpx.Response:
     decoder = Decoder(response.headers.get("content-encoding", ""), _LARGEST_READ)
     pieces = [piece async for data in response.aiter_raw() for piece in decoder.feed(data)]
     decoder.finish()

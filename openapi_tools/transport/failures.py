@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import logging
 import math
-import random
 import re
 import time
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import reads, repeats
-from openapi_tools.observability import current
 from openapi_tools.redaction import excerpt
 from openapi_tools.transport.proxy_connections import ProxyFaultError
 from openapi_tools.transport.sockets import TlsError
-
-if TYPE_CHECKING:
-    from openapi_tools.transport.exchange import Exchange
 
 logger = logging.getLogger("openapi_tools")
 
@@ -35,10 +29,6 @@ TRANSPORT_FAULTS = (
 )
 """Built-in errors of transports; only OSError and EOFError are the network's."""
 
-RETRIED_STATUSES = frozenset({429, 502, 503, 504})
-_UNSENT = 2  # retries of a call that was never sent: a server that refuses may be up in a moment
-_FIRST_WAIT, _DOUBLED = 0.1, 10
-_LONGEST_WAIT = 8.0
 _LONGEST_ASKED = 86_400.0
 _SECONDS = re.compile(r"\d+(?:\.\d+)?")
 
@@ -140,38 +130,6 @@ def is_transient(error: Exception) -> bool:
 def _describe_outcome(request: httpx.Request) -> str:
     """End a sentence; warn when a second call may act a second time."""
     return "." if reads(request) else "; it may have run."
-
-
-def pause(exchange: Exchange, count: int, *, retries: int, repeatable: bool) -> float | None:
-    """Return the seconds until another attempt, after so many failed; None where none may help."""
-    error = exchange.error
-    is_lasting = error is not None and error.facts.get("retryable") is False
-    may_pass = error is None or (error.kind == "connection" and not is_lasting)
-    if exchange.unsent:
-        allowed = count <= max(_UNSENT, retries)
-    else:
-        at_once = exchange.stale and count == 1
-        allowed = repeatable and (at_once or (may_pass and count <= retries))
-    if not allowed or exchange.stale:
-        return 0.0 if allowed else None
-    longest = min(_FIRST_WAIT * 2 ** min(count - 1, _DOUBLED), _LONGEST_WAIT)
-    jitter = random.uniform(0, longest)  # noqa: S311 -- spreads clients, keeps no secret
-    asked = _asked(exchange)
-    return jitter if asked is None else asked + jitter * 0.1
-
-
-def tell_retry(exchange: Exchange, wait: float) -> None:
-    """Report another attempt after the one that failed."""
-    error = exchange.error
-    told: Any = {"status": exchange.status} if error is None else {"error_type": error.kind}
-    current().retry(wait, retry_after=_asked(exchange), **told)
-
-
-def _asked(exchange: Exchange) -> float | None:
-    """Return the seconds that the server asks to wait, if it does."""
-    if exchange.error is not None or exchange.response is None:
-        return None
-    return retry_after(exchange.response.headers)
 
 
 def retry_after(headers: httpx.Headers, *, now: float | None = None) -> float | None:

@@ -25,6 +25,7 @@ from openapi_tools.errors import CallError, requiring
 from openapi_tools.http_rules import reads
 from openapi_tools.json_values import digest_of
 from openapi_tools.shared_state import read_record, state_key
+from openapi_tools.transport.exchange import APIResponse
 
 with requiring("http-cache"):
     import hishel
@@ -44,7 +45,7 @@ _BODY_HEADERS = frozenset(
 )
 
 Pairs = list[tuple[str, str]]
-Send = Callable[[httpx.Request], Awaitable[Any]]
+Send = Callable[[httpx.Request], Awaitable[APIResponse]]
 
 
 # Lines that HTTP allows (RFC 9110, sections 5.1 and 5.5): a damaged one must not break a request.
@@ -64,7 +65,6 @@ class Kept(NamedTuple):
     received: float
     elapsed: float
     mark: str
-    how: str = ""  # "cached", or "revalidated" where the server was asked whether it still holds
 
     def header(self, name: str) -> str | None:
         """Return the first line of a header."""
@@ -105,29 +105,27 @@ class HttpCache:
         self._state = state
         self._client = client
 
-    async def answered(self, request: httpx.Request, user: str, send: Send) -> Kept | None:
-        """Return the kept answer to a user's request; None where `send` got one from the API.
+    async def send(self, request: httpx.Request, user: str, send: Send) -> APIResponse:
+        """Return the cached response to a user's request, or the one that `send` gets.
 
         Raises:
             CallError: As `send`; and where a write could not be noted, so that it was not sent.
         """
         place = f"http:changed:{digest_of(str(request.url).partition('?')[0])}"
+        if not reads(request):
+            return await self._written(place, request, send)
         # Conditions and ranges are the caller's affair.
         names = [name.lower() for name in request.headers]
         is_own = any(name in _OWN_RULES or name.startswith("if-") for name in names)
-        if not reads(request):
-            await self._written(place, request, send)
-        elif request.method != "GET" or is_own:
-            await send(request)
-        else:
-            return await self._read(request, user, place, send)
-        return None
+        if request.method != "GET" or is_own:
+            return await send(request)
+        return await self._read(request, user, place, send)
 
-    async def _written(self, place: str, request: httpx.Request, send: Send) -> None:
+    async def _written(self, place: str, request: httpx.Request, send: Send) -> APIResponse:
         """Send a write, and mark what is kept of its address as changed, for every user."""
         await self._mark(place)
         try:
-            await send(request)
+            return await send(request)
         finally:  # a read may have kept the old state meanwhile
             # Whatever fails here: the API has done the write, and that is what the model hears.
             try:
@@ -141,7 +139,7 @@ class HttpCache:
         mark = secrets.token_hex(8).encode()
         await self._state.put(place, mark, 2 * _LONGEST)  # longer than any answer is kept
 
-    async def _read(self, request: httpx.Request, user: str, place: str, send: Send) -> Kept | None:
+    async def _read(self, request: httpx.Request, user: str, place: str, send: Send) -> APIResponse:
         lines = sorted(request.headers.multi_items())
         digest = digest_of([self._client, "GET", str(request.url), user, lines])
         key = state_key("http", user, digest)
@@ -149,14 +147,13 @@ class HttpCache:
             async with asyncio.timeout(_PATIENCE):
                 stored, found = await asyncio.gather(self._state.get(key), self._state.get(place))
         except (CallError, TimeoutError):  # the answer can be had without it
-            await send(request)
-            return None
+            return await send(request)
         mark = "" if found is None else found.decode(errors="replace")
         kept = Kept.of(stored, mark)
         rules = _Rules(request, user)
         state = rules.begun(kept)
         if kept is not None and isinstance(state, hishel.FromCache):
-            return _aged(kept, "cached")
+            return _cached_response(request, kept, "cached")
         answer = await send(rules.conditional(state))
         state = rules.next(state, answer)
         if isinstance(state, hishel.CacheMiss):  # a 304 about another answer than the kept one
@@ -165,11 +162,13 @@ class HttpCache:
         elif kept is not None and isinstance(state, hishel.NeedToBeUpdated):
             kept = kept.freshened(answer, mark)
             await self._keep(key, kept if rules.keeps(kept) else None)
-            return _aged(kept, "revalidated")
+            response = _cached_response(request, kept, "revalidated")
+            response.attempts = answer.attempts
+            return response
         new = _kept(answer, mark) if isinstance(state, hishel.StoreAndUse) else None
         if new is not None or kept is not None:
             await self._keep(key, new)
-        return None
+        return answer
 
     async def _keep(self, key: str, kept: Kept | None) -> None:
         with suppress(CallError, TimeoutError):
@@ -257,11 +256,12 @@ def _kept(answer: Any, mark: str) -> Kept | None:
     return Kept(answer.status, headers.multi_items(), *facts)
 
 
-def _aged(kept: Kept, how: str) -> Kept:
-    """Return an answer with its `Age` (RFC 9111, section 5.1)."""
+def _cached_response(request: httpx.Request, kept: Kept, how: str) -> APIResponse:
+    """Return a cached response with its `Age` (RFC 9111, section 5.1)."""
     seconds = int(_age(kept) + max(0.0, time.time() - kept.received))
-    others = [pair for pair in kept.headers if pair[0] != "age"]
-    return kept._replace(headers=[*others, ("age", str(seconds))], how=how)
+    lines = [pair for pair in kept.headers if pair[0] != "age"]
+    headers = httpx.Headers([*lines, ("age", str(seconds))], encoding="utf-8")
+    return APIResponse(request, kept.status, headers, kept.content, attempts=0, cached=how)
 
 
 def _age(kept: Kept) -> float:

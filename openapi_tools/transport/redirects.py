@@ -13,12 +13,13 @@ import httpx
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url, reads
 from openapi_tools.redaction import excerpt
-from openapi_tools.transport import failures
+from openapi_tools.transport.failures import redirect_error, request_path
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_WITH_TARGET = frozenset({301, 302, 303, 307, 308})  # 300, 304 and 305 name no one place to go to
+# 300, 304 and 305 name no single target.
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _SAME_REQUEST = frozenset({307, 308})  # ask for the same method and body
 _MOST_READS = 5
 _MOST_WRITES = 1
@@ -54,7 +55,7 @@ def next_request(
     not followed; beside a documented 2xx it is one where it cannot be followed.
     """
     status = response.status_code
-    if status not in _WITH_TARGET or "location" not in response.headers:
+    if status not in REDIRECT_STATUSES or "location" not in response.headers:
         return None
     ends_here = is_result(request, status, documented)
     is_other_read = status == HTTPStatus.SEE_OTHER and not _is_plain_read(request)
@@ -72,7 +73,7 @@ def _redirected(
     status = response.status_code
 
     def refused(to: str, why: str) -> CallError:
-        return failures.redirect_error(request, to, why, status=status)
+        return redirect_error(request, to, why, status=status)
 
     places = set(response.headers.get_list("location"))
     if len(places) > 1:
@@ -99,7 +100,7 @@ def _redirected(
     path = target.raw_path.partition(b"?")[0].decode("ascii", "replace")
     below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
-        raise refused(failures.request_path(following), f"it leads out of {below or '/'}")
+        raise refused(request_path(following), f"it leads out of {below or '/'}")
     return following
 
 

@@ -1,0 +1,386 @@
+"""The sender of a toolset, and the attempts of one call.
+
+A connection belongs to its event loop: each loop has a client, which is closed when the loop ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+import os
+import sys
+import uuid
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import httpx
+
+from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.http_rules import is_safe, reads, repeats
+from openapi_tools.shared_state import MemoryState
+from openapi_tools.transport.connection_pool import make_client, uses_httptools
+from openapi_tools.transport.exchange import (
+    NO_TIMEOUTS,
+    APIResponse,
+    Exchange,
+    SendFailure,
+    SendOptions,
+)
+from openapi_tools.transport.failures import describe_request, timeout_error
+from openapi_tools.transport.http_messages import learn_headers
+from openapi_tools.transport.limits import Limits
+from openapi_tools.transport.loop_client import LoopClient
+from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
+from openapi_tools.transport.retries import RETRIED_STATUSES, report_retry, retry_delay
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from types import TracebackType
+
+    from openapi_tools.options import Client
+    from openapi_tools.settings import Settings
+    from openapi_tools.transport.http_cache import HttpCache
+
+_DEFAULT_OPTIONS = SendOptions()
+_RETRY_BUDGET = 10.0
+_RETRIES_PER_CALL = 0.1
+_UNAUTHORIZED = 401
+_CLOSE_TIMEOUT = 5.0  # seconds to wait for calls in another loop
+
+# A forked process must not close its parent's connections. To free these clients would close them.
+_PARENTS_CLIENTS: list[object] = []
+
+
+class Sender:
+    """Sends the requests of one toolset.
+
+    Args:
+        settings: Timeouts, retries, limits and the rules of connections.
+        client: The user's own client, which stays open. Its transport, authentication and headers
+            are used.
+        public: The document came from a public address.
+        policy: Replaces the network policy of the settings.
+        shares: Limits and the HTTP cache of the settings are used.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        client: Client | None = None,
+        *,
+        public: bool = False,
+        policy: NetworkPolicy | None = None,
+        shares: bool = False,
+    ) -> None:
+        self.settings = settings
+        self.policy = policy or policy_of(settings, public_document=public)
+        self.owns_client = client is None
+        state = (settings.state or MemoryState()) if shares else None
+        self.limits = None if state is None else Limits(state, settings) or None
+        self.cache: HttpCache | None = None
+        if state is not None and settings.http_cache:
+            from openapi_tools.transport.http_cache import HttpCache  # needs an extra
+
+            # A user's client may add credentials that are not seen here, so it shares nothing.
+            self.cache = HttpCache(state, "" if client is None else uuid.uuid4().hex)
+        # Each call adds a tenth of a retry. When an API fails, retries of many calls cannot
+        # multiply its load.
+        self._retry_budget = _RETRY_BUDGET
+        self.is_closed = False
+        if client is None and settings.transport == "fast":
+            uses_httptools(settings)  # a missing package is told now, not by the first call
+        self._client = None if client is None else _adapt_client(client)
+        self._process = os.getpid()
+        self._loop_clients: dict[asyncio.AbstractEventLoop, LoopClient] = {}
+
+    async def send(
+        self, request: httpx.Request, options: SendOptions = _DEFAULT_OPTIONS
+    ) -> APIResponse:
+        """Return the response to one request; raises as `Attempts.send`."""
+        async with self.attempts(describe_request(request)) as attempts:
+            return await attempts.send(request, options)
+
+    def attempts(self, call_name: str, timeout: float | None = None) -> Attempts:
+        """Return the attempts of one call, for `async with`; messages contain `call_name`."""
+        return Attempts(self, call_name, timeout or self.settings.timeout)
+
+    def save_for_retries(self) -> None:
+        """Add the share of one call to the retries that all calls may use."""
+        self._retry_budget = min(self._retry_budget + _RETRIES_PER_CALL, _RETRY_BUDGET)
+
+    def take_retry(self) -> bool:
+        """Take one retry out of the budget, and return whether there was one."""
+        if self._retry_budget < 1:
+            return False
+        self._retry_budget -= 1
+        return True
+
+    async def loop_client(self) -> LoopClient:
+        """Return the client of the running event loop, and make it at first use."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            reason = "tools are called under asyncio; no event loop of it is running."
+            raise CallError("connection", reason) from None
+        self._leave_parents_clients()
+        return self._loop_clients.get(loop) or await self._add_loop_client(loop)
+
+    def _leave_parents_clients(self) -> None:
+        if self._process != os.getpid():
+            _PARENTS_CLIENTS.append(self._loop_clients)
+            self._loop_clients = {}
+            self._process = os.getpid()
+
+    async def _add_loop_client(self, loop: asyncio.AbstractEventLoop) -> LoopClient:
+        for known_loop in list(self._loop_clients):  # a copy: other threads add and remove loops
+            if known_loop.is_closed():
+                self._loop_clients.pop(known_loop, None)
+        client = self._client or make_client(self.settings, self.policy)
+        loop_client = LoopClient(client, self.settings.concurrency)
+        self._loop_clients[loop] = loop_client
+        # When asyncio shuts a loop down, it closes the asynchronous generators begun in it. That
+        # is the only moment at which the loop's connections can still be closed.
+        loop_client.lifetime = self._close_with_loop(loop, loop_client)
+        return await anext(loop_client.lifetime)
+
+    async def _close_with_loop(
+        self, loop: asyncio.AbstractEventLoop, loop_client: LoopClient
+    ) -> AsyncGenerator[LoopClient]:
+        try:
+            yield loop_client
+        finally:
+            self._loop_clients.pop(loop, None)
+            await loop_client.expire_calls()
+            if self._client is None:
+                await loop_client.client.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections; calls under way end with an error, and so do later ones."""
+        self.is_closed = True
+        current_loop = asyncio.get_running_loop()
+        self._leave_parents_clients()
+        for loop in list(self._loop_clients):
+            loop_client = self._loop_clients.pop(loop, None)
+            if loop_client is None:
+                continue
+            if loop is current_loop:
+                await loop_client.aclose()
+            elif loop.is_running():
+                closing = asyncio.run_coroutine_threadsafe(loop_client.aclose(), loop)
+                await asyncio.wait([asyncio.wrap_future(closing)], timeout=_CLOSE_TIMEOUT)
+
+
+class Attempts:
+    """The attempts of one call under one deadline, an asynchronous context manager.
+
+    The deadline covers tokens, waiting for permits, connecting, the whole response and retries.
+    """
+
+    def __init__(self, sender: Sender, call_name: str, seconds: float) -> None:
+        self._sender = sender
+        self._call_name = call_name
+        self.seconds = seconds
+        self.count = 0  # how often a request was sent
+        self._exchange: Exchange | None = None
+        self._response: APIResponse | None = None  # to the last attempt, once it is complete
+
+    async def __aenter__(self) -> Self:
+        if self._sender.is_closed:
+            raise self._closed_error()
+        self._loop_client: LoopClient = await self._sender.loop_client()
+        self._sender.save_for_retries()
+        task = asyncio.current_task()
+        self._cancellations = 0 if task is None else task.cancelling()
+        self.deadline = asyncio.get_running_loop().time() + self.seconds
+        self._timeout = asyncio.timeout_at(self.deadline)
+        await self._timeout.__aenter__()
+        self._loop_client.deadlines.add(self._timeout)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._loop_client.remove_deadline(self._timeout)
+        if error is not None and self._response is not None:
+            self._response.discard_file()
+        if isinstance(error, CallError):
+            error.attempts = self.count
+        try:
+            await self._timeout.__aexit__(kind, error, traceback)
+        except TimeoutError:
+            timeout = self._timeout_error()
+            timeout.attempts = self.count
+            raise timeout from None
+
+    @property
+    def transport(self) -> httpx.AsyncBaseTransport:
+        """For token requests: the same connections, nothing added to the requests."""
+        return _BareTransport(self._loop_client.client)
+
+    async def send(self, request: httpx.Request, options: SendOptions) -> APIResponse:
+        """Send a request, with redirects and retries, and return the response.
+
+        At the deadline the events of a stream that have come are the response.
+
+        Raises:
+            CallError: No response came, or none that can be used.
+        """
+        if not self._sender.owns_client:
+            self._add_client_headers(request, options)
+        cache = self._sender.cache
+        try:
+            if cache is None or not options.caches or self._has_unseen_auth(request, options):
+                return await self._send_with_retries(request, options)
+            return await cache.send(
+                request, options.user, lambda sent: self._send_with_retries(sent, options)
+            )
+        except asyncio.CancelledError:
+            # The API has responded, and only the shared state kept the call: a write that is done
+            # is no failure.
+            if self._response is None or not self._is_past_deadline():
+                raise
+            return self._response
+
+    async def _send_with_retries(self, request: httpx.Request, options: SendOptions) -> APIResponse:
+        settings, limits = self._sender.settings, self._sender.limits
+        for number in itertools.count(1):
+            self._response = None
+            exchange = self._exchange = Exchange(
+                request,
+                options,
+                settings=settings,
+                seconds=self.seconds,
+                is_cut_off=self._is_cut_off,
+            )
+            slot = self._loop_client.slots.slot(options.user)
+            async with slot if limits is None else self._permits(limits, slot, request, options):
+                self.count += 1
+                outcome = await exchange.run(self._loop_client.client)
+                if isinstance(outcome, APIResponse):
+                    outcome.attempts = self.count
+                    # After a 401 the call goes on, with newer credentials.
+                    self._response = outcome if outcome.status != _UNAUTHORIZED else None
+            if isinstance(outcome, APIResponse) and outcome.status not in RETRIED_STATUSES:
+                return outcome
+            repeatable = repeats(request) if options.repeatable is None else options.repeatable
+            delay = retry_delay(outcome, number, retries=settings.retries, repeatable=repeatable)
+            if delay is None or not self._can_wait(delay) or not self._sender.take_retry():
+                break
+            report_retry(outcome, delay)
+            await asyncio.sleep(delay)
+        if isinstance(outcome, SendFailure):
+            raise outcome.error
+        return outcome
+
+    @asynccontextmanager
+    async def _permits(
+        self,
+        limits: Limits,
+        slot: AbstractAsyncContextManager[None],
+        request: httpx.Request,
+        options: SendOptions,
+    ) -> AsyncGenerator[None]:
+        """Wait for the permits of the user, of this process and of the API."""
+        origin = str(request.url.join("/"))
+        of_user, of_api = limits.permits(origin, options.user)
+        try:
+            # The user's own permit comes first: who waits for it takes no place from others.
+            async with of_user, slot, of_api:
+                yield
+        except CallError as error:
+            if self.count:  # the state went away before a further attempt
+                error.reason = error.reason.replace("nothing was", "nothing more was")
+            raise
+
+    def _can_wait(self, seconds: float) -> bool:
+        return asyncio.get_running_loop().time() + seconds < self.deadline
+
+    def _has_unseen_auth(self, request: httpx.Request, options: SendOptions) -> bool:
+        """Whether credentials that are in no header, and so in no cache key, go with a read."""
+        auth = options.auth or options.certificate
+        auth = auth or getattr(self._loop_client.client, "auth", None)
+        return auth is not None and request.method == "GET" and reads(request)
+
+    def _add_client_headers(self, request: httpx.Request, options: SendOptions) -> None:
+        """Add the headers of the user's client that are missing in the request."""
+        client, url = self._loop_client.client, request.url
+        # The user's transport resolves names: only literal addresses can be judged here.
+        self._sender.policy.check_name(url.host, url.port or (443 if url.scheme == "https" else 80))
+        if getattr(client, "is_closed", False) is True:
+            call = describe_request(request)
+            reason = f"{call} was not sent: the client given for the tools is closed."
+            raise CallError("connection", reason, retryable=False)
+        if not options.trusted:
+            return
+        headers = request.headers
+        present = {name.lower() for name, _ in headers.raw}
+        missing = [line for line in client.headers.raw if line[0].lower() not in present]
+        if missing:
+            request.headers = type(headers)([*headers.raw, *missing])
+        if options.learn is not None:
+            learn_headers(headers.multi_items(), request, options.learn)
+
+    def _is_past_deadline(self) -> bool:
+        """Whether the deadline, and nobody else, has cancelled this task."""
+        task = asyncio.current_task()
+        cancellations = 0 if task is None else task.cancelling() - self._cancellations
+        return self._timeout.expired() and cancellations == 1
+
+    def _is_cut_off(self) -> bool:
+        """Whether the deadline ends a response whose beginning is still of use."""
+        return self._is_past_deadline() and not self._sender.is_closed
+
+    def _timeout_error(self) -> CallError:
+        if self._sender.is_closed:
+            return self._closed_error()
+        if self.count and self._exchange is not None:
+            return self._exchange.timeout_error(is_first=self.count == 1)
+        if self._exchange is not None and self._sender.limits is None:
+            return timeout_error(self._exchange.request, self.seconds, waiting=True)
+        if self._exchange is None:
+            why = ", before the credentials for it were there; it was not sent."
+        else:
+            why = "; it was not sent, other calls had all the turns that the limits of the settings"
+            why += " allow."
+        reason = f"{self._call_name} timed out after {self.seconds:g} s{why}"
+        return CallError("timeout", reason, retryable=True)
+
+    def _closed_error(self) -> CallError:
+        """Return the error for a call after the toolset was closed, or in the middle of it."""
+        reason = f"{self._call_name} was given up: the toolset is closed"
+        if not self.count:
+            return CallError("connection", f"{reason}; it was not sent.")
+        safe = is_safe(self._call_name.partition(" ")[0])
+        return CallError("connection", reason + ("." if safe else "; it may have run."))
+
+
+class _BareTransport(httpx.AsyncBaseTransport):
+    """Sends through a client without its authentication, headers, cookies and redirects."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.extensions = {**request.extensions, "timeout": NO_TIMEOUTS}
+        return await self._client.send(request, stream=True, follow_redirects=False, auth=None)
+
+
+def _adapt_client(client: Any) -> httpx.AsyncClient:
+    """Return a user's client as calls use it; raise SettingsError if it cannot send."""
+    if isinstance(client, httpx.AsyncClient):
+        return client
+    httpx2 = sys.modules.get("httpx2")  # the user has imported it if the client comes from it
+    if httpx2 is not None and isinstance(client, httpx2.AsyncClient):
+        from openapi_tools.transport.httpx2_client import Httpx2Client  # needs httpx2
+
+        return cast("httpx.AsyncClient", Httpx2Client(client))
+    methods = (getattr(client, name, None) for name in ("send", "aclose"))
+    if isinstance(client, type) or not all(map(inspect.iscoroutinefunction, methods)):
+        kind = f"the class {client.__name__}" if isinstance(client, type) else type(client).__name__
+        reason = "give an httpx.AsyncClient or an httpx2.AsyncClient"
+        raise SettingsError(f"client: {kind} cannot be used here; {reason}.")
+    return cast("httpx.AsyncClient", client)
