@@ -19,6 +19,7 @@ import httpx
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.http_rules import is_safe, reads, repeats
 from openapi_tools.shared_state import MemoryState
+from openapi_tools.transport.call_limits import Limits
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.exchange import (
     NO_TIMEOUTS,
@@ -29,7 +30,6 @@ from openapi_tools.transport.exchange import (
 )
 from openapi_tools.transport.failures import describe_request, timeout_error
 from openapi_tools.transport.http_messages import learn_headers
-from openapi_tools.transport.limits import Limits
 from openapi_tools.transport.loop_client import LoopClient
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
 from openapi_tools.transport.retries import RETRIED_STATUSES, report_retry, retry_delay
