@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 _NAMES = ("x-enumNames", "x-enum-varnames", "x-enum-names", "x-enumVarnames")
 _DESCRIPTIONS = ("x-enum-descriptions", "x-enumDescriptions", "x-enum-description")
 _MS = "x-ms-enum"
+_EXTENSIONS = frozenset({*_NAMES, *_DESCRIPTIONS, _MS})
 _MOST = 200  # values of an enum that are described
 _LONGEST = 200  # characters of the words of one value
 
 
 def has_enum_words(node: Node) -> bool:
     """Tell whether a Schema Object may name the values of its enum."""
-    return any(key in node for key in (*_NAMES, *_DESCRIPTIONS, _MS))
+    return not _EXTENSIONS.isdisjoint(node)
 
 
 def with_enum_words(description: str, node: Node, limit: int) -> str:

@@ -30,10 +30,12 @@ _NAMED = ("examples", "x-examples")
 _SINGLE = ("example", "x-example")
 """Beside the standard's names those of Swagger 2.0, which has examples in extensions only."""
 
+_KEYWORDS = frozenset({*_SINGLE, *_NAMED})
+
 
 def has_examples(holder: Node) -> bool:
     """Tell whether a Parameter or Media Type Object has examples."""
-    return any(key in holder for key in (*_SINGLE, *_NAMED))
+    return not _KEYWORDS.isdisjoint(holder)
 
 
 def example_values(holder: Node, resource: Resource, references: References) -> Iterator[Any]:
@@ -92,14 +94,15 @@ def show_members(members: Node, values: Iterable[Any], schemas: Schemas, limit: 
     It is that of the first example whose members all fit, else of the first one.
     """
     best: Node = {}
-    exemplified = {
-        name
-        for name, member in members.items()
-        if not isinstance(member, dict) or "examples" in schemas.content(member)
-    }
     for value in islice(values, _MOST):
         example = next((each for each in _meanings(value) if isinstance(each, dict)), {})
-        names = [name for name in members if name in example and name not in exemplified]
+        names = [
+            name
+            for name, member in members.items()
+            if name in example
+            and isinstance(member, dict)
+            and "examples" not in schemas.content(member)
+        ]
         fitting = {
             name: part
             for name in names

@@ -176,7 +176,7 @@ class Inputs:
 
     def _arguments(self, operation: OperationNode) -> list[Argument]:
         arguments, declared = self._offered(self._document.parameters(operation))
-        variables = self._template(operation).variables
+        variables = read_template(operation.path, declared).variables
         if variables.keys() == declared and not any(variables.values()):
             return arguments
         missing = [name for name in variables if name not in declared]

@@ -50,6 +50,8 @@ def is_name(text: str) -> bool:
 
 def is_longer(value: Any, limit: int) -> bool:
     """Tell whether a value has more than about `limit` characters as JSON, or is not plain JSON."""
+    if isinstance(value, str):
+        return len(value) + 3 > limit or _is_unseen(value)
     if isinstance(value, list) and _are_texts(value):
         return sum(map(len, value)) + 5 * len(value) > limit or _is_unseen("".join(value))
     size = 0

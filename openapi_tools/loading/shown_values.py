@@ -41,8 +41,14 @@ _PARTS = frozenset(
 _ASSERTING = ASSERTION_KEYWORDS | _REFERRING | _PARTS
 _PLAIN = frozenset({"type", "enum"})
 _STRING = frozenset({str})
-_OF_CONTAINERS = frozenset({"type", "items", "properties", "required"})
 _JUDGING = _ASSERTING - _PLAIN
+# A validator gives the same verdict, but making one costs more than converting the schema.
+_DIRECT = frozenset(
+    {"type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum"}
+    | {"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"}
+    | {"items", "properties", "required", "additionalProperties", "$ref", "allOf", "anyOf"}
+)
+"""Keywords that are judged here; a schema with others needs a validator."""
 _PYTHON_TYPES = {"string": str, "integer": int, "boolean": bool}
 _MAX_SCHEMAS = 2_000  # schemas that judge one value; a value with more of them counts as fitting
 _MAX_READINGS = 200  # schemas whose reading of one value is tried
@@ -64,10 +70,7 @@ class OpenDefinitionError(Exception):
 
 def types_of(schema: Node) -> list[str]:
     """Return the types that a converted schema names itself."""
-    return _listed(schema.get("type", []))
-
-
-def _listed(declared: Any) -> list[str]:
+    declared = schema.get("type", [])
     return declared if isinstance(declared, list) else [declared]
 
 
@@ -78,20 +81,34 @@ def wire_text(value: Any) -> str | None:
     return json.dumps(value) if isinstance(value, bool | int | float) else None
 
 
-def fits(schema: Any, value: Any, definitions: Definitions) -> bool:
-    """Tell whether a converted schema accepts a value."""
+def fits(schema: Any, value: Any, definitions: Definitions, depth: int = 0) -> bool:
+    """Return whether a converted schema accepts a value."""
     if not isinstance(schema, dict):
         return bool(schema)
     if _JUDGING.isdisjoint(schema):
-        declared = types_of(schema)
-        is_typed = not declared or any(is_type(value, name) for name in declared)
+        is_typed = "type" not in schema or _is_one_of(schema["type"], value)
         return is_typed and ("enum" not in schema or contains_value(schema["enum"], value))
     keywords = _ASSERTING.intersection(schema)
-    if keywords.isdisjoint(_REFERRING) and isinstance(value, _SCALARS):
+    is_scalar = isinstance(value, _SCALARS)
+    if is_scalar and keywords.isdisjoint(_REFERRING):
         return all(keeps(key, schema[key], value) for key in keywords - _PARTS)
-    if keywords <= _OF_CONTAINERS and definitions.left > 0:
-        return _holds_fitting_parts(schema, value, definitions)
-    return definitions.left <= 0 or _is_valid(schema, value, definitions)
+    if definitions.left <= 0 or depth > _MAX_DEPTH:
+        return True
+    if not keywords <= _DIRECT:
+        return _is_valid(schema, value, definitions)
+    definitions.left -= 1
+    return (
+        all(keeps(key, schema[key], value) for key in keywords - _PARTS)
+        and _fits_in_place(schema, value, definitions, depth + 1)
+        and (is_scalar or _has_fitting_parts(schema, value, definitions, depth + 1))
+    )
+
+
+def _is_one_of(declared: Any, value: Any) -> bool:
+    """Return whether a value has the type, or one of the types, that a schema declares."""
+    if isinstance(declared, str):
+        return is_type(value, declared)
+    return any(is_type(value, name) for name in declared)
 
 
 def _is_valid(schema: Node, value: Any, definitions: Definitions) -> bool:
@@ -102,18 +119,24 @@ def _is_valid(schema: Node, value: Any, definitions: Definitions) -> bool:
         return True
 
 
-def _holds_fitting_parts(schema: Node, value: Any, definitions: Definitions) -> bool:
-    """Tell whether an array or an object fits a schema of few keywords, without a validator."""
-    definitions.left -= len(value)
-    if "type" in schema and not any(is_type(value, name) for name in types_of(schema)):
+def _fits_in_place(schema: Node, value: Any, definitions: Definitions, depth: int) -> bool:
+    branches = [*schema.get("allOf", ())]
+    if "$ref" in schema:
+        branches.append(definitions.find(name_of(schema)))
+    if not all(fits(branch, value, definitions, depth) for branch in branches):
         return False
+    choices = schema.get("anyOf")
+    return choices is None or any(fits(each, value, definitions, depth) for each in choices)
+
+
+def _has_fitting_parts(schema: Node, value: Any, definitions: Definitions, depth: int) -> bool:
     if isinstance(value, list):
         items = schema.get("items", True)
-        return all(fits(items, each, definitions) for each in value)
+        return all(fits(items, item, definitions, depth) for item in value)
     if not all(name in value for name in schema.get("required", ())):
         return False
-    declared = schema.get("properties", {})
-    return all(fits(declared.get(name, True), value[name], definitions) for name in value)
+    declared, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
+    return all(fits(declared.get(name, rest), value[name], definitions, depth) for name in value)
 
 
 def keeps(keyword: str, limit: Any, value: Any) -> bool:
@@ -121,6 +144,8 @@ def keeps(keyword: str, limit: Any, value: Any) -> bool:
     if keyword in _OF_NUMBERS and not is_type(value, "number"):
         return True
     if keyword in _OF_STRINGS and not isinstance(value, str):
+        return True
+    if keyword in _OF_ARRAYS and not isinstance(value, list):
         return True
     check = _CHECKS.get(keyword)
     return check is None or check(limit, value)
@@ -133,7 +158,6 @@ def keep(keyword: str, limit: Any, values: list[Any]) -> bool:
     return all(keeps(keyword, limit, value) for value in values)
 
 
-# A validator says the same, but making one costs more than converting the schema.
 _OF_NUMBERS: Mapping[str, Callable[[Any, Any], bool]] = {
     "minimum": operator.le,
     "maximum": operator.ge,
@@ -148,12 +172,17 @@ _OF_STRINGS: Mapping[str, Callable[[Any, Any], bool]] = {
     "maxLength": lambda most, value: len(value) <= most,
     "pattern": lambda pattern, value: matches(pattern, value) is not False,
 }
+_OF_ARRAYS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "minItems": lambda least, value: len(value) >= least,
+    "maxItems": lambda most, value: len(value) <= most,
+}
 _CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "type": lambda declared, value: any(is_type(value, name) for name in _listed(declared)),
+    "type": _is_one_of,
     "enum": contains_value,
     "const": is_equal,
     **_OF_NUMBERS,
     **_OF_STRINGS,
+    **_OF_ARRAYS,
 }
 
 
