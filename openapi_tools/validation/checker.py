@@ -161,13 +161,15 @@ def _errors_of(node: Node) -> float:
 
 def _explained(flaws: list[Flaw], call: str) -> InputError:
     if not flaws:
-        return InputError("the arguments do not fit the schema; there are too many to say where.")
+        return InputError(
+            "the arguments do not match the schema; there are too many of them to say where."
+        )
     shown = [
         (excerpt(json_values.join_pointer(f.place), _PLACE), sentence(f)) for f in flaws[:_TOLD]
     ]
     place, first = shown[0]
     others = [f"{where}: {text}" if where else text for where, text in shown[1:]]
-    others += ["There is more."] * (len(flaws) > _TOLD) + [f"Example: {call}"] * bool(call)
+    others += ["There are more errors."] * (len(flaws) > _TOLD) + [f"Example: {call}"] * bool(call)
     return InputError("\n".join([first, *others]), pointer=place)
 
 
@@ -223,7 +225,7 @@ class _Copy:
                 json_values.resolve_reference(self.schema, node["$ref"]), dict | bool
             ):
                 self._here = (node, "$ref")
-                self._leave_out(place, "leads to nothing in the schema")
+                self._leave_out(place, "points to nothing in the schema")
                 del node["$ref"]
         if self._left_out:
             _weaken(self.schema, self._left_out)
@@ -241,7 +243,7 @@ class _Copy:
         self._count += 1
         if depth > _DEEPEST or self._count > _MOST_SCHEMAS:
             if self._count <= _MOST_SCHEMAS + 1:
-                self._leave_out(place, "is nested too deep, or the schema is too large")
+                self._leave_out(place, "is nested too deeply, or the schema is too large")
             else:
                 self._left_out.append(self._here)
             return True
@@ -272,13 +274,13 @@ class _Copy:
     def _fault(self, keyword: str, value: Any) -> str:
         shape = next((shape for words, shape in _SHAPES if keyword in words), None)
         if shape is not None and not (isinstance(value, shape) and value != []):
-            return "holds no schema where there should be some"
+            return "holds no schema where one is expected"
         if keyword == "$ref" and not (isinstance(value, str) and f"{value}/".startswith("#/")):
-            return "leads out of the schema"
+            return "points outside the schema"
         if keyword == "$dynamicRef":
-            return "is not followed"
+            return "is not supported"
         if self.cheap and _is_costly(keyword, value):
-            return "may take long"
+            return "may take too long"
         if keyword == "pattern" and isinstance(value, str):
             is_usable = self._has_room_for(value)
         else:

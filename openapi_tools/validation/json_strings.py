@@ -71,11 +71,11 @@ def _refuse_constant(text: str) -> Any:
 def notes_on_reading(before: Any, after: Any) -> list[str]:
     """Return a note for each string in a value that was read as something else."""
     notes = [
-        f"{place}: the string was read as the JSON of {kind_of(value)}."
+        f"{place}: the string was parsed as JSON ({kind_of(value)})."
         for place, value in _changes(before, after, "")
     ]
     more = len(notes) - _LISTED
-    return notes[:_LISTED] + [f"{more} more strings were read as JSON."] * (more > 0)
+    return notes[:_LISTED] + [f"{more} more strings were parsed as JSON."] * (more > 0)
 
 
 def _changes(before: Any, after: Any, place: str) -> Iterator[tuple[str, Any]]:

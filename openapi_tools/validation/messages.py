@@ -8,6 +8,7 @@ then a constant such as a discriminator's.
 from __future__ import annotations
 
 import json
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,13 +42,14 @@ _LEAST = 4
 _LARGEST_INTEGER_BITS = 1024
 _LISTED = 20
 _NAME = 100
+_PLAIN_NAME = re.compile(r"[\w.$@\[\]-]+", re.ASCII)
 _LISTED_CHARS = 500
 _READ = 10_000
 _PER_BRANCH = 20
 _BRANCHES = 200
 _CONSTANTS = ("const", "enum")
 _FILE = frozenset({"base64", "text"})
-_FILE_HINT = '; give {"text": …} or {"base64": …}'
+_FILE_HINT = '; pass {"text": …} or {"base64": …}'
 
 
 class Flaw(NamedTuple):
@@ -191,7 +193,7 @@ def _is_constant(flaw: Flaw) -> bool:
 def sentence(flaw: Flaw) -> str:
     """Describe a fault and the allowed values in a sentence, without the place."""
     phrase = _PHRASES.get(flaw.keyword)
-    text = phrase(flaw) if phrase else f"{show(flaw.value)} does not fit its schema"
+    text = phrase(flaw) if phrase else f"{show(flaw.value)} does not match its schema"
     return f"{text}{flaw.remark}{'' if text.endswith('?') else '.'}"
 
 
@@ -244,7 +246,7 @@ def _wrong_type(flaw: Flaw) -> str:
     text = f"expected {' or '.join(_KINDS.get(name, name) for name in wanted)}, got {given}"
     if given != kind_of(flaw.value):
         text += f" ({kind_of(flaw.value)})"
-    return f"{text}; give it without quotes" if would_fit(flaw) else text
+    return f"{text}; pass it without quotes" if would_fit(flaw) else text
 
 
 def would_fit(flaw: Flaw) -> bool:
@@ -260,20 +262,24 @@ def would_fit(flaw: Flaw) -> bool:
     )
 
 
-def _unknown(flaw: Flaw) -> str:
-    known = [name for name in flaw.limit if len(name) <= _NAME]
-    if not known:
-        return "is not known here; leave it out"
-    close = nearest(flaw.place[-1], known)
-    text = "is not known here"
-    if close:
-        text += f"; did you mean {' or '.join(map(repr, close))}?"
+def _describe_unknown(flaw: Flaw) -> str:
+    names = [name for name in flaw.limit if len(name) <= _NAME]
+    text = _unknown_kind(flaw)
+    if not names:
+        return f"{text}; leave it out"
+    similar = nearest(flaw.place[-1], names)
+    text += f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
     if flaw.keyword == "listed":
         return text
-    if len(known) > _LISTED:
-        number = f" {len(known)} names are known"
-        return text + (number if close else ", nor is any name like it; leave it out")
-    return f"{text}{' Known:' if close else '; known are'} {', '.join(map(repr, known))}"
+    if len(names) > _LISTED:
+        rest = f" {len(names)} names are accepted" if similar else "; leave it out"
+        return text + rest
+    listing = ", ".join(name if _PLAIN_NAME.fullmatch(name) else repr(name) for name in names)
+    return f"{text}{'' if similar else '.'} Expected one of: {listing}"
+
+
+def _unknown_kind(flaw: Flaw) -> str:
+    return "unknown argument" if len(flaw.place) == 1 else "unknown property"
 
 
 def _inside(flaw: Flaw) -> str:
@@ -304,63 +310,70 @@ def _repeated(flaw: Flaw) -> str:
     for index, item in enumerate(flaw.value):
         first = seen.setdefault(json.dumps(item, sort_keys=True), index)
         if first != index:
-            return f"items {first} and {index} are equal, all have to differ"
-    return "some items are equal, all have to differ"
+            return f"items {first} and {index} are equal, but items must be unique"
+    return "some items are equal, but items must be unique"
 
 
 def _too_few(flaw: Flaw) -> str:
     least = flaw.limit.get("minContains", 1)
-    return f"needs {least} or more items that fit {show(flaw.limit['contains'], 200)}"
+    return f"needs at least {counted(least, 'item')} matching {show(flaw.limit['contains'], 200)}"
 
 
-def _counted(flaw: Flaw) -> str:
-    bound, noun = _BOUNDS[flaw.keyword[:3]], _NOUNS[flaw.keyword[3:]]
-    return f"has {counted(len(flaw.value), noun)}, {bound} {flaw.limit} allowed"
+def _describe_size(flaw: Flaw) -> str:
+    verb, (one, several) = _SIZE_BOUNDS[flaw.keyword[:3]], _NOUNS[flaw.keyword[3:]]
+    return f"{verb} {flaw.limit:,} {one if flaw.limit == 1 else several}, got {len(flaw.value):,}"
 
 
-def _bounded(flaw: Flaw) -> str:
-    bound = _BOUNDS[flaw.keyword]
-    return f"{show(flaw.value)} is out of range, {bound} {show(flaw.limit)} is allowed"
+def _describe_bound(flaw: Flaw) -> str:
+    return f"must be {_BOUNDS[flaw.keyword]} {show(flaw.limit)}, got {show(flaw.value)}"
 
 
 _BOUNDS = {
     "exclusiveMaximum": "less than",
-    "exclusiveMinimum": "more than",
-    "max": "at most",
+    "exclusiveMinimum": "greater than",
     "maximum": "at most",
-    "min": "at least",
     "minimum": "at least",
 }
-_NOUNS = {"Items": "item", "Length": "character", "Properties": "member"}
+_SIZE_BOUNDS = {"max": "allows at most", "min": "needs at least"}
+_NOUNS = {
+    "Items": ("item", "items"),
+    "Length": ("character", "characters"),
+    "Properties": ("property", "properties"),
+}
 _PHRASES: dict[str, Callable[[Flaw], str]] = {
-    "additionalProperties": _unknown,
-    "const": lambda flaw: f"{show(flaw.value)} is not {show(flaw.limit)}",
+    "additionalProperties": _describe_unknown,
+    "const": lambda flaw: f"expected {show(flaw.limit)}, got {show(flaw.value)}",
     "contains": _too_few,
     "maxContains": lambda flaw: (
-        f"at most {counted(flaw.limit['maxContains'], 'item')} may fit "
+        f"allows at most {counted(flaw.limit['maxContains'], 'item')} matching "
         f"{show(flaw.limit['contains'], 200)}"
     ),
     "minContains": _too_few,
     "dependentRequired": lambda flaw: f"required when {flaw.limit!r} is given",
     "enum": _one_of,
     "inside": _inside,
-    "listed": _unknown,
-    "wraps": lambda _: "is not known here",
+    "listed": _describe_unknown,
+    "wraps": _unknown_kind,
     "false": lambda _: "is not allowed here; leave it out",
-    **{f"{bound}{noun}": _counted for bound in ("max", "min") for noun in _NOUNS},
-    **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"), _bounded),
-    "multipleOf": lambda flaw: f"{show(flaw.value)} is not a multiple of {show(flaw.limit)}",
+    **{f"{bound}{noun}": _describe_size for bound in ("max", "min") for noun in _NOUNS},
+    **dict.fromkeys(
+        ("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"), _describe_bound
+    ),
+    "multipleOf": lambda flaw: f"must be a multiple of {show(flaw.limit)}, got {show(flaw.value)}",
     "not": lambda flaw: (
-        f"{show(flaw.value)} is not allowed: it fits {show(flaw.limit, 200)}, which is ruled out"
+        f"{show(flaw.value)} is not allowed: the schema excludes values that match "
+        f"{show(flaw.limit, 200)}"
     ),
     "oneOf": lambda flaw: (
-        f"fits {' and '.join(flaw.limit)}, of which exactly one may fit; "
+        f"matches {' and '.join(flaw.limit)}, but must match exactly one; "
         "leave out what belongs to the others"
     ),
     "pattern": lambda flaw: (
         f"{show(flaw.value)} does not match the pattern {show(flaw.limit, 200)}"
     ),
-    "required": lambda _: "required but not given",
+    "required": lambda flaw: (
+        "missing required " + ("argument" if len(flaw.place) == 1 else "property")
+    ),
     "type": _wrong_type,
     "unevaluatedItems": lambda flaw: f"{show(flaw.value)} has items that are not allowed here",
     "uniqueItems": _repeated,

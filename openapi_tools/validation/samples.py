@@ -111,7 +111,7 @@ def taught(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], st
             keyword = "wraps" if _is_unknown(flaw) else flaw.keyword
             told.append(
                 flaw._replace(
-                    keyword=keyword, remark=f"; give {listed(inner)} directly, not inside it"
+                    keyword=keyword, remark=f"; pass {listed(inner)} directly, not inside it"
                 )
             )
         elif (flaw.keyword, *flaw.place) not in gone:

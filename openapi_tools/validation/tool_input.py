@@ -49,7 +49,7 @@ def accept(given: object, settings: Settings) -> dict[str, Any]:
     """
     # By their types: `isinstance` asks the value too, which is code of its own.
     if type(given) is not dict and not issubclass(type(given), Mapping):
-        raise InputError(f"the input has to be an object with the arguments, not {_named(given)}.")
+        raise InputError(f"expected an object with the arguments, got {_named(given)}.")
     return _Intake(settings.max_input_chars, _MOST_VALUES).members(given, 1, without=CALL_ID)
 
 
@@ -85,7 +85,7 @@ def _named(value: object) -> str:
         return "null" if value is None else "an array"
     if type(value) in (bool, int, float, str):
         return f"{kind_of(value)} ({show(value)})"
-    return f"a value of the type {type(value).__name__}"
+    return f"a value of type {type(value).__name__}"
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class _Intake:
             try:
                 value.encode()
             except UnicodeEncodeError:
-                reason = "the text holds half of a surrogate pair; give whole Unicode characters."
+                reason = "the string contains a lone surrogate; use whole Unicode characters."
                 raise InputError(reason) from None
         elif depth >= _DEEPEST:
             raise InputError(f"the input is nested deeper than {_DEEPEST} levels.")
@@ -167,19 +167,19 @@ class _Intake:
             raise _LargeError
         if not isinstance(name, str):
             kind = type(name).__name__
-            raise InputError(f"a name has to be a string; this one is of type {kind}.")
+            raise InputError(f"property names must be strings, got a value of type {kind}.")
         plain: str = self._value(str.__str__(name), 1)
         return plain
 
     def _count(self, values: int) -> None:
         self._values -= values
         if self._values < 0:
-            self._refuse(f": it has over {_MOST_VALUES:,} values; give less at once.")
+            self._refuse(f": it has over {_MOST_VALUES:,} values; pass less at once.")
 
     def _take(self, count: int) -> None:
         self._room -= count
         if self._room < 0:
-            self._refuse("; give less at once (max_input_chars).")
+            self._refuse("; pass less at once (max_input_chars).")
 
     def _refuse(self, reason: str) -> None:
         raise _LargeError if self._is_small else InputError(f"the input is too large{reason}")
@@ -190,7 +190,7 @@ class _Intake:
             if value.bit_length() > _LARGEST_INTEGER_BITS:
                 raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
         elif value - value != 0:
-            raise InputError(f"{value!r} is not a JSON number; give a finite one.")
+            raise InputError(f"{value!r} is not a JSON number; pass a finite one.")
         if self._is_small and is_odd(value):
             raise _LargeError
 
@@ -207,7 +207,7 @@ class _Intake:
         if issubclass(kind, list):
             return self._items(list.copy(value), depth)
         if issubclass(kind, bytes | bytearray | memoryview):
-            raise InputError('bytes are not JSON; give a file as {"base64": "…"} or {"text": "…"}.')
+            raise InputError('bytes are not JSON; pass a file as {"base64": "…"} or {"text": "…"}.')
         return self._value(
             _number(value) if issubclass(kind, Decimal) else _by_pydantic(value), depth
         )
@@ -221,14 +221,14 @@ def _legible(name: object) -> str:
 
 def _number(value: Decimal) -> float:
     if not value.is_finite():
-        raise InputError(f"{value} is not a JSON number; give a finite one.")
+        raise InputError(f"{value} is not a JSON number; pass a finite one.")
     if value.adjusted() > 308:  # noqa: PLR2004 -- the largest exponent of a double
         raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
     if value == value.to_integral_value():
         return int(value)
     number = float(value)
     if Decimal(repr(number)) != value:
-        raise InputError(f"{value!s:.50} has more digits than a JSON number keeps; give a string.")
+        raise InputError(f"{value!s:.50} has more digits than a JSON number keeps; pass a string.")
     return number
 
 
@@ -239,4 +239,4 @@ def _by_pydantic(value: object) -> Any:
         return to_jsonable_python(value, inf_nan_mode="constants")
     except (ValueError, TypeError, RecursionError):
         name = type(value).__name__
-        raise InputError(f"a value of the type {name} is not JSON; give plain data.") from None
+        raise InputError(f"a value of type {name} is not JSON; pass plain data.") from None

@@ -102,7 +102,7 @@ async def test_an_argument_cannot_take_the_place_of_a_credential(location, given
     result = await called(recorder, [], own, given, parameters=[parameter(name, location, **style)])
 
     assert result.error["type"] == "invalid_input"
-    told = "is not known here" if name == "key" else "set by the credentials"
+    told = "unknown argument" if name == "key" else "set by the credentials"
     assert told in str(result)
     assert SECRET not in str(result)
     assert recorder.requests == []

@@ -128,7 +128,12 @@ ROWS = [
     ("no boolean", 2, "call shop.json get_it flag=yes", ["but boolean is expected; write true or"]),
     ("no such file", 2, "call {hours} startDate=@x", ["file 'x' cannot be read", "write @@"]),
     ("wrong type", 1, 'call {hours} --json {{"limit":"x"}}', ["/limit: expected an integer, got"]),
-    ("no argument", 1, "call museum.yaml get_ticket_code", ["/ticketId: required but not given"]),
+    (
+        "no argument",
+        1,
+        "call museum.yaml get_ticket_code",
+        ["/ticketId: missing required argument"],
+    ),
     ("wrong scheme", 2, "call {hours} --credential a=$HOME", ["it has 'MuseumPlaceholderAuth'"]),
     ("no variable", 2, "call {hours} --bearer $NO_SUCH", ["variable NO_SUCH is not set"]),
     ("a literal token", 2, "call {hours} --bearer abc", ["it wants '$VAR', in single quotes"]),

@@ -129,7 +129,7 @@ async def test_reads_run_beside_each_other_and_the_rest_alone(shop, recorder):
     ("args", "words"),
     [
         ("[1]", "the arguments of a call have to be an object, not list."),
-        *((nothing, "/petId: required but not given.") for nothing in ("null", "", None, {})),
+        *((nothing, "/petId: missing required argument.") for nothing in ("null", "", None, {})),
         ('{"petId": 3', "the arguments of a call are not valid JSON: EOF while parsing an object"),
     ],
 )

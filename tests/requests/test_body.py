@@ -52,7 +52,7 @@ ASCII_ITEMS = in_order(
         (body("text/*"), {"body": {"a": 1}}, "/body: expected a string"),
         (body(FORM), {"body": None}, "/body: expected an object, got null"),
         (body(DATA), {"body": "a"}, "/body: expected an object"),
-        (body("application/x-protobuf"), {"body": {"a": 1}}, "/body/a: is not known here"),
+        (body("application/x-protobuf"), {"body": {"a": 1}}, "/body/a: unknown property"),
         (body("image/*"), {"body": {"text": "", "content_type": "text/css"}}, "/body/content_type"),
         *(
             (

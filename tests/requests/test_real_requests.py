@@ -57,5 +57,5 @@ async def test_a_body_goes_as_the_media_type_that_was_chosen(recorder):
             assert data in recorder.last.body
         refused = await toolset["post_records"].execute({"body": {"name": "a"}})
 
-    assert "/media_type: required" in str(refused)
+    assert "/media_type: missing required" in str(refused)
     assert len(recorder.requests) == len(CALLS)

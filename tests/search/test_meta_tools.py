@@ -154,10 +154,10 @@ async def test_calls_by_each_profile_reach_the_tool(meta, profile):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({}, "/name: required but not given"),
+        ({}, "/name: missing required argument"),
         ({"name": "get_pets"}, "did you mean get_pet"),
         ({"name": "call_tool"}, "no tool is called 'call_tool'"),
-        ({"name": "get_pet"}, "/id: required but not given"),
+        ({"name": "get_pet"}, "/id: missing required argument"),
         ({"name": "get_pet", "arguments": {"id": "one"}}, "/id: expected an integer, got 'one'"),
         ({"name": "get_pet", "arguments": "{"}, "/arguments: it has to be an object, and the text"),
         ({"name": "get_pet", "arguments": "[1]"}, "/arguments: expected an object"),

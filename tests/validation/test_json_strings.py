@@ -77,7 +77,7 @@ async def test_a_string_is_read_where_no_string_belongs(schema, given, sent, ver
     assert result.success, result
     assert json.loads(recorder.last.body) == {"v": sent}
     assert type(json.loads(recorder.last.body)["v"]) is type(sent)
-    assert any("/v" in note and "read as the JSON of" in note for note in result.metadata["notes"])
+    assert any("/v" in note and "parsed as JSON (" in note for note in result.metadata["notes"])
 
 
 KEPT = {
@@ -168,8 +168,8 @@ async def test_many_strings_have_one_note_together(recorder):
     result = await api.call("do", {"v": ["1"] * 8})
 
     assert result.metadata["notes"] == [
-        *(f"/v/{n}: the string was read as the JSON of an integer." for n in range(5)),
-        "3 more strings were read as JSON.",
+        *(f"/v/{n}: the string was parsed as JSON (an integer)." for n in range(5)),
+        "3 more strings were parsed as JSON.",
     ]
 
 
@@ -271,7 +271,7 @@ async def test_a_failure_of_the_api_keeps_the_notes(recorder):
     result = await api.call("do", {"v": '{"x":1}'})
 
     assert result.error["status"] == 422
-    assert result.metadata["notes"] == ["/v: the string was read as the JSON of an object."]
+    assert result.metadata["notes"] == ["/v: the string was parsed as JSON (an object)."]
 
 
 @pytest.mark.parametrize("way", WAYS)

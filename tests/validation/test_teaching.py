@@ -29,9 +29,9 @@ FLAT = closed(["owner", "title"], owner=STRING, title=STRING, body=STRING, label
 HOOK = closed(body=closed(config=closed(url=STRING, secret=STRING), name=STRING), id=INTEGER)
 PLACES = closed(billing=closed(city=STRING, zip=STRING), shipping=closed(city=STRING, zip=STRING))
 CLEARABLE = closed(metadata={"anyOf": [{"type": "object"}, {"enum": [""]}]})
-QUOTED = f"""/body: expected an object, got '{{"title": "{"x" * 68}'… (a string); give it"""
+QUOTED = f"""/body: expected an object, got '{{"title": "{"x" * 68}'… (a string); pass it"""
 QUOTED = f"{QUOTED} without quotes."
-BESIDE = "give 'labels' and 'title' directly, not inside it."
+BESIDE = "pass 'labels' and 'title' directly, not inside it."
 LOCALES = closed(locale={"enum": [f"x{n}-{n * 7}" for n in range(99)]})
 
 
@@ -48,7 +48,7 @@ def lines(schema, arguments):
          ["'title', 'labels' and 'state' belong inside 'body'.",
           'Example: {"owner": "…", "body": {"title": "…", "labels": ["…"], "state": "open"}}']),
         (NESTED, {"owner": "a", "body": {"labels": []}, "title": "x"},
-         ["'title' belongs inside 'body'.", "/body/title: required but not given.",
+         ["'title' belongs inside 'body'.", "/body/title: missing required property.",
           'Example: {"owner": "…", "body": {"title": "…"}}']),
         (NESTED, {"owner": "a", "body": '{"title": "%s"}' % ("x" * 200)},
          [QUOTED]),
@@ -56,15 +56,15 @@ def lines(schema, arguments):
          ["/body: expected a string, got {'labels': [], 'title': 'x'} (an object); " + BESIDE,
           'Example: {"owner": "…", "title": "…", "labels": ["…"]}']),
         (FLAT, {"arguments": {"owner": "a", "title": "x"}},
-         ["/arguments: is not known here; give 'owner' and 'title' directly, not inside it.",
+         ["/arguments: unknown argument; pass 'owner' and 'title' directly, not inside it.",
           'Example: {"owner": "…", "title": "…"}']),
         (FLAT, {"owner": "a", "title": "b", "labels": "bug"},
          ["/labels: expected an array, got 'bug' (a string).",
           'Example: {"owner": "…", "title": "…", "labels": ["…"]}']),
         (FLAT, {"owner": "a", "title": 5}, ["/title: expected a string, got 5 (an integer)."]),
         (FLAT, {"owner": "a", "title": "b", "x": 1, "q": 2, "tittle": 3},
-         ["/x: is not known here; known are 'owner', 'title', 'body', 'labels'.",
-          "/q: is not known here.", "/tittle: is not known here; did you mean 'title'?",
+         ["/x: unknown argument. Expected one of: owner, title, body, labels.",
+          "/q: unknown argument.", "/tittle: unknown argument; did you mean 'title'?",
           'Example: {"owner": "…", "title": "…"}']),
         (HOOK, {"id": 1, "url": "u", "secret": "s"},
          ["'url' and 'secret' belong inside 'body.config'.",
