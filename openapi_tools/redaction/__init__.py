@@ -66,7 +66,9 @@ class Secret:
         return hash(self.reveal())
 
     def __reduce__(self) -> Any:
-        raise errors.NotPicklableError("a secret is not pickled; give it again where it is needed.")
+        raise errors.NotPicklableError(
+            "a secret cannot be pickled; pass it again where it is needed."
+        )
 
 
 @dataclass(repr=False, eq=False, slots=True, weakref_slot=True)

@@ -49,7 +49,7 @@ _IN_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _SCHEME = re.compile(rf"{_IN_SCHEME.pattern}:")
 _QUERY = re.compile("[?#]")
 _HIGHEST_PORT = 65535
-_HINT = "give the API's address with Settings(base_url=…)"
+_HINT = "set the API's address with Settings(base_url=…)"
 
 
 def server_url(operation: Operation, settings: Settings) -> str:
@@ -107,11 +107,11 @@ def _substituted(
         variable = variables.get(match[1])
         value = given.get(match[1], variable.default if variable else None)
         if value is None:
-            reason = "has no value; give Settings(server_variables=…)"
+            reason = "has no value; set Settings(server_variables=…)"
         elif match[1] in given and variable and variable.enum and value not in variable.enum:
-            reason = f"is {value!r}, which is none of {', '.join(map(repr, variable.enum))}"
+            reason = f"is {value!r}; expected one of {', '.join(map(repr, variable.enum))}"
         elif allowed and not allowed.fullmatch(value):
-            reason = f"would move the server elsewhere; {_HINT}"
+            reason = f"would change the server's host; {_HINT}"
         else:
             return value
         raise CallError("connection", f"server variable {match[1]!r} {reason}.")
@@ -218,7 +218,7 @@ def auth_headers(present: set[str], auth: RequestAuth) -> _Pairs:
     """Return the credentials' headers; none may be among those present, given by `header_key`."""
     for name, text in auth.headers:
         if not is_token(name) or header_key(name) in OWN_HEADERS - _CREDENTIAL_HEADERS:
-            reason = f"no credential can be sent as the header {shown(name)}."
+            reason = f"a credential cannot be sent in the header {shown(name)}."
             raise CallError("credentials", reason)
         _check_credential(name, check_header, text)
     check_unset(present, tuple((header_key(name), "") for name, _ in auth.headers))

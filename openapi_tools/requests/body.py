@@ -37,7 +37,7 @@ _OCTETS = "application/octet-stream"
 _UTF8_TEXT = "text/plain; charset=utf-8"
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
 _CONTROLS = frozenset(chr(code) for code in (*range(0x20), 0x7F)) - {"\r", "\n"}
-_HANDLE = "The `handle` that an answer gave for a file; the best way to send one."
+_HANDLE = "The `handle` that a response returned for a file; the best way to send one."
 _OWN_HEADERS = frozenset({"content-disposition", "content-type", "content-length"})
 
 
@@ -144,7 +144,7 @@ def _any(body: RequestBody, value: Any, _: Sources) -> Content:
         return Content(_UTF8_TEXT, encode_text(value))
     if http_rules.matches("application/json", body.media_type):
         return Content("application/json", json_bytes(value))
-    raise CallError("invalid_input", f"this package has no way to write {body.media_type}.")
+    raise CallError("invalid_input", f"writing {body.media_type} is not supported.")
 
 
 def _text(body: RequestBody, value: Any, _: Sources) -> Content:
@@ -164,7 +164,7 @@ def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
         kind = given
     elif http_rules.is_wildcard(kind):
         if file.content_type:
-            raise InputError(f"{file.content_type} does not fit {kind}.", pointer="/content_type")
+            raise InputError(f"{file.content_type} does not match {kind}.", pointer="/content_type")
         kind = _OCTETS
     elif http_rules.is_text(kind):
         if "text" in value:
@@ -226,7 +226,9 @@ def _parts(media_type: str, value: Any, sources: Sources) -> Iterator[_Part]:
             kind = b"Content-Type: " + (file.content_type or _UTF8_TEXT).encode("ascii")
             yield [kind, *sources.headers.get(name, ())], file.content
     else:
-        raise CallError("invalid_input", f"{media_type} needs an object, one member per part.")
+        raise CallError(
+            "invalid_input", f"{media_type} needs an object with one property per part."
+        )
 
 
 def _named_parts(name: str, value: Any, sources: Sources) -> Iterator[_Part]:
@@ -256,7 +258,7 @@ def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
         given, is_open = file.type_among([kind or "*/*"]), not kind or http_rules.is_wildcard(kind)
         ranges = kind.split(",") if kind and is_open else ()
         if given and ranges and not any(http_rules.matches(given, one) for one in ranges):
-            raise InputError(f"{given} does not fit {kind}.", pointer="/content_type")
+            raise InputError(f"{given} does not match {kind}.", pointer="/content_type")
         found = given or (_OCTETS if is_open else kind)
         return File(file.content, file.filename or "file", found)
     if not kind or http_rules.is_wildcard(kind):
@@ -328,7 +330,7 @@ def read_file(value: Any, settings: Settings) -> File:
     given = value.keys() & {"base64", "text", "path", "handle"} if isinstance(value, dict) else ()
     source = next(iter(given), "")
     if len(given) != 1 or not isinstance(value[source], str):
-        raise InputError('a file is needed: {"base64": …} or {"text": …}.')
+        raise InputError('expected a file: {"base64": …} or {"text": …}.')
     content: bytes | StoredFile
     try:
         match source:
@@ -342,11 +344,11 @@ def read_file(value: Any, settings: Settings) -> File:
         raise InputError(error.reason, pointer=f"/{source}") from None
     filename = value.get("filename") or ("" if isinstance(content, bytes) else content.name)
     if not isinstance(filename, str):
-        raise InputError("text is needed.", pointer="/filename")
+        raise InputError("expected a string.", pointer="/filename")
     kind = value.get("content_type") or ""
     is_one = isinstance(kind, str) and http_rules.is_media_type(kind)
     if value.get("content_type") is not None and (not is_one or http_rules.is_wildcard(kind)):
-        reason = "a media type is needed, for instance 'image/png'."
+        reason = "expected a media type, for instance 'image/png'."
         raise InputError(reason, pointer="/content_type")
     return File(content, filename, kind)
 
@@ -355,10 +357,10 @@ def _decoded(text: str) -> bytes:
     """Decode base64 in either alphabet (RFC 4648, sections 4 and 5), with or without padding."""
     is_url_safe = "-" in text or "_" in text
     if is_url_safe and ("+" in text or "/" in text):
-        raise InputError("this mixes the two alphabets of base64.")
+        raise InputError("mixes the standard and the URL-safe alphabet of base64.")
     bare = text.rstrip("=")
     altchars = b"-_" if is_url_safe else b"+/"
     try:
         return base64.b64decode(bare + "=" * (-len(bare) % 4), altchars, validate=True)
     except (binascii.Error, ValueError):
-        raise InputError("this is not base64; give text as `text` instead.") from None
+        raise InputError("not valid base64; pass text as `text` instead.") from None

@@ -121,7 +121,7 @@ class RequestPlan:
         base = self._path.decode("ascii")
         if http_rules.WEB.match(value):
             if not value.startswith(f"{self._base}/"):
-                reason = f"{shown(value)} is no address of this API, which is at {self._base}."
+                reason = f"{shown(value)} is not a URL of this API; its server is {self._base}."
                 raise InputError(reason, pointer=pointer_token(self._leading))
             return value.removeprefix(f"{self._base}/")
         if base and value.startswith(f"{base}/"):
@@ -166,7 +166,7 @@ class RequestPlan:
         encoding.check_length(text)
         url = http_rules.read_url(text)  # as the client reads it: no value may lead elsewhere
         if (url.netloc, url.raw_path) != (self._netloc, self._path + target.encode()):
-            raise CallError("denied", "the request would leave its server; it is not sent.")
+            raise CallError("denied", "the request would go to another server; it was not sent.")
         return url
 
 
@@ -224,7 +224,9 @@ def build_content(
     if body.argument:
         if body.argument not in arguments:
             if body.required:
-                raise InputError("the body is needed.", pointer=pointer_token(body.argument))
+                raise InputError(
+                    "the request body is required.", pointer=pointer_token(body.argument)
+                )
             return None
         value = arguments[body.argument]
     else:
@@ -304,7 +306,7 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
             ]
         case "header" if http_rules.header_key(parameter.name) not in encoding.OWN_HEADERS:
             if not encoding.is_token(parameter.name):
-                reason = f"{shown(parameter.name)} cannot be the name of a header; leave it out."
+                reason = f"{shown(parameter.name)} is not a valid header name; leave it out."
                 raise InputError(reason)
             if (text := encoding.header_text(parameter, value)) is not None:
                 places.headers.append((parameter.name, text))
@@ -326,7 +328,7 @@ def _path(operation: Operation, template: tuple[str, ...], places: _Places) -> s
     if gap is not None:
         ends_in_variable = not template[-1] and template[-3].endswith("/")
         if gap != names[-1] or not ends_in_variable:
-            reason = "the value would leave a gap in the path; it cannot be empty here."
+            reason = "the value cannot be empty, because the path would have an empty segment."
             raise InputError(reason, pointer=_pointer(gap, operation))
     encoding.check_length(path)
     if "//" in path and any(parameter.slashes for parameter in operation.parameters):
@@ -335,7 +337,7 @@ def _path(operation: Operation, template: tuple[str, ...], places: _Places) -> s
     if http_rules.has_dot_segment(path):
         if not names:
             raise CallError("connection", f"the path {shown(operation.path)} leads elsewhere.")
-        reason = "the path would have a '.' or '..' segment; it is not sent."
+        reason = "the path would have a '.' or '..' segment; the request was not sent."
         raise InputError(reason, pointer=_pointer(names[-1], operation))
     return path
 
@@ -345,7 +347,7 @@ def _joined(pieces: tuple[str, ...], operation: Operation, places: _Places) -> s
     for index in range(1, len(pieces), 2):
         name = pieces[index]
         if name not in places.path:
-            raise InputError("a value is needed for the path.", pointer=_pointer(name, operation))
+            raise InputError("missing path parameter.", pointer=_pointer(name, operation))
         filled[index] = places.path[name]
     return "".join(filled)
 

@@ -91,7 +91,9 @@ def is_token(text: str) -> bool:
 def check_header(text: str) -> None:
     """Raise InputError for an invalid header value (RFC 9110, section 5.5)."""
     if not _HEADER_VALUE.fullmatch(text):
-        reason = "a header takes one line of Latin-1 characters without blanks at its ends."
+        reason = (
+            "a header value must be one line of Latin-1 characters without spaces at either end."
+        )
         raise InputError(reason)
 
 
@@ -103,13 +105,15 @@ def is_cookie_name(text: str) -> bool:
 def check_cookie_name(name: str) -> None:
     """Raise InputError for a name that would end, add to or break the `Cookie` header."""
     if not is_cookie_name(name):
-        raise InputError(f"{shown(name)} cannot be the name of a cookie.")
+        raise InputError(f"{shown(name)} is not a valid cookie name.")
 
 
 def check_cookie_value(value: str) -> None:
     """Raise InputError for a value that would break the `Cookie` header; blanks inside may stay."""
     if not _COOKIE_VALUE.fullmatch(value):
-        reason = "a cookie takes printable ASCII without ';' and without blanks at its ends"
+        reason = (
+            "a cookie value must be printable ASCII without ';' and without spaces at either end"
+        )
         raise InputError(f"{reason}; encode the value as the API expects it.")
 
 
@@ -178,11 +182,15 @@ def encode_text(text: str, charset: str = "") -> bytes:
     """Return the text in a charset that a media type names; UTF-8 when it names none."""
     codec = charset.lower() or "utf-8"
     if codec not in CHARSETS:
-        raise CallError("invalid_input", f"text in the charset {charset!r} cannot be written.")
+        raise CallError("invalid_input", f"the charset {charset!r} is not supported.")
     try:
         return text.encode(codec)
     except UnicodeEncodeError as error:
-        reason = fault_reason(error) if codec == "utf-8" else f"{codec} lacks some characters."
+        reason = (
+            fault_reason(error)
+            if codec == "utf-8"
+            else f"{codec} cannot encode some of the characters."
+        )
         raise InputError(reason) from None
 
 
@@ -190,11 +198,11 @@ def fault_reason(error: Exception) -> str:
     """Return, for a model, why a value cannot be written."""
     match error:
         case UnicodeEncodeError():
-            return "the text holds half of a surrogate pair; give whole Unicode characters."
+            return "the string contains a lone surrogate; use whole Unicode characters."
         case RecursionError():
-            return "the value is nested too deep to be written."
+            return "the value is nested too deeply to be encoded."
         case _:
-            return f"the value cannot be written as JSON ({error})."
+            return f"the value cannot be encoded as JSON ({error})."
 
 
 def placed(error: Exception, argument: str) -> InputError:
@@ -228,12 +236,12 @@ DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
 def path_text(parameter: Parameter, value: Any) -> str:
     """Return a path parameter, encoded, with the prefix of its style (OpenAPI 3.2.0, 4.8.2)."""
     if value is None:
-        raise InputError("a value is needed; null has no form in a path.")
+        raise InputError("a path parameter cannot be null.")
     is_text = isinstance(value, str)
     if is_text:
         check_length(value)
         if has_dot_segment(value):
-            reason = "could be read as a step to another path; it is not sent."
+            reason = "could be interpreted as a relative path segment; the request was not sent."
             raise InputError(f"{shown(value)} {reason}")
     is_matrix = parameter.style == "matrix"
     writer = _writer("matrix" if is_matrix else "path", reserved=parameter.allow_reserved)
@@ -254,9 +262,11 @@ def path_text(parameter: Parameter, value: Any) -> str:
 def _segments(value: str, writer: Writer) -> str:
     """Return a path of several segments, each encoded; what could lead elsewhere is refused."""
     if value.startswith("/") or "//" in value:
-        raise InputError(f"{shown(value)} has an empty segment; give a path such as 'a/b/c'.")
+        raise InputError(f"{shown(value)} has an empty segment; pass a path such as 'a/b/c'.")
     if _NOT_IN_SEGMENTS.search(value):
-        reason = "a path has no '?', '#' or backslash; give queries by arguments of their own."
+        reason = (
+            "a path cannot contain '?', '#' or a backslash; pass queries as arguments of their own."
+        )
         raise InputError(f"{shown(value)}: {reason}")
     return "/".join(map(writer.value, value.split("/")))
 
@@ -298,11 +308,11 @@ def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> st
     if is_json(media_type):
         return json_text(value, ascii_only=ascii_only)
     if value is None:
-        raise InputError(f"null has no form in {media_type}.")
+        raise InputError(f"null cannot be written as {media_type}.")
     if not isinstance(value, (list, dict)):
         return plain_text(value)
     kind = "an array" if isinstance(value, list) else "an object"
-    reason = f"{kind} cannot be written as {media_type}, which this package sends as text only."
+    reason = f"{kind} cannot be written as {media_type}; only strings, numbers and booleans can."
     raise CallError("invalid_input", reason)
 
 

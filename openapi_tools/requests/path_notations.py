@@ -63,7 +63,7 @@ def read_template(path: str, declared: frozenset[str]) -> PathTemplate:
     if path.startswith("{"):
         name = path[1:].partition("}")[0]
         reader.variables[name] = True
-        said = "its value is a path of the server; slashes in it stay"
+        said = "its value is a path on the server, and slashes in it are kept"
         reader.notes.append(f"the path begins with {{{name}}}: {said}.")
     names = [name for name in _EXPRESSION.findall(path) if name in reader.variables]
     variables = {name: reader.variables[name] for name in names}
@@ -86,7 +86,7 @@ class _Reader:
         if names & self._declared:
             return match[0]
         self.notes.append(
-            f"{match[0]} is left out of the path: queries have arguments of their own."
+            f"{match[0]} is left out of the path: query parameters have arguments of their own."
         )
         return ""
 
@@ -99,7 +99,9 @@ class _Reader:
         if parts is None or name == text or (text in self._declared and name not in self._declared):
             self._add(text, slashes=slashes)
             if slashes:
-                self.notes.append(f"{match[0]} in the path takes a value with slashes, which stay.")
+                self.notes.append(
+                    f"{match[0]} in the path accepts slashes in its value, and they are kept."
+                )
             return match[0]
         is_styled = parts["operator"] in (".", ";", "?", "&") and not parts["pattern"]
         if is_styled and name not in self._declared:

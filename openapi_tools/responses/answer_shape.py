@@ -44,16 +44,18 @@ class Shaper:
         """Make a content smaller in place, and return a note on a failure; `cut`: why it ends."""
         if not content.is_data:
             asked = bool(self.fields) and content.value is not None
-            return "fields chooses parts of JSON, and the answer is not JSON" if asked else ""
+            return "fields selects parts of JSON, but the response is not JSON" if asked else ""
         facts: dict[str, Any] = {"fields": self.fields} if self.fields else {}
         partly = self.fields and (cut or PARTLY in content.notes)
-        failure = "fields saw only the beginning of the answer" if partly else ""
+        failure = "fields was applied only to the beginning of the response" if partly else ""
         try:
             if self.fields:
                 content.value = apply_expression(self.fields, content.value)
-                failure = failure or "fields chooses nothing here" * (content.value is None)
+                failure = failure or "fields matches nothing in this response" * (
+                    content.value is None
+                )
         except ValueError as error:
-            failure = f"fields could not be applied, all of the answer is shown: {error}"
+            failure = f"fields could not be applied, so the whole response is returned: {error}"
         if self.drop or not self.nulls or self.max_items:
             pruner = _Pruner(self)
             content.value = pruner.prune(content.value)
@@ -75,7 +77,7 @@ class Shapes:
     async def of_call(self, shape: Any, fields: Any, *, is_known: bool = True) -> Shaper:
         """Return the shaper for a call, whose answer is the documented one if `is_known`."""
         if not isinstance(shape, AnswerShape | Mapping | None):
-            raise InputError(f"answer: give an AnswerShape or a mapping, not {kind_of(shape)}.")
+            raise InputError(f"answer: expected an AnswerShape or a mapping, got {kind_of(shape)}.")
         given = dict(shape.shown() if isinstance(shape, AnswerShape) else shape or {})
         if fields is not None:
             given["fields"] = fields

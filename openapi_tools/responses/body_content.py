@@ -35,18 +35,18 @@ _LEAST_PART = 100
 _HEADER = 1024
 _LARGE = 1_000_000
 _SHOWN = 500
-_LEFT_OUT = "too large to be shown; Settings(download_dir=…) writes it to a file"
-_UNLIKE = "it was read by its content"
-_NO_JSON = "the response says that it is JSON and is not ({!s:.100}); it was read as it is"
-_SEVERAL = "the answer is several JSON values, one on each line, given as a list"
+_LEFT_OUT = "too large to display; set Settings(download_dir=…) to write it to a file"
+_UNLIKE = "it was read according to its content"
+_NO_JSON = "the response declares JSON but is not valid JSON ({!s:.100}); it was read as it is"
+_SEVERAL = "the response has several JSON values, one per line; they are returned as a list"
 
-_UNREADABLE = "lines that are not JSON are given as text"
+_UNREADABLE = "lines that are not JSON are returned as strings"
 """The note on lines that could not be read."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _READ = 1_000_000
 _MOST_LINES = 200_000
 _MOST_UNREADABLE = 10_000
-_UNFINISHED = "the stream ends in the middle of an event, which is left out"
+_UNFINISHED = "the stream ends in the middle of an event, which was dropped"
 _ONLY = "only the first {} items were read"
 
 _EXTENDED = re.compile(
@@ -128,7 +128,7 @@ def read_content(body: Body, shape: Shape) -> Content:
         return found
     part = "event" if kind == _EVENTS else "part"
     found = _text_or_bytes(body, kind, shape)
-    found.notes.append(f"the answer says it is {kind:.60} and holds no {part}; {_UNLIKE}")
+    found.notes.append(f"the response declares {kind:.60} but contains no {part}; {_UNLIKE}")
     return found
 
 
@@ -210,9 +210,9 @@ def _unfinished(body: Body, most: int) -> Content:
     try:
         value, notes = read_begun(body.data, body.charset)
     except ValueError:
-        raise CallError("decode", "no whole value came") from None
+        raise CallError("decode", "no complete value was received") from None
     if isinstance(value, dict):
-        raise CallError("decode", "the object that came has no end", body=value or None)
+        raise CallError("decode", "the object is incomplete", body=value or None)
     return Content(value, notes, is_data=True)
 
 
@@ -225,7 +225,7 @@ def _bytes(body: Body, kind: str, shape: Shape) -> Content:
         try:
             return as_file(shape.keep, body.data, body.disposition, kind)
         except OSError as error:
-            notes.append(f"the download could not be written ({error.strerror or 'no room'})")
+            notes.append(f"the download could not be written ({error.strerror or 'no space'})")
     length = (len(body.data) + 2) // 3 * 4
     if length > shape.room or (len(body.data) > shape.base64 and kind not in IMAGES):
         return Content({**facts, "left_out": _LEFT_OUT}, notes, omitted=length)
@@ -262,7 +262,7 @@ def _multipart(body: Body, shape: Shape) -> Content:
         if part.whole and PARTLY not in found.notes:
             found.notes.append(PARTLY)
     if len(pieces) > _PARTS:
-        found.notes.append(f"only the first {_PARTS} parts are shown")
+        found.notes.append(f"only the first {_PARTS} parts were read")
     return found
 
 

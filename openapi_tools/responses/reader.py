@@ -141,7 +141,7 @@ def _unread(
 ) -> ToolResult:
     """Return the result of an answer that cannot be read; `timeout` where the time cut it."""
     if not answer.cut:
-        reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
+        reason = f"{answer.method} {answer.path} returned {answer.status}, but {error.reason}"
         status = {"status": answer.status}
         return ToolResult.failed(error.kind, reason, metadata=facts, facts=status)
     late = timeout_error(answer.request, limit)
@@ -233,9 +233,9 @@ def _output(
     notes = list(content.notes)
     goes_on = PARTLY if PARTLY in notes else ""
     if answer.cut:
-        why = "the time was over" if answer.cut == "timeout" else "it grew too large"
-        notes.append(f"the stream was cut, because {why}")
-        goes_on = f"the stream went on; {why}"
+        why = "the timeout expired" if answer.cut == "timeout" else "it grew too large"
+        notes.append(f"the stream was cut because {why}")
+        goes_on = f"the stream was longer; {why}"
     operation, settings, shaper = about
     # A chosen value may be larger than the answer.
     size = len(answer.content) if "shaped" not in metadata else most * _GROWTH + 1
@@ -382,7 +382,7 @@ def _header_note(headers: Mapping[str, str], more: str = "", *, room: int = _NOT
         label = "" if more and label in ("Next page", "Location") else label
         fact = _fact(label, linked(value, "next") if name == "link" else value) if label else ""
         if fact and len(told.setdefault(label, [])) < _EACH:
-            fact = fact if len(fact) <= left else "too long to be shown"
+            fact = fact if len(fact) <= left else "too long to display"
             left -= len(fact)
             told[label].append(fact if name == label.lower() else f"{fact} ({name})")
     facts = [f"{label}: {', '.join(told[label])}" for label in _LABELS if label in told]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openapi_tools.transport import APIResponse
 
 VALUES = 200_000  # default for the most values of one JSON text: some 25 MB of objects
-PARTLY = "the answer goes on; only its beginning was read"
+PARTLY = "the response is longer; only its beginning was read"
 """The note on a text with more values or lines than can be shown."""
 
 _DEEPEST = 200
@@ -35,7 +35,7 @@ _TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[][{},]', re.DOTALL)
 _CLOSERS = {"[": "]", "{": "}"}
 _HEAD = 400_000
 _LENIENT = json.JSONDecoder(strict=False, parse_constant=str)
-_NO_STRICT_JSON = "the answer is not strict JSON; it was read as far as its meaning is plain"
+_NO_STRICT_JSON = "the response is not strict JSON; it was parsed leniently"
 
 
 def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tuple[Any, list[str]]:
@@ -155,9 +155,9 @@ def message_of(answer: APIResponse, body: Any, fields: dict[str, str]) -> str:
     phrase = ""
     with suppress(ValueError):
         phrase = f" {HTTPStatus(answer.status).phrase}"
-    start = f"{answer.method} {answer.path} answered {answer.status}{phrase}"
+    start = f"{answer.method} {answer.path} returned {answer.status}{phrase}"
     if answer.status == HTTPStatus.NOT_MODIFIED:
-        return f"{start}, though the request has no condition such as If-None-Match."
+        return f"{start}, although the request had no condition such as If-None-Match."
     words = words_of(body, _PROSE)
     others = [to for name, to in fields.items() if to != f"/{name}" or name not in words]
     named = f"\nLook at {' and '.join(dict.fromkeys(others))[:_LINE]}." if others else ""

@@ -40,7 +40,7 @@ def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -
     notes = []
     if not codec and charset and not content.isascii():
         shown = excerpt(charset, 60)
-        notes.append(f"the charset {shown!r} is not supported, the text is read as UTF-8")
+        notes.append(f"the charset {shown!r} is not supported; the text was decoded as UTF-8")
     codec = codec or "utf-8"
     if most is None and len(content) <= _PIECE:
         with suppress(UnicodeDecodeError):
@@ -49,7 +49,7 @@ def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -
     text, length, replaced = _decode(content, codec, most)
     genuine = _GENUINE.get(codec)
     if replaced and (genuine is None or replaced > content.count(genuine)):
-        notes.append(f"bytes that are no {codec} are shown as U+FFFD")
+        notes.append(f"bytes that are not valid {codec} were replaced by U+FFFD")
     return Text(text, notes, length)
 
 
@@ -249,7 +249,7 @@ class _Cutter:
             own = _LEAST + share
             kept[name] = members[name] if size <= own else self.cut(members[name], own)
         if len(kept) < len(members):
-            kept[_ELLIPSIS] = f"{len(members) - len(kept)} members left out"
+            kept[_ELLIPSIS] = f"{len(members) - len(kept)} properties left out"
         return kept
 
 
@@ -284,9 +284,9 @@ def advice(
     paging: Paging | None, limits: tuple[int, int] | None, shaper: Shaper | None, *, left_out: int
 ) -> str:
     """Return how a model may get the rest; `limits` are those of a cut answer, and the usual."""
-    ways = [f"{paging.size:.40} asks for fewer items"] if paging and paging.size else []
-    ways += [f"{paging.argument:.40} for the next ones"] if paging and paging.argument else []
-    told = [", ".join(ways), "fields chooses parts" if shaper and shaper.chooses else ""]
+    ways = [f"{paging.size:.40} requests fewer items"] if paging and paging.size else []
+    ways += [f"{paging.argument:.40} requests the next ones"] if paging and paging.argument else []
+    told = [", ".join(ways), "fields selects parts" if shaper and shaper.chooses else ""]
     if limits is not None:
         usual = limits[0] == limits[1]
         option = f"Settings(max_output_chars={limits[0]})" if usual else f"max_chars={limits[0]}"

@@ -283,12 +283,12 @@ class Download:
 
 
 def _too_large(setting: str) -> CallError:
-    reason = f"the answer is larger than allowed ({setting}); ask for less of it."
+    reason = f"the response is larger than allowed ({setting}); request less of it."
     return CallError("too_large", reason)
 
 
 def _unwritten(error: OSError) -> CallError:
-    reason = f"it could not be written to a file ({error.strerror or 'no room'})."
+    reason = f"the response could not be written to a file ({error.strerror or 'no space'})."
     return CallError("protocol", reason, retryable=False)
 
 
@@ -315,7 +315,7 @@ class StoredFile:
                 left -= len(piece)
                 yield piece
         if left:
-            reason = f"the file {self.name} changed, or cannot be read any more."
+            reason = f"the file {self.name} changed or can no longer be read."
             raise CallError("connection", reason, retryable=False)
 
 
@@ -325,13 +325,13 @@ def file_of(source: str, value: str, settings: Settings) -> StoredFile:
         for root in settings.file_roots:
             with suppress(OSError, RuntimeError, ValueError):
                 return StoredFile(Path(value).name, partial(_opened_below, root, value))
-        raise InputError("no such file in the folders that files may be read from.")
+        raise InputError("no such file in the folders of Settings(file_roots=…).")
     store, name = store_of(settings), re.sub(_MARK, "", value)
     with suppress(OSError, ValueError, LookupError):
         if store is not None and _HANDLE.fullmatch(value):
             kind = mimetypes.guess_type(name)[0] or ""
             return StoredFile(name, partial(store.open, value), kind)
-    raise InputError("no such file; give the `handle` of an earlier answer, letter by letter.")
+    raise InputError("no such file; pass the `handle` of an earlier response as it was returned.")
 
 
 def _opened_below(root: Path, path: str) -> BinaryIO:

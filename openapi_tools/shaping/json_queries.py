@@ -152,7 +152,7 @@ class _Work:
         self._left -= steps
         if self._left < 0:
             limit = f"{_STEPS:,} steps or {_STEPS * _CHARACTERS:,} characters"
-            raise _UnusableError(f"the work grows too large, beyond {limit}")
+            raise _UnusableError(f"the work exceeds {limit}")
 
     def charge_characters(self, number: int) -> None:
         self.charge(number // _CHARACTERS)
@@ -197,7 +197,7 @@ class _Work:
     def _weigh_string(self, text: str, *, is_escaped: bool) -> None:
         self.charge_characters(len(text))
         if not text.isprintable() and _FORBIDDEN.search(text):
-            raise _UnusableError("a text has control characters")
+            raise _UnusableError("a string has control characters")
         if is_escaped:
             escapes = len(text) - len(_ESCAPED.sub("", text))
             self.charge_characters(escapes * _LONGEST_ESCAPES[text.isascii()])

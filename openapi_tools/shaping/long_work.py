@@ -246,9 +246,13 @@ def _line_of(work: Work, asker: tuple[str, Mapping[str, Any]] | None, after: flo
     if asker is not None:
         arguments = json.dumps(asker[1], ensure_ascii=False)
         if arguments.isprintable() and len(arguments) <= _SHOWN:
-            return f"The work goes on: ask {asker[0]} with {arguments}{pause}"
+            return f"The operation is still running: call {asker[0]} with {arguments}{pause}"
     place = work.url.partition("://")[2].partition("/")[2]
     if work.outside:
-        return f"The work goes on; its address is not requested: {work.outside}"
+        return f"The operation is still running; its status URL is not requested: {work.outside}"
     is_shown = place.isprintable() and len(place) <= _SHOWN
-    return f"The work goes on: its state is at /{place}{pause}" if is_shown else "The work goes on"
+    return (
+        f"The operation is still running; its status is at /{place}{pause}"
+        if is_shown
+        else "The operation is still running"
+    )

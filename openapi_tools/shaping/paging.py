@@ -176,11 +176,11 @@ class PageReader:
             return None
         count = len(items)
         if self.total is not None:
-            words = f"{count} of {self.total} came; no argument asks for more"
+            words = f"{count} of {self.total} items were returned; no argument requests more"
             return Step(shortfall=words) if count < self.total else None
         if not count or count != self._asked_size() or self._is_said_to_end(headers):
             return None
-        words = f"{count} came, as many as were asked for; no argument asks for more"
+        words = f"{count} items were returned, as many as requested; no argument requests more"
         return Step(sure=LIKELY, shortfall=words)
 
     def _is_first(self) -> bool:
@@ -334,7 +334,7 @@ def words_of(step: Step | None) -> str:
     if step is None or step.sure < LIKELY:
         return ""
     if step.outside:
-        return f"Next page: not followed, as {step.outside}"
+        return f"Next page: not followed because {step.outside}"
     label = "More" if step.sure == CERTAIN else "Perhaps more"
     if step.arguments:
         values = {name: dump_json_bytes(value).decode() for name, value in step.arguments.items()}
@@ -343,7 +343,7 @@ def words_of(step: Step | None) -> str:
         pairs = ", ".join(f"{name}={text}" for name, text in values.items())
         return f"{label}: call again with {pairs}"
     if not step.url:
-        usual = "there are more; no argument asks for them" if step.sure == CERTAIN else ""
+        usual = "there are more items; no argument requests them" if step.sure == CERTAIN else ""
         words = step.shortfall or usual
         return f"{label}: {words}" if words else ""
     place = step.url.partition("://")[2].partition("/")[2]

@@ -35,7 +35,7 @@ class StateFiles:
         self, state: SharedState, *, seconds: float = _HOUR, most_bytes: int = _LARGEST
     ) -> None:
         if not isinstance(state, SharedState) or isinstance(state, type):
-            raise SettingsError("files: give a SharedState, for instance RedisState(url).")
+            raise SettingsError("files: expected a SharedState, for instance RedisState(url).")
         if seconds <= 0 or most_bytes <= 0:
             raise SettingsError("files: seconds and most_bytes must be above 0.")
         self._state, self._seconds, self._most = state, seconds, most_bytes

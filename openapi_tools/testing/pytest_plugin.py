@@ -200,7 +200,7 @@ class CoordinatorConformance:
         refused, rex, missing = seen
         assert refused.texts == ["/petId: expected an integer, got 'three' (a string)."]
         assert json.loads(rex.text) == {"id": 3, "name": "Rex"}
-        assert missing.text == "GET /pets/9 answered 404 Not Found: no pet 9."
+        assert missing.text == "GET /pets/9 returned 404 Not Found: no pet 9."
         assert [one.failed for one in seen] in ([True, False, True], [None] * 3)
         assert [call.arguments["petId"] for call in shop_api.calls] == [3, 9]
 

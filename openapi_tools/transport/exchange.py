@@ -240,7 +240,7 @@ class Exchange:
                 self._unread, self._content = error.reason, b""
             else:
                 status, call = response.status_code, describe_request(self.request)
-                reason = f"{call} answered {status}, but {error.reason}"
+                reason = f"{call} returned {status}, but {error.reason}"
                 facts = {"status": status, **error.facts}
                 raise CallError(error.kind, reason, **facts) from None
         finally:

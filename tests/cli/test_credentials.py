@@ -147,7 +147,7 @@ def test_what_names_no_variable_is_wrong_usage_and_not_shown(refused, museum, op
 
 def test_a_header_that_no_credential_can_be_is_refused_in_words(refused, museum):
     args = ("call", museum, "get_museum_hours", "--header", "Host: $TOKEN", "--dry-run")
-    said = ["no credential can be sent as the header 'Host'"]
+    said = ["a credential cannot be sent in the header 'Host'"]
 
     assert refused(*args, code=1, said=said, env=ENV)
 

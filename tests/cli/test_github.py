@@ -58,7 +58,7 @@ def test_a_call_without_a_token_names_the_option_in_one_line(call):
     result = call("issues_list_for_repo", *REPOSITORY, bearer=())
 
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("auth 401: GET /repos/octocat/Hello-World/issues answered 401")
+    assert result.stderr.startswith("auth 401: GET /repos/octocat/Hello-World/issues returned 401")
     assert "Requires authentication" in result.stderr
     assert result.stderr.endswith("'$USER:$PASSWORD' or --header 'NAME: $VAR'.\n")
 
@@ -90,7 +90,7 @@ def test_a_wrong_token_is_refused_and_shown_nowhere(call):
     result = call("GET /user", token="ghp_wrong-and-distinctive")
 
     assert result.exit_code == 1
-    assert "answered 401" in result.stderr
+    assert "returned 401" in result.stderr
     assert "--bearer" not in result.stderr
     assert "ghp_wrong" not in result.stderr + result.stdout
 

@@ -139,7 +139,7 @@ ROWS = [
     ("a literal token", 2, "call {hours} --bearer abc", ["it wants '$VAR', in single quotes"]),
     ("no credential", 1, "call {hours}", ["'MuseumPlaceholderAuth=$NAME'", "request was not sent"]),
     ("401", 1, "call shop.json get_it --base-url {site}", ["auth 401", "give --bearer '$VAR'"]),
-    ("no servers", 1, "call shop.json get_it", ["give the API's address with --base-url"]),
+    ("no servers", 1, "call shop.json get_it", ["set the API's address with --base-url"]),
     ("relative server", 1, "call relative.json get_it", ["'/v1' is relative", "with --base-url"]),
     ("server variable", 1, "call region.json get_it", ["--set server_variables=…"]),
     ("no scheme", 2, "call shop.json get_it --base-url x.org", ["did you mean 'http://x.org'"]),
@@ -179,7 +179,7 @@ def test_a_document_without_a_host_says_so_before_a_call(run, places, command, s
     server = "/" if spec == "shop.json" else "/v1"
     assert told.exit_code == 0
     assert told.stderr.startswith(f"note: its server '{server}' is relative and the document was ")
-    assert told.stderr.endswith("; give the API's address with --base-url.\n")
+    assert told.stderr.endswith("; set the API's address with --base-url.\n")
     printed = told.stdout.replace(f"Servers: {server}\n", "Servers: http://a.org/v1\n")
     assert (given.stdout, given.stderr) == (printed, "")
 

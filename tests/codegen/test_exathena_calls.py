@@ -162,11 +162,11 @@ async def test_an_error_tells_when_to_come_back_and_which_credential_is_missing(
 
     assert await one(compiled, recorder, busy) == (
         "error",
-        "GET /store/inventory answered 429 Too Many Requests. (retry after 7 s)",
+        "GET /store/inventory returned 429 Too Many Requests. (retry after 7 s)",
     )
     assert await one(compiled, recorder, denied) == (
         "error",
-        "GET /store/inventory answered 401 Unauthorized. (no credential was given for 'api_key')",
+        "GET /store/inventory returned 401 Unauthorized. (no credential was given for 'api_key')",
     )
 
 
@@ -266,7 +266,7 @@ async def test_a_large_answer_is_an_error_and_a_long_text_is_cut(compiled, recor
         max_output_chars=100,
     )  # fmt: skip
 
-    assert large == ("error", "GET /store/inventory answered 200 with more than 99 bytes.")
+    assert large == ("error", "GET /store/inventory returned 200 with more than 99 bytes.")
     assert cut == ("ok", "x" * 10 + "\n... cut: 10 of 100 characters")
     assert json.loads(left[1])["left_out"] == "too long to be shown"
 

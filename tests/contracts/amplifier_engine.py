@@ -217,7 +217,7 @@ async def test_a_success_is_clean_under_both_orchestrators(tools, coordinator, r
 async def test_an_error_is_shown_once_under_both_orchestrators(tools, coordinator, recorder):
     result = await called(tools, recorder, NO_PET)
 
-    message = "GET /api/v3/pet/3 answered 404 Not Found: no such pet."
+    message = "GET /api/v3/pet/3 returned 404 Not Found: no such pet."
     error = {"message": message, "type": "http", "status": 404, "retryable": False}
     assert (result.is_error, result.output, result.error) == (True, message, error)
     assert str(result) == message
@@ -473,7 +473,7 @@ async def test_a_session_runs_a_call_an_error_a_parameterless_call_and_parallel_
     assert (answer, provider.offered) == ("done", NAMES)
     assert [(message["id"], message["content"]) for message in messages] == [
         ("a", dump_json(PET) if loop == "loop-basic" else json.dumps(PET)),
-        ("b", "GET /api/v3/pet/9 answered 404 Not Found: no such pet."),
+        ("b", "GET /api/v3/pet/9 returned 404 Not Found: no such pet."),
         ("c", '{"sold":2}' if loop == "loop-basic" else '{"sold": 2}'),
         ("d", "[]"),
         ("e", "[]"),

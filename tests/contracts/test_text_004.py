@@ -88,7 +88,7 @@ async def test_004_error_holds_words_that_a_model_can_act_on(compiled, recorder)
 
     assert (kind, text) == (
         "error",
-        'GET /pet/7 answered 404 Not Found: {"message": "Pet not found"}',
+        'GET /pet/7 returned 404 Not Found: {"message": "Pet not found"}',
     )
 
 

@@ -53,7 +53,7 @@ async def test_a_file_that_shrinks_on_its_way_is_an_error(folder):
     result = await toolset.call("put", {"body": {"handle": handle}})
 
     assert (result.error["type"], result.error["retryable"]) == ("connection", False)
-    assert "changed, or cannot be read any more" in result.error["message"]
+    assert "changed or can no longer be read" in result.error["message"]
 
 
 async def test_a_preview_and_a_dry_run_name_a_file_and_its_size(folder):

@@ -233,7 +233,7 @@ async def test_a_whole_address_below_another_base_path_is_refused(recorder):
         api("{href}", ["href"]), {"href": f"{recorder.url}/admin"}, f"{recorder.url}/api"
     )
 
-    assert "is no address of this API" in result.error["message"]
+    assert "is not a URL of this API" in result.error["message"]
     assert recorder.requests == []
 
 

@@ -71,7 +71,7 @@ def test_a_host_that_is_none_is_an_error(url):
 def test_a_relative_server_is_an_error_that_says_why(url):
     assert refusal(url) == (
         f"its server {url!r} is relative and the document was not loaded from a URL; "
-        "give the API's address with Settings(base_url=…)."
+        "set the API's address with Settings(base_url=…)."
     )
 
 

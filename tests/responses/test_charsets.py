@@ -136,4 +136,4 @@ async def test_bytes_that_a_charset_does_not_have_are_marked():
     result, _ = await call_once(response(b"a\x80b", f"{TEXT}; charset=EUC-KR"))
 
     assert result.output == "a\ufffdb"
-    assert result.metadata["notes"] == ["bytes that are no cp949 are shown as U+FFFD"]
+    assert result.metadata["notes"] == ["bytes that are not valid cp949 were replaced by U+FFFD"]

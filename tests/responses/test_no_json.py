@@ -28,7 +28,7 @@ async def test_the_text_is_the_output_and_a_note_says_why(method, status, body, 
 
     assert result.success
     assert result.output == body
-    assert "says that it is JSON and is not" in result.metadata["notes"][0]
+    assert "declares JSON but is not valid JSON" in result.metadata["notes"][0]
     assert len(requests) == 1
 
 

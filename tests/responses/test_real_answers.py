@@ -11,7 +11,7 @@ from servers.recorder import Answer, Recorder
 
 from openapi_tools import Settings, load_tools
 
-OVER = "… the stream went on; the time was over"
+OVER = "… the stream was longer; the timeout expired"
 PLAIN = document({"/x": {"get": operation()}})
 
 
@@ -63,7 +63,7 @@ async def test_a_body_without_the_events_or_parts_that_it_promises_is_not_lost(
 
     assert (result.success, result.output) == (True, expected)
     kind = media_type.partition(";")[0]
-    assert any(f"says it is {kind} and holds no" in note for note in result.metadata["notes"])
+    assert any(f"declares {kind} but contains no" in note for note in result.metadata["notes"])
 
 
 @pytest.mark.parametrize("media_type", ["text/event-stream", "multipart/mixed; boundary=b"])
@@ -77,7 +77,7 @@ async def test_an_error_under_a_wrong_media_type_keeps_its_words_and_has_no_line
     total = ("X-Total-Count", "7")
     result = await answered(typed("text/event-stream", b'{"message": "no"}', total, status=404))
 
-    assert str(result) == "GET /x answered 404 Not Found: no"
+    assert str(result) == "GET /x returned 404 Not Found: no"
     assert result.metadata["headers"]["x-total-count"] == "7"
 
 
@@ -86,7 +86,7 @@ NOTES = {
         [("Link", '</pets?page=2>; rel="next", </pets?page=9>; rel="last"')],
         "Next page: /pets?page=2 (link)"),
     "elsewhere": ([("Link", "<https://evil.example/pets?page=2>; rel=next")],
-                  "Next page: not followed, as it leads to another origin"),
+                  "Next page: not followed because it leads to another origin"),
     "links": (
         [("Link", '</a;v=1,2>; title="a, b; rel=next"; rel=prev'), ("Link", "</b>; REL=Next")],
         "Next page: /b (link)"),
@@ -98,7 +98,8 @@ NOTES = {
     "token": ([("Next-Page-Token", "t7")], "Next page: t7 (next-page-token)"),
     "more": ([("X-Has-More", "true")], "Next page: true (x-has-more)"),
     "total": ([("X-Total-Count", "135")],
-              "More: 1 of 135 came; no argument asks for more; Total: 135 (x-total-count)"),
+              ("More: 1 of 135 items were returned; no argument requests more; "
+              "Total: 135 (x-total-count)")),
     "none": ([("Total-Records", "0")], "Total: 0 (total-records)"),
     "pages": ([("X-WP-TotalPages", "3")], "Total: 3 (x-wp-totalpages)"),
     "range": ([("Content-Range", "items 0-24/135")], "Content-Range: items 0-24/135"),
@@ -147,7 +148,7 @@ async def test_the_line_of_a_hostile_server_is_short_and_clean():
 
     assert len(result.header_note) < 600
     assert result.header_note.isprintable()
-    assert "too long to be shown (x-next-cursor)" in result.header_note
+    assert "too long to display (x-next-cursor)" in result.header_note
     assert result.header_note.endswith("; Location: /a7")
     assert result.metadata["headers"]["etag"] == "café[31m"
     assert len(result.metadata["headers"]) <= 41
@@ -248,7 +249,7 @@ async def test_304_without_a_condition_is_an_error():
     result = await answered(UNCHANGED)
 
     assert (result.error["type"], result.error["status"]) == ("http", 304)
-    assert "304 Not Modified, though the request has no condition such as If-None-" in str(result)
+    assert "304 Not Modified, although the request had no condition such as If-None-" in str(result)
 
 
 @pytest.mark.long
@@ -273,8 +274,8 @@ async def test_endless_json_gives_what_came_by_the_end_of_the_time(
 
     assert (result.success, result.output) == (True, output)
     assert result.metadata["truncated"]["chars"] == len(sent)
-    assert "the stream was cut, because the time was over" in result.metadata["notes"]
-    assert "the time was over" in str(result)
+    assert "the stream was cut because the timeout expired" in result.metadata["notes"]
+    assert "the timeout expired" in str(result)
 
 
 async def test_notes_of_an_endless_stream_without_events_are_said_once():
@@ -356,7 +357,7 @@ async def test_large_binary_answers_are_a_note_with_type_size_and_how_to_get_the
     assert result.output == {
         "media_type": media_type,
         "bytes": 8448,
-        "left_out": "too large to be shown; Settings(download_dir=…) writes it to a file",
+        "left_out": "too large to display; set Settings(download_dir=…) to write it to a file",
     }
     assert [content.text for content in result.as_content()] == [str(result)]
     assert result.metadata["truncated"] == {"chars": 11264, "kept": 0}

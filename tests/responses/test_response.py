@@ -202,12 +202,12 @@ async def test_a_success_that_says_it_is_json_and_is_not_is_given_with_a_note(co
     assert result.success
     assert shown.startswith(output) if isinstance(shown, str) else shown == output
     assert len(str(result)) <= 60_000
-    assert "says that it is JSON and is not" in result.metadata["notes"][-1]
+    assert "declares JSON but is not valid JSON" in result.metadata["notes"][-1]
     assert len(result.metadata["notes"][-1]) < 200
 
 
-LOSSY = "bytes that are no utf-8 are shown as U+FFFD"
-LENIENT = "the answer is not strict JSON; it was read as far as its meaning is plain"
+LOSSY = "bytes that are not valid utf-8 were replaced by U+FFFD"
+LENIENT = "the response is not strict JSON; it was parsed leniently"
 
 
 @pytest.mark.parametrize(
@@ -217,8 +217,13 @@ LENIENT = "the answer is not strict JSON; it was read as far as its meaning is p
         ("text/plain; charset=rot13", b"abc", "abc", []),
         ("text/plain; charset=base64", "é".encode(), "é", ["'base64' is not supported"]),
         ("text/plain; charset=zlib", b"\xe9", "\ufffd", ["'zlib' is not supported", LOSSY]),
-        ("text/plain; charset=windows-1252", b"\x81", "\ufffd", ["bytes that are no cp1252"]),
-        ("text/plain; charset=utf-16", b"a", "\ufffd", ["bytes that are no utf-16"]),
+        (
+            "text/plain; charset=windows-1252",
+            b"\x81",
+            "\ufffd",
+            ["bytes that are not valid cp1252"],
+        ),
+        ("text/plain; charset=utf-16", b"a", "\ufffd", ["bytes that are not valid utf-16"]),
         ("text/plain; charset=unheard-of", b"\xc3\xa9", "é", ["not supported"]),
         (JSON, b'["caf\xe9"]', ["caf\ufffd"], [LOSSY]),
         (JSON, b'["caf\xe9", NaN]', ["caf\ufffd", "NaN"], [LOSSY, LENIENT]),
@@ -270,8 +275,8 @@ async def test_broken_markup_takes_no_time(evil):
     [
         (EVENTS, b"data: 1\n\ndata: 2", {}, 1, "ends in the middle"),
         (EVENTS, b"data: 1\n\n" * 10, {"max_response_bytes": 30}, 4, "too large"),
-        (LINES, b"1\n" * 200_000, {"max_output_chars": 1000}, 443, "only the first 620 items were"),
-        (PARTS, b"--B\r\n\r\nx\r\n" * 500, {}, 100, "only the first 100 parts are shown"),
+        (LINES, b"1\n" * 200_000, {"max_output_chars": 1000}, 441, "only the first 620 items were"),
+        (PARTS, b"--B\r\n\r\nx\r\n" * 500, {}, 100, "only the first 100 parts were read"),
     ],
     ids=["an unfinished event", "many events", "many lines", "many parts"],
 )
@@ -442,7 +447,7 @@ PROBLEM = "application/problem+json"
 async def test_an_error_speaks_with_the_words_of_the_api(status, media_type, body, expected):
     result = await read(json.dumps(body).encode(), media_type, status)
 
-    assert result.error["message"].startswith(f"GET /pets/7 answered {expected}")
+    assert result.error["message"].startswith(f"GET /pets/7 returned {expected}")
     assert result.output == result.error["message"]
     assert result.error["body"] == body
     assert result.error["status"] == status
@@ -483,7 +488,7 @@ async def test_an_error_takes_at_most_4_kb(content, media_type):
 
     assert result.error is not None
     assert len(encode(result.error)) <= 4096 + 200
-    assert result.error["message"].startswith("GET /pets/7 answered 502 Bad Gateway: ")
+    assert result.error["message"].startswith("GET /pets/7 returned 502 Bad Gateway: ")
 
 
 async def test_an_html_error_is_its_text_and_one_of_head_its_status():
@@ -491,8 +496,8 @@ async def test_an_html_error_is_its_text_and_one_of_head_its_status():
 
     got, head = await read(page, HTML, 404), await read(b"", JSON, 404, method="head")
 
-    assert got.output == 'GET /pets/7 answered 404 Not Found: [HTML page "Not here"] Gone'
-    assert head.output == "HEAD /pets/7 answered 404 Not Found."
+    assert got.output == 'GET /pets/7 returned 404 Not Found: [HTML page "Not here"] Gone'
+    assert head.output == "HEAD /pets/7 returned 404 Not Found."
 
 
 NOW = 1_700_000_000.0
@@ -525,7 +530,7 @@ async def test_rate_limits_say_how_long_to_wait():
     result = await read(b"slow down", "text/plain", 429, headers={"Retry-After": "7"})
 
     assert result.error == {
-        "message": "GET /pets/7 answered 429 Too Many Requests: slow down",
+        "message": "GET /pets/7 returned 429 Too Many Requests: slow down",
         "type": "rate_limited",
         "status": 429,
         "retryable": True,

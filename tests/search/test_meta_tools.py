@@ -274,7 +274,7 @@ async def test_long_work_is_waited_for_and_resumed(meta):
     resumed = await meta.resume(begun.metadata["job"])
 
     assert (ended.output, resumed.output) == (REX, REX)
-    assert begun.header_note == 'The work goes on: ask get_pet with {"id": 1}'
+    assert begun.header_note == 'The operation is still running: call get_pet with {"id": 1}'
 
 
 def test_attributes_tell_what_a_call_may_do(meta):
@@ -295,7 +295,7 @@ def test_checks_and_previews_are_clear(meta):
 
     assert checked == {"name": "get_pet", "arguments": {"id": 1}}
     assert str(request.url) == "http://pets.example.com/pets/1"
-    with pytest.raises(InputError, match="/id: required"):
+    with pytest.raises(InputError, match="/id: missing required"):
         tool.preview({"name": "get_pet"})
     with pytest.raises(CallError, match="search_tools sends no request by itself"):
         meta["search_tools"].preview({"query": "pet"})

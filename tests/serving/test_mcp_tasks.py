@@ -170,7 +170,10 @@ async def test_another_client_gets_the_handle(served, mode):
     async with connected(served, mode=mode) as client:
         result = await client.call_tool("make_report", {})
 
-        assert 'The work goes on: ask get_report with {"number": 42}' in result.content[-1].text
+        assert (
+            'The operation is still running: call get_report with {"number": 42}'
+            in result.content[-1].text
+        )
         asked = await client.call_tool("get_report", {"number": 42})
         assert asked.structured_content["percentComplete"] == 25
         with pytest.raises(MCPError) as error:
@@ -273,7 +276,10 @@ async def test_work_whose_task_cannot_be_kept_is_the_plain_result_with_its_handl
 
     assert isinstance(result, types.CallToolResult)
     assert not result.is_error
-    assert 'The work goes on: ask get_report with {"number": 42}' in result.content[-1].text
+    assert (
+        'The operation is still running: call get_report with {"number": 42}'
+        in result.content[-1].text
+    )
     assert result.meta[JOB]["tool"] == "make_report"
     assert [request.method for request in running.kept] == ["POST"]
 

@@ -323,7 +323,7 @@ async def test_kept_files_are_bounded_in_size_and_time(redis_server, monkeypatch
     for wrong in ({"seconds": 0}, {"most_bytes": 0}):
         with pytest.raises(SettingsError, match="above 0"):
             StateFiles(MemoryState(), **wrong)
-    with pytest.raises(SettingsError, match="give a SharedState"):
+    with pytest.raises(SettingsError, match="expected a SharedState"):
         StateFiles("redis://localhost")
 
 

@@ -177,7 +177,7 @@ def shaped_tool(shape, answer=PAIRS, **settings):
         ({"max_items": 0}, [{"id": n} for n in range(3)]),
         ({"max_items": 0, "drop": []}, [{"id": n, "label_url": "x"} for n in range(3)]),
         ({"max_items": 0, "drop": "*", "nulls": True}, [{}, {}, {}]),
-        ({"fields": "[].id"}, [0, 1, f"{LEFT}; fields chooses parts; max_items is 2"]),
+        ({"fields": "[].id"}, [0, 1, f"{LEFT}; fields selects parts; max_items is 2"]),
         ({"fields": ""}, None),
         (AnswerShape(fields="[0]", drop=("*_url",)), {"id": 0, "user": {"name": "n0"}}),
     ],
@@ -191,7 +191,7 @@ async def test_a_call_counts_before_the_tool_and_the_tool_before_the_settings(gi
 
     if expected is None:
         items = [{name: pair[name] for name in ("id", "user")} for pair in PAIRS[:2]]
-        expected = [*items, f"{LEFT}; fields chooses parts; max_items is 2"]
+        expected = [*items, f"{LEFT}; fields selects parts; max_items is 2"]
     assert result.output == expected
 
 
@@ -226,7 +226,7 @@ async def test_the_context_of_another_library_may_use_these_names_for_other_thin
         ({"fields": "sort_by(@)"}, r"gives 1 argument to sort_by\(\), which takes 2."),
         ({"fields": "sort_by(@, a)"}, r"gives sort_by\(\) an expression with & where"),
         ({"fields": "[::0]"}, "has a slice with the step 0."),
-        ({"answer": 7}, "answer: give an AnswerShape or a mapping, not int."),
+        ({"answer": 7}, "answer: expected an AnswerShape or a mapping, got int."),
         ({"answer": {"field": "a"}}, "answer: unknown key 'field'; did you mean fields?"),
         ({"answer": {"drop": [""]}}, "drop: string should have at least 1 character."),
         ({"answer": {"max_items": -1}}, "max_items: input should be greater than or equal to 0."),
@@ -266,7 +266,9 @@ async def test_work_that_grows_is_ended_and_the_answer_kept(expression):
 
     assert time.process_time() - started < 10
     assert (result.success, result.output) == (True, PAIRS)
-    assert "could not be applied, all of the answer is shown: the work grows" in result.header_note
+    assert (
+        "could not be applied, the whole response is returned: the work grows" in result.header_note
+    )
 
 
 @pytest.mark.parametrize(
@@ -278,8 +280,8 @@ async def test_work_that_grows_is_ended_and_the_answer_kept(expression):
         ("to_number('1e999')", "a value is not JSON"),
         ("ceil(to_number('inf'))", "a function failed (OverflowError)"),
         ("'\u0000'", None),
-        (r"""`"\u0001"`""", "a text has control characters"),
-        (r"""`"\ud800"`""", "a text has control characters"),
+        (r"""`"\u0001"`""", "a string has control characters"),
+        (r"""`"\ud800"`""", "a string has control characters"),
         ("&id", "a value is not JSON"),
         ("sort_by(@, &user)", "sort_by() takes string or number, not object"),
     ],
@@ -290,7 +292,7 @@ async def test_fields_that_fail_keep_the_answer_of_a_call_that_was_made(expressi
     assert result.success
     if why is not None:
         assert result.output == PAIRS
-        assert result.header_note.endswith(f"all of the answer is shown: {why}")
+        assert result.header_note.endswith(f"the whole response is returned: {why}")
     json.dumps(result.model_dump(), allow_nan=False, ensure_ascii=False).encode()
 
 
@@ -301,7 +303,7 @@ async def test_answers_that_are_not_json_stay_whole(media_type):
     plain, chosen = await toolset.call("read", {}), await toolset.call("read", {}, fields="a")
 
     assert (chosen.output, plain.header_note) == (plain.output, "")
-    assert chosen.header_note == "fields chooses parts of JSON, and the answer is not JSON"
+    assert chosen.header_note == "fields selects parts of JSON, but the response is not JSON"
     assert "shaped" not in chosen.metadata
 
 
@@ -379,7 +381,7 @@ async def test_parts_of_a_beginning_are_told_to_be_that():
     result = await toolset.call("read", {}, fields="length(@)")
 
     assert result.output < 300_000
-    assert result.header_note == "fields saw only the beginning of the answer"
+    assert result.header_note == "fields was applied only to the beginning of the response"
 
 
 @pytest.mark.parametrize("expression", ["@", "[]", "to_string(@)", "{a: {b: @}}", "[[@]]"])

@@ -81,7 +81,7 @@ async def test_pages_whose_argument_is_hidden_are_not_complete():
     pages = toolset.pages("list_things", {"tenant": "blue"})
     items = [item async for item in pages]
 
-    assert result.header_note == "More: there are more; no argument asks for them"
+    assert result.header_note == "More: there are more items; no argument requests them"
     assert len(items) == 2
     assert pages.reason == "no_way"
 
@@ -90,18 +90,18 @@ async def test_no_argument_asks_for_more_than_a_page_that_is_fixed():
     config = {"tools": {"list_things": {"fixed": {"page": 2}}}}
     result = await loaded(first_page, config).call("list_things", {"tenant": "blue"})
 
-    assert result.header_note == "More: 2 of 9 came; no argument asks for more"
+    assert result.header_note == "More: 2 of 9 items were returned; no argument requests more"
 
 
 @pytest.mark.parametrize(
     ("tenant", "line"),
-    [("blue", 'ask get_job with {"id": 42}'), ("green", "its state is at /blue/jobs/42")],
+    [("blue", ': call get_job with {"id": 42}'), ("green", "; its status is at /blue/jobs/42")],
 )
 async def test_a_tool_asks_for_work_only_where_its_fixed_values_lead_there(tenant, line):
     config = {"tools": {"get_job": {"fixed": {"tenant": tenant}}}}
     result = await loaded(long_work, config).call("begin", {"tenant": "blue"})
 
-    assert result.header_note == f"The work goes on: {line}"
+    assert result.header_note == f"The operation is still running{line}"
 
 
 @pytest.mark.parametrize("config", [None, {"tools": {"begin": {"answer": {"fields": "total"}}}}])
@@ -154,7 +154,7 @@ async def test_fields_that_choose_nothing_say_so():
     answer = httpx.Response(200, json={"items": [{"id": 1}]})
     result = await loaded(lambda _: answer, paths=UNKNOWN).call("x", {}, fields="item")
 
-    assert result.header_note == "fields chooses nothing here"
+    assert result.header_note == "fields matches nothing in this response"
 
 
 async def test_a_cursor_that_is_not_utf_8_is_asked_for_by_its_address():

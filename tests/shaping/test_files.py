@@ -141,7 +141,7 @@ async def test_a_compressed_answer_is_decompressed_into_its_file(url, folder):
 
     assert written_by(kept) == bytes(3 * MEBIBYTE)
     assert bomb.error["message"].endswith(
-        "larger than allowed (max_file_bytes); ask for less of it."
+        "larger than allowed (max_file_bytes); request less of it."
     )
     assert names(folder) == [kept.output["handle"]]
 
@@ -239,7 +239,7 @@ async def test_no_handle_leads_out_of_the_store_or_to_another_file(handle, folde
 
     assert result.error["type"] == "invalid_input"
     assert result.output == (
-        "/body/handle: no such file; give the `handle` of an earlier answer, letter by letter."
+        "/body/handle: no such file; pass the `handle` of an earlier response as it was returned."
     )
     assert sent == []
 

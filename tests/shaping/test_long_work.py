@@ -121,7 +121,10 @@ async def test_without_waiting_a_model_is_told_which_tool_to_ask(server):
     async with loaded(server) as tools:
         result = await tools.call("make_report", {})
 
-        assert result.header_note == 'The work goes on: ask get_report with {"number": 42}'
+        assert (
+            result.header_note
+            == 'The operation is still running: call get_report with {"number": 42}'
+        )
         assert result.output == {"accepted": True}
         ask = {"tool": "get_report", "arguments": {"number": 42}}
         job = {"tool": "make_report", "url": f"{server.url}/reports/42", "ask": ask}
@@ -135,7 +138,10 @@ async def test_without_such_a_tool_the_address_is_named(server):
     async with loaded(server) as tools:
         result = await tools.call("start_job", {})
 
-    assert result.header_note == "The work goes on: its state is at /states/7?api-version=2"
+    assert (
+        result.header_note
+        == "The operation is still running; its status is at /states/7?api-version=2"
+    )
     assert json.loads(json.dumps(result.metadata["job"]))["tool"] == "start_job"
 
 
@@ -185,7 +191,7 @@ async def test_a_question_that_fails_is_the_result(server):
     async with loaded(server) as tools:
         result = await tools.call("start_lost_job", {}, wait=20)
 
-    assert str(result) == "GET /nowhere answered 404 Not Found: Not Found."
+    assert str(result) == "GET /nowhere returned 404 Not Found: Not Found."
     assert result.metadata["job"]["url"] == f"{server.url}/nowhere"
 
 
@@ -204,7 +210,10 @@ async def test_out_of_time_the_job_goes_on_later(server):
     async with loaded(server) as tools:
         early = await tools.call("make_report", {}, wait=0.03)
         job = json.loads(json.dumps(early.metadata["job"]))
-        assert early.header_note == 'The work goes on: ask get_report with {"number": 42}'
+        assert (
+            early.header_note
+            == 'The operation is still running: call get_report with {"number": 42}'
+        )
         late = await tools.resume(job, wait=20)
 
     assert late.output == {"id": 42, "total": 7}
@@ -248,7 +257,9 @@ async def test_work_outside_of_the_api_is_not_asked(server, to):
 
     assert result.success
     assert len(asked) == 1
-    assert result.header_note.startswith("The work goes on; its address is not requested: it leads")
+    assert result.header_note.startswith(
+        "The operation is still running; its status URL is not requested: it leads"
+    )
     assert "evil" not in result.header_note
     resumed = await tools.resume({"tool": "make_report", "url": to}, wait=5)
     assert resumed.error["type"] == "denied"
@@ -360,4 +371,4 @@ async def test_a_question_without_an_answer_leaves_a_job(server, fault):
         assert result.output == {"id": 42}
     else:
         assert result.metadata["job"]["url"] == f"{server.url}/reports/42"
-        assert "ask get_report" in result.header_note
+        assert "call get_report" in result.header_note

@@ -27,7 +27,7 @@ PATHS = {
     },
     "/report": {"get": operation(operationId="get_report", **ANY)},
 }
-NOTE = 'The work goes on: ask get_task with {"id": "1"}'
+NOTE = 'The operation is still running: call get_task with {"id": "1"}'
 
 
 class Tasks(Recorder):
@@ -95,7 +95,7 @@ async def test_a_202_whose_body_names_the_address_of_a_task_is_a_handle(body):
         ({"status_url": "/tasks/1/", "name": "x"}, 202, NOTE),
         ({"url": "/pets/1/", "status": "running", "name": "x"}, 200, NOTE.replace("task", "pet")),
         ({"task": "/tasks/1/", "status": "queued", "name": "x"}, 201, NOTE),
-        ({"task": "/queue/1"}, 200, "The work goes on: its state is at /queue/1"),
+        ({"task": "/queue/1"}, 200, "The operation is still running; its status is at /queue/1"),
         ("/tasks/1/", 202, NOTE),
     ],
 )
@@ -134,7 +134,9 @@ async def test_other_bodies_begin_no_work(body, status):
 async def test_a_task_at_another_origin_is_not_asked_for(to):
     result = await begun({"task": to})
 
-    assert result.header_note.startswith("The work goes on; its address is not requested: it leads")
+    assert result.header_note.startswith(
+        "The operation is still running; its status URL is not requested: it leads"
+    )
     assert "evil.example" not in result.header_note
 
 

@@ -111,9 +111,19 @@ async def test_all_items_come(tools, name, arguments):
 
 
 ENDS = {
-    "a total above what came": ("get_total", {}, "no_way", "3 of 7 came"),
-    "a total, and a limit that helps not": ("get_total_beside_limit", {}, "no_way", "3 of 7 came"),
-    "as many as were asked for": ("get_full", {"limit": 3}, "no_way", "3 came, as many as"),
+    "a total above what came": ("get_total", {}, "no_way", "3 of 7 items were returned"),
+    "a total, and a limit that helps not": (
+        "get_total_beside_limit",
+        {},
+        "no_way",
+        "3 of 7 items were returned",
+    ),
+    "as many as were asked for": (
+        "get_full",
+        {"limit": 3},
+        "no_way",
+        "3 items were returned, as many as",
+    ),
     "fewer than were asked for": ("get_full", {"limit": 9}, "complete", ""),
     "a total that came": ("get_whole", {"limit": 3}, "complete", ""),
     "no more, says the response": ("get_said_to_end", {"limit": 3}, "complete", ""),
@@ -138,7 +148,7 @@ async def test_a_model_reads_it_over_mcp(tools):
         result = await client.call_tool("get_total", {})
 
     texts = [block.text for block in result.content]
-    assert "More: 3 of 7 came; no argument asks for more" in texts
+    assert "More: 3 of 7 items were returned; no argument requests more" in texts
 
 
 def test_the_command_line_ends_with_another_code(site, tmp_path):
@@ -149,4 +159,7 @@ def test_the_command_line_ends_with_another_code(site, tmp_path):
     done = CliRunner().invoke(commands, command)
 
     assert done.exit_code == 3
-    assert "no_way: 3 items came in 1 page; 3 of 7 came; no argument asks for more" in done.stderr
+    assert (
+        "no_way: 3 items came in 1 page; 3 of 7 items were returned; no argument requests more"
+        in done.stderr
+    )

@@ -185,7 +185,7 @@ async def test_a_failure_keeps_what_came_before(tools):
     assert (result.success, result.output, pages.items) == (False, ITEMS[:20], 20)
     assert pages.stopped == (
         "error: 20 items came in 2 pages; page 3 failed: "
-        "GET /failing answered 500 Internal Server Error: the disk is full."
+        "GET /failing returned 500 Internal Server Error: the disk is full."
     )
     assert (result.error["type"], result.error["body"]) == ("http", {"detail": "the disk is full"})
     assert result.metadata["paging"]["reason"] == "error"

@@ -141,8 +141,8 @@ async def test_long_work_names_the_tools_of_the_union():
     alone = await parts[1].call("start", {})
     ended = await both.resume(begun.metadata["job"], wait=5)
 
-    assert begun.header_note == 'The work goes on: ask shop_look with {"id": 7}'
-    assert alone.header_note == 'The work goes on: ask look with {"id": 7}'
+    assert begun.header_note == 'The operation is still running: call shop_look with {"id": 7}'
+    assert alone.header_note == 'The operation is still running: call look with {"id": 7}'
     assert ended.output["id"] == 7
 
 

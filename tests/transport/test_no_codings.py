@@ -54,7 +54,7 @@ async def test_a_coding_that_cannot_be_decoded_fails_a_read_and_no_write(coding)
     refusal, _ = await call_once(coded(coding, status=422), method="post")
 
     assert read.error["type"] == "decode"
-    assert read.error["message"].startswith("GET /x answered 200, but the answer")
+    assert read.error["message"].startswith("GET /x returned 200, but the answer")
     assert write.success
     assert write.output.startswith("Success; the response could not be read: the answer")
     assert write.metadata["notes"] == [write.output]

@@ -386,7 +386,7 @@ AWAY = answer(b"", "Location: http://127.0.0.1:1/", status="302 Found")
     ("behave", "expected"),
     [
         (hang, "timeout"),
-        (stalling(EVENTS), [{"data": 1}, "… the stream went on; the time was over"]),
+        (stalling(EVENTS), [{"data": 1}, "… the stream was longer; the timeout expired"]),
         (replying(OK + b"Content-Length: 9\r\n\r\n{"), "connection"),
         (replying(AWAY), "redirect"),
     ],

@@ -122,7 +122,7 @@ async def test_content_codings_are_undone_or_refused(coding, body, expected):
 
     assert (result.content if isinstance(result, APIResponse) else result.kind) == expected
     if isinstance(result, CallError):
-        assert result.reason.startswith("GET /pets/7 answered 200, but the answer")
+        assert result.reason.startswith("GET /pets/7 returned 200, but the answer")
         assert result.facts["status"] == 200
 
 

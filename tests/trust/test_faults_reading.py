@@ -14,7 +14,7 @@ pytestmark = pytest.mark.untraced
 JSON, LINES, EVENTS = "application/json", "application/x-ndjson", "text/event-stream"
 PARTS = "multipart/mixed; boundary=B"
 PART = b"--B\r\nContent-Type: application/json\r\n\r\n"
-GOES_ON = "… the answer goes on; only its beginning was read"
+GOES_ON = "… the response is longer; only its beginning was read"
 MANY = 250_000
 ROOM = 20_000
 
@@ -74,7 +74,7 @@ async def test_an_object_with_too_many_members_says_that_it_goes_on():
     result = await read(json.dumps({f"k{n}": n for n in range(MANY)}).encode(), JSON)
 
     assert result.output["k0"] == 0
-    assert result.output["…"].endswith(f"members left out; {GOES_ON[2:]}")
+    assert result.output["…"].endswith(f"properties left out; {GOES_ON[2:]}")
 
 
 async def test_who_allows_larger_answers_gets_larger_ones_and_more_values():
@@ -96,7 +96,7 @@ async def test_the_beginning_of_long_json_that_is_none_is_given_as_text(body):
     assert result.success
     assert result.output.startswith(body[:1000].decode())
     assert "characters in all" in result.output
-    assert "says that it is JSON and is not" in result.metadata["notes"][-1]
+    assert "declares JSON but is not valid JSON" in result.metadata["notes"][-1]
 
 
 async def test_commas_in_long_prose_are_no_values():

@@ -285,10 +285,10 @@ defmodule PetstoreTools.HTTP do
 
     cond do
       response.body == :too_large ->
-        {:error, "#{called(request)} answered #{status} with more than #{limits.bytes} bytes."}
+        {:error, "#{called(request)} returned #{status} with more than #{limits.bytes} bytes."}
 
       coding not in ["", "identity"] and response.body != "" ->
-        {:error, "#{called(request)} answered #{status} in a coding that was not asked for."}
+        {:error, "#{called(request)} returned #{status} in a coding that was not asked for."}
 
       status in 200..299 or status == 304 ->
         {:ok, readable(request, response, limits)}
@@ -361,7 +361,7 @@ defmodule PetstoreTools.HTTP do
 
   defp failure(request, %{status: status} = response, missing, secrets) do
     phrase = if @phrases[status], do: " #{@phrases[status]}", else: ""
-    start = "#{called(request)} answered #{status}#{phrase}"
+    start = "#{called(request)} returned #{status}#{phrase}"
 
     said =
       case text(response.body, essence(header(response, "content-type"))) do

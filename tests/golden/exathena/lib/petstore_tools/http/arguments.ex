@@ -109,7 +109,7 @@ defmodule PetstoreTools.HTTP.Arguments do
     known = schema["properties"] || %{}
 
     for name <- schema["required"] || [], not is_map_key(value, name) do
-      refuse(place <> token(name), "required but not given.")
+      refuse(place <> token(name), "missing required #{noun(place)}.")
     end
 
     for {name, member} <- Enum.sort(value) do
@@ -125,11 +125,14 @@ defmodule PetstoreTools.HTTP.Arguments do
   defp check_unknown(_name, %{"patternProperties" => _}, _known, _place), do: :ok
 
   defp check_unknown(name, %{"additionalProperties" => false}, known, place) do
-    hint = if known == [], do: "nothing is", else: "known are #{listed(known)}"
-    refuse(place <> token(name), "is not known here; #{hint}.")
+    hint = if known == [], do: "; leave it out", else: ". Expected one of: #{listed(known)}"
+    refuse(place <> token(name), "unknown #{noun(place)}#{hint}.")
   end
 
   defp check_unknown(_name, _schema, _known, _place), do: :ok
+
+  defp noun(""), do: "argument"
+  defp noun(_place), do: "property"
 
   defp check_items(value, %{} = items, root, place) when is_list(value) do
     for {item, index} <- Enum.with_index(value),
