@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.codegen.changes import compared, detail, renames, scheme_differences
+from openapi_tools.codegen.changes import (
+    compare_records,
+    describe_difference,
+    find_renames,
+    find_scheme_differences,
+)
 from openapi_tools.codegen.compatibility import Difference
-from openapi_tools.codegen.package_data import Record
+from openapi_tools.codegen.package_data import ToolRecord
 from openapi_tools.errors import SourceError, counted
 from openapi_tools.json_values import as_dict, join_pointer
 from openapi_tools.model import Operation, SecurityScheme
@@ -24,7 +29,7 @@ _FOLLOWS_THE_SCHEMA = ("parameter", "body", "the order")
 class _ToolList(NamedTuple):
     """The tools of one version by name, their security schemes, and the skipped operations."""
 
-    records: dict[str, Record]
+    records: dict[str, ToolRecord]
     schemes: Mapping[str, SecurityScheme]
     skipped: tuple[Skipped, ...] = ()
 
@@ -62,7 +67,7 @@ def differences_of(old: Toolset | Any, new: Toolset | Any) -> list[dict[str, Any
     before, after = _read_tools(old), _read_tools(new)
     removed = {name: r for name, r in before.records.items() if name not in after.records}
     added = {name: r for name, r in after.records.items() if name not in before.records}
-    names = renames(removed, added)
+    names = find_renames(removed, added)
     pairs = {
         name: (before.records[old_name], record)
         for name, record in after.records.items()
@@ -96,7 +101,7 @@ def listed_tools(response: Any) -> list[dict[str, Any]] | None:
 
 def _read_tools(source: Any) -> _ToolList:
     if hasattr(source, "security_schemes"):
-        records = [Record(t.name, t.description, t.input_schema, t.operation) for t in source]
+        records = [ToolRecord(t.name, t.description, t.input_schema, t.operation) for t in source]
         by_name = {record.name: record for record in records}
         return _ToolList(by_name, source.security_schemes, source.skipped)
     if (tools := listed_tools(source)) is None:
@@ -104,18 +109,18 @@ def _read_tools(source: Any) -> _ToolList:
     return _ToolList({tool["name"]: _read_listed_tool(tool) for tool in tools}, {})
 
 
-def _read_listed_tool(tool: dict[str, Any]) -> Record:
+def _read_listed_tool(tool: dict[str, Any]) -> ToolRecord:
     hints = {k: v for k, v in as_dict(tool.get("annotations")).items() if isinstance(v, bool)}
     description = str(tool.get("description") or "")
     schema = as_dict(tool.get("inputSchema"))
-    return Record(tool["name"], description, schema, Operation("", "", hints=hints))
+    return ToolRecord(tool["name"], description, schema, Operation("", "", hints=hints))
 
 
 def _compare_tools(
-    before: _ToolList, after: _ToolList, old: Record, new: Record
+    before: _ToolList, after: _ToolList, old: ToolRecord, new: ToolRecord
 ) -> list[_ToolDifference]:
-    by_kind = compared(old, new)
-    schemes = scheme_differences(before.schemes, after.schemes, new.operation)
+    by_kind = compare_records(old, new)
+    schemes = find_scheme_differences(before.schemes, after.schemes, new.operation)
     by_kind["operation"] = [*by_kind.get("operation", []), *schemes]
     if "schema" in by_kind:
         by_kind["operation"] = [
@@ -136,11 +141,15 @@ def _compare_tools(
 
 
 def _line(kind: str, difference: Difference) -> str:
-    return f"description {detail(difference)}" if kind == "description" else detail(difference)
+    return (
+        f"description {describe_difference(difference)}"
+        if kind == "description"
+        else describe_difference(difference)
+    )
 
 
 def _group_differences(
-    differences: Mapping[str, list[_ToolDifference]], records: Mapping[str, Record]
+    differences: Mapping[str, list[_ToolDifference]], records: Mapping[str, ToolRecord]
 ) -> Iterable[dict[str, Any]]:
     """Yield a finding for each difference that tools share, then one for each tool's others."""
     tools_by_difference: dict[_ToolDifference, list[str]] = {}
@@ -155,7 +164,7 @@ def _group_differences(
             yield _finding(others, [records[name]])
 
 
-def _finding(differences: list[_ToolDifference], records: list[Record]) -> dict[str, Any]:
+def _finding(differences: list[_ToolDifference], records: list[ToolRecord]) -> dict[str, Any]:
     ordered = sorted(differences, key=lambda difference: not difference.breaking)
     lines = [difference.line for difference in ordered]
     is_one = len(records) == 1
@@ -173,7 +182,7 @@ def _finding(differences: list[_ToolDifference], records: list[Record]) -> dict[
     }
 
 
-def _added_or_removed(kind: str, record: Record, other: _ToolList) -> dict[str, Any]:
+def _added_or_removed(kind: str, record: ToolRecord, other: _ToolList) -> dict[str, Any]:
     """Return a finding with the request of the tool, and why the other version skips it."""
     request = (record.operation.method, record.operation.path)
     reasons = [s.reason for s in other.skipped if (s.method, s.path) == request]
@@ -190,7 +199,7 @@ def _added_or_removed(kind: str, record: Record, other: _ToolList) -> dict[str, 
     }
 
 
-def _pointer(record: Record) -> str:
+def _pointer(record: ToolRecord) -> str:
     operation = record.operation
     is_call = bool(operation.method)
     keys = ("paths", operation.path, operation.method.lower())

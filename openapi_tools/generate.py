@@ -7,27 +7,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi_tools.codegen.changes import Change, changes, scheme_changes
+from openapi_tools.codegen.changes import ToolChange, find_changes, find_scheme_changes
 from openapi_tools.codegen.output_state import (
     EXATHENA,
     LAYOUTS,
-    manifest_in,
+    add_manifest,
+    find_manifest,
     manifest_name,
     read_manifest,
     read_output,
-    with_manifest,
 )
 from openapi_tools.codegen.package_data import (
-    Unreadable,
+    UnreadableTool,
+    collect_package_data,
     document_info,
-    package_data,
     read_records,
     read_schemes,
 )
 from openapi_tools.codegen.package_plan import api_name, is_api_name
 from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_warnings import secret_warnings
-from openapi_tools.codegen.writer import compare, place
+from openapi_tools.codegen.writer import plan_files, write_files
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
 from openapi_tools.loading import load
 from openapi_tools.loading.loaded_tool import find_operations
@@ -80,7 +80,7 @@ class Report:
     api: str
     output: Path
     tools: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[ToolChange, ...]
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
     removed: tuple[str, ...]
@@ -139,20 +139,24 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         SettingsError: A name, target or layout is wrong; no tool is left.
         OutputError: The files cannot or may not be written; the existing ones are unchanged.
     """
-    form = _form(target, layout)
+    form = _manifest_layout(target, layout)
     try:
         given = load.Given(source, settings, credentials, overlays)
-        toolset, data, file = _loaded(given, select, config, name, (output, form))
+        toolset, data, file = _load_package(given, select, config, name, (output, form))
     except OpenAPIToolsError as error:
         source, credentials, overlays, given = "", None, (), load.NOTHING_GIVEN  # for tracebacks
         raise bare(error)  # noqa: B904 -- the same one
-    data, files = _files(data, form)
-    report = _placed(Path(output), files, data, form=form, check=check, force=force)
-    warnings = (*toolset.warnings, *_remarks(settings, file, form), *secret_warnings(data.records))
+    data, files = _render_package_files(data, form)
+    report = _write_package(Path(output), files, data, form=form, check=check, force=force)
+    warnings = (
+        *toolset.warnings,
+        *_option_warnings(settings, file, form),
+        *secret_warnings(data.records),
+    )
     return replace(report, warnings=warnings)
 
 
-def _form(target: str, layout: str) -> str:
+def _manifest_layout(target: str, layout: str) -> str:
     """Return the layout of the manifest, if target and layout go together."""
     for name, value, known in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
         if value not in known:
@@ -165,21 +169,21 @@ def _form(target: str, layout: str) -> str:
 
 
 @paused_gc()
-def _files(data: PackageData, form: str) -> tuple[PackageData, dict[str, str]]:
+def _render_package_files(data: PackageData, form: str) -> tuple[PackageData, dict[str, str]]:
     if form == EXATHENA:
         from openapi_tools.codegen.elixir_project import build_project
 
         data, files = build_project(data)
     else:
         files = render_files(data, layout=form)
-    return data, with_manifest(files, data, layout=form)
+    return data, add_manifest(files, data, layout=form)
 
 
-def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
+def _refuse_empty_package(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
     if skipped:
         reasons = [f"{s.method} {s.path} at {s.pointer}: {s.reason}" for s in skipped[:_NAMED]]
-        more = f" … {len(skipped) - _NAMED} more." if len(skipped) > _NAMED else ""
-        reason = f"none of its {len(skipped)} operations can be a tool. {' '.join(reasons)}{more}"
+        rest = f" … {len(skipped) - _NAMED} more." if len(skipped) > _NAMED else ""
+        reason = f"none of its {len(skipped)} operations can be a tool. {' '.join(reasons)}{rest}"
         raise DocumentError(reason)
     if standing:
         reason = f"it has no operations; the package of {len(standing)} tools is unchanged. "
@@ -187,7 +191,7 @@ def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
 
 
 @paused_gc()
-def _loaded(
+def _load_package(
     given: load.Given, select: Select | None, config: Any, name: str, place: tuple[Any, str]
 ) -> tuple[Toolset, PackageData, ConfigFile | None]:
     select, own = Select.of(select), credentials_of(given.credentials)
@@ -198,11 +202,19 @@ def _loaded(
     plain = settings.model_copy(update=_WITHOUT_FILES)
     read = read_overlays(overlays, settings, fetcher, credentials=credentials)
     document = load.Reader(plain, fetcher, read, duplicates=True).read(source)
-    known = manifest_in(Path(place[0]), manifest_name(_api(name, document.root), place[1]))
-    kept = KeptNames() if known is None else KeptNames(frozenset(known.tools), known.short_names)
-    found = find_operations(document, strict=False, kept=kept)
+    manifest = find_manifest(
+        Path(place[0]), manifest_name(_choose_api_name(name, document.root), place[1])
+    )
+    kept_names = (
+        KeptNames()
+        if manifest is None
+        else KeptNames(frozenset(manifest.tools), manifest.short_names)
+    )
+    operations = find_operations(document, strict=False, kept=kept_names)
     # A package is the same whoever generates it: keys stay arguments until it is loaded with them.
-    toolset = load.tools_of(document, credentials=credentials, operations=found, hides_keys=False)
+    toolset = load.tools_of(
+        document, credentials=credentials, operations=operations, hides_keys=False
+    )
     chosen = toolset
     if file is not None:
         chosen = load.with_config(toolset, file, own, selects=select is None)
@@ -210,11 +222,11 @@ def _loaded(
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty an existing package.
         raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
-    api, servers = _api(name, chosen.document), root_servers(document)
-    return chosen, package_data(chosen, api=api, settings=settings, servers=servers), file
+    api, servers = _choose_api_name(name, chosen.document), root_servers(document)
+    return chosen, collect_package_data(chosen, api=api, settings=settings, servers=servers), file
 
 
-def _api(name: str, document: Any) -> str:
+def _choose_api_name(name: str, document: Any) -> str:
     if not name:
         return api_name(document_info(document)[0])
     if not isinstance(name, str) or not is_api_name(name):
@@ -225,7 +237,7 @@ def _api(name: str, document: Any) -> str:
     return name
 
 
-def _placed(
+def _write_package(
     output: Path,
     files: Mapping[str, str],
     data: PackageData,
@@ -236,39 +248,47 @@ def _placed(
 ) -> Report:
     manifest = manifest_name(data.api, form)
     before = read_output(output, manifest=manifest)
-    known = read_manifest(before.get(manifest, ""))  # None for none, and for a spoilt one
+    manifest_data = read_manifest(before.get(manifest, ""))  # None for none, and for a spoilt one
     if not data.records:
-        _refuse_none(data.skipped, known.tools if known is not None else ())
+        _refuse_empty_package(
+            data.skipped, manifest_data.tools if manifest_data is not None else ()
+        )
     _check_output(output, data.api, form, force=force)
     if check:
-        done = compare(output, files, manifest=manifest)
+        done = plan_files(output, files, manifest=manifest)
     else:
-        done = place(output, files, manifest=manifest, force=force)
+        done = write_files(output, files, manifest=manifest, force=force)
     names = tuple(record.name for record in data.records)
-    changed = () if known is None else tuple(_changes(before, known, data))
+    changes = (
+        () if manifest_data is None else tuple(_find_tool_changes(before, manifest_data, data))
+    )
     states = done[:5]  # of the files, named alike in both
     others: dict[str, Any] = {"skipped": data.skipped, "_before": before, "_after": files}
-    return Report(data.api, output, names, changed, *states, **others)
+    return Report(data.api, output, names, changes, *states, **others)
 
 
-def _changes(before: Mapping[str, str], listed: Manifest, data: PackageData) -> Iterator[Change]:
+def _find_tool_changes(
+    before: Mapping[str, str], listed: Manifest, data: PackageData
+) -> Iterator[ToolChange]:
     """Yield how the tools differ from those of an existing package."""
     new = {record.name: record for record in data.records}
     if listed.layout == EXATHENA:
-        yield from changes(dict.fromkeys(listed.tools), new)
+        yield from find_changes(dict.fromkeys(listed.tools), new)
         return
-    faults: list[Unreadable] = []
+    faults: list[UnreadableTool] = []
     sources = {path: text for path, text in before.items() if path.endswith(".py")}
     old = read_records(sources, unreadable=faults)
-    lost = set(listed.tools) - old.keys()  # their files are spoilt or gone
-    for change in changes(old, new, unreadable=faults):
-        if change.kind != "added" or change.tool not in lost:
+    unread_tools = set(listed.tools) - old.keys()  # their files are spoilt or gone
+    for change in find_changes(old, new, unreadable=faults):
+        if change.kind != "added" or change.tool not in unread_tools:
             yield change
-    kept = (record for record in data.records if record.name in old)
-    yield from scheme_changes(read_schemes(sources), data.schemes, kept)
+    kept_records = (record for record in data.records if record.name in old)
+    yield from find_scheme_changes(read_schemes(sources), data.schemes, kept_records)
 
 
-def _remarks(settings: Settings | None, file: ConfigFile | None, form: str) -> Iterator[str]:
+def _option_warnings(
+    settings: Settings | None, file: ConfigFile | None, form: str
+) -> Iterator[str]:
     """Yield a warning for each option that a package cannot hold."""
     advice = "configure it where the tools run" if form == EXATHENA else "give it to its load()"
     names = settings_of({} if settings is None else settings).model_fields_set
@@ -288,14 +308,14 @@ def _check_output(output: Path, api: str, form: str, *, force: bool) -> None:
     """Refuse to replace the package of another API, or to hide the same API's other layout."""
     for other in (form, *sorted({*LAYOUTS, EXATHENA} - {form})):
         name = manifest_name(api, other)
-        known = manifest_in(output, name)
-        if known is None:
+        manifest = find_manifest(output, name)
+        if manifest is None:
             continue
-        if other == form and known.api != api and not force:
-            reason = f"the package of the API {known.api!r:.60} is here, not of {api!r}; "
+        if other == form and manifest.api != api and not force:
+            reason = f"the package of the API {manifest.api!r:.60} is here, not of {api!r}; "
             hint = "name it so, choose another folder, or overwrite it by force."
             raise OutputError(reason + hint, path=str(output))
-        if other != form and (known.api, known.layout) == (api, other):
+        if other != form and (manifest.api, manifest.layout) == (api, other):
             reason = f"the API {api!r} is here in the layout {other!r}; "
             hint = "remove that, or choose another folder."
             raise OutputError(reason + hint, path=str(output))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from openapi_tools.codegen.elixir_project import literal
+from openapi_tools.codegen.elixir_project import write_elixir_literal
 from openapi_tools.tools.packages import class_name
 
 GOLDEN = Path(__file__).parent / "golden" / "exathena"
@@ -57,7 +57,7 @@ async def evaluate(compiled, script):
 
 
 def elixir(value):
-    return str(literal(json.loads(json.dumps(value))))
+    return str(write_elixir_literal(json.loads(json.dumps(value))))
 
 
 def context(**settings):

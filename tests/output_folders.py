@@ -23,7 +23,7 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="this needs signals, modes
 
 def with_manifest(files):
     data = PackageData("museum", (), title="Museum", version="1")
-    return output_state.with_manifest(files, data, layout="package")
+    return output_state.add_manifest(files, data, layout="package")
 
 
 OLD = with_manifest(

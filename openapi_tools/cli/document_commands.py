@@ -85,7 +85,7 @@ def lock(spec: str | None, tools: tuple[str, ...], *, path: Path | None, **wishe
     """
     tool_lock = import_module("openapi_tools.codegen.tool_lock")  # slow to import, as the next one
     toolset, own = _unlocked(spec)
-    now = tool_lock.lock_of(toolset, path or own or Path(tool_lock.NAME))
+    now = tool_lock.make_lock(toolset, path or own or Path(tool_lock.LOCK_NAME))
     if tools and not wishes["accept"]:
         raise click.UsageError("name tools together with --accept.")
     if not now.path.exists():
@@ -93,7 +93,7 @@ def lock(spec: str | None, tools: tuple[str, ...], *, path: Path | None, **wishe
         remark(f"{now.path} written: {counted(len(now.entries), 'tool')}.")
         return 0
     known = tool_lock.read_lock(now.path)
-    found = tool_lock.changes_since(known, now)
+    found = tool_lock.find_lock_changes(known, now)
     if wishes["wants_json"]:
         say(as_json({"changes": [change._asdict() for change in found]}))
     else:
@@ -104,7 +104,7 @@ def lock(spec: str | None, tools: tuple[str, ...], *, path: Path | None, **wishe
     if wishes["accept"] and known.is_package:
         raise click.UsageError("a package is written by `openapi-tools generate`.")
     if wishes["accept"]:
-        tool_lock.write_lock(tool_lock.accepted(known, now, tools))
+        tool_lock.write_lock(tool_lock.accept_changes(known, now, tools))
         remark(f"{now.path} written.")
         return 0
     breaking = sum(change.breaking for change in found)

@@ -122,13 +122,13 @@ def _run(place: str, arguments: dict[str, Any], *, check: bool, force: bool) -> 
 
 
 def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
-    from openapi_tools.codegen.changes import in_words
+    from openapi_tools.codegen.changes import describe_change
 
     state = "would change" if check else "written"
     state = state if report.drifted else "up to date"
     told = f"{report.api}: {state}, {counted(len(report.tools), 'tool')} in {_shown(report.output)}"
     say(clean(told, lines=False))
-    changes = (line for change in report.changes for line in in_words(change).split("\n"))
+    changes = (line for change in report.changes for line in describe_change(change).split("\n"))
     for line in (*changes, *_files(report, check=check)):
         say(f"  {clean(line)}")
     for line in report.diff() if wants_diff else ():
@@ -162,7 +162,7 @@ def _shown(path: Path) -> str:
 
 
 def _as_data(report: Report, *, wants_diff: bool) -> dict[str, Any]:
-    from openapi_tools.codegen.changes import as_data
+    from openapi_tools.codegen.changes import change_to_data
 
     return {
         "api": report.api,
@@ -170,7 +170,7 @@ def _as_data(report: Report, *, wants_diff: bool) -> dict[str, Any]:
         "tools": list(report.tools),
         "drifted": report.drifted,
         "breaking": any(change.breaking for change in report.changes),
-        "changes": [as_data(change) for change in report.changes],
+        "changes": [change_to_data(change) for change in report.changes],
         "files": {
             state: list(getattr(report, state))
             for state in ("written", "unchanged", "removed", "kept", "edited")

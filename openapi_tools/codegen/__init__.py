@@ -45,7 +45,9 @@ class Code(str):
     __slots__ = ()
 
 
-Members = tuple[str, Iterator[tuple[str, Any]], str]  # between brackets, each behind a prefix
+BracketedParts = tuple[
+    str, Iterator[tuple[str, Any]], str
+]  # between brackets, each behind a prefix
 _NONE = Code()
 
 
@@ -58,33 +60,35 @@ class TooDeep(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the oth
         )
 
 
-def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
+def write_literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
     """Return JSON data, tuples, values of `openapi_tools.model` and Code as Python, or TooDeep."""
-    return Code(_written(value, indent, WIDTH - (indent if lead is None else lead)))
+    return Code(_write_value(value, indent, WIDTH - (indent if lead is None else lead)))
 
 
-def assignment(
+def write_assignment(
     name: Code, value: Any, *, indent: int = 0, annotation: Code = _NONE, plain: Any = None
 ) -> Code:
     """Return the statement `name: annotation = value`; `plain` as JSON text if that is too deep."""
     head = " " * indent + name + (f": {annotation}" if annotation else "") + " = "
     try:
-        return Code(head + literal(value, indent=indent, lead=len(head)))
+        return Code(head + write_literal(value, indent=indent, lead=len(head)))
     except TooDeep:
         if plain is None:
             raise
-        return Code(head + json_text(plain, indent=indent, lead=len(head)))
+        return Code(head + write_json_text(plain, indent=indent, lead=len(head)))
 
 
-def json_text(value: Any, *, indent: int, lead: int) -> Code:
+def write_json_text(value: Any, *, indent: int, lead: int) -> Code:
     """Return JSON data as `json.loads("…")`, for values too deep for `literal`."""
-    text = _compact(value)
-    flat = _quoted(_escaped(text))
+    text = _write_compact_json(value)
+    flat = _quote(_escape_text(text))
     if lead + len(_LOADS) + len(flat) < WIDTH:
         return Code(f"{_LOADS}{flat})")
-    room = WIDTH - indent - _STEP
-    lines = [flat] if len(flat) <= room else _pieces(text, room, paragraphs=_MEMBERS, after=", ")
-    return Code(_LOADS + _below(lines, indent) + ")")
+    width = WIDTH - indent - _STEP
+    lines = (
+        [flat] if len(flat) <= width else _split_text(text, width, paragraphs=_MEMBERS, after=", ")
+    )
+    return Code(_LOADS + _indented_lines(lines, indent) + ")")
 
 
 def is_json_text(statement: str) -> bool:
@@ -109,7 +113,7 @@ def lint_codes(source: str) -> tuple[str, ...]:
     return tuple(code for code, fires in flagged.items() if fires)
 
 
-def _compact(value: Any) -> str:
+def _write_compact_json(value: Any) -> str:
     try:
         text = json.dumps(value, separators=(",", ":"), allow_nan=False)
         is_same = json.loads(text) == value
@@ -119,22 +123,24 @@ def _compact(value: Any) -> str:
         raise OpenAPIToolsError("a value is not the same after it was written as JSON text.")
     level = [value]
     for _ in range(_JSON_LEVELS + 1):
-        inside = [n.values() if type(n) is dict else n for n in level if type(n) in (dict, list)]
-        if not (level := [member for members in inside for member in members]):
+        containers = [
+            n.values() if type(n) is dict else n for n in level if type(n) in (dict, list)
+        ]
+        if not (level := [member for members in containers for member in members]):
             return text
     raise OpenAPIToolsError(f"a value is nested deeper than {_JSON_LEVELS} levels; use '$ref'.")
 
 
-def _written(value: Any, indent: int, room: int) -> str:
+def _write_value(value: Any, indent: int, width: int) -> str:
     """Write a value that starts on a line with `indent`, in `room` columns of it."""
-    flat = on_one_line(value, WIDTH, _members, _word)
-    if flat is not None and len(flat) <= room:
-        return flat
-    inner, members = indent + _STEP, _members(value)
-    if members is None or flat in ("{}", "[]", "()"):
-        return _parenthesized(value, flat, indent, room)
-    opening, parts, closing = members
-    if room < len(opening) or inner > WIDTH - _NARROWEST:
+    line = write_on_one_line(value, WIDTH, _split_value, _write_scalar)
+    if line is not None and len(line) <= width:
+        return line
+    inner, parts_of_value = indent + _STEP, _split_value(value)
+    if parts_of_value is None or line in ("{}", "[]", "()"):
+        return _write_in_parentheses(value, line, indent, width)
+    opening, parts, closing = parts_of_value
+    if width < len(opening) or inner > WIDTH - _NARROWEST:
         raise TooDeep
     lines = []
     for prefix, item in parts:
@@ -142,45 +148,48 @@ def _written(value: Any, indent: int, room: int) -> str:
         callee = len(item.__class__.__name__) if item.__class__ in _CALLS else 0
         start = prefix
         if opening == "{" and left <= callee:
-            start, left = _long_key(prefix, inner), WIDTH - 1 - inner - len(_COLON) - 1
-        lines.append(f"{start}{_written(item, inner, left)},")
-    return opening + _below(lines, indent) + closing
+            start, left = _write_long_key(prefix, inner), WIDTH - 1 - inner - len(_COLON) - 1
+        lines.append(f"{start}{_write_value(item, inner, left)},")
+    return opening + _indented_lines(lines, indent) + closing
 
 
-def _parenthesized(value: Any, flat: str | None, indent: int, room: int) -> str:
+def _write_in_parentheses(value: Any, line: str | None, indent: int, width: int) -> str:
     inner = indent + _STEP
     if isinstance(value, Code) and "\n" in value:
         return value
-    if room > 0 and flat is not None and inner + len(flat) <= WIDTH:
-        return f"({_below([flat], indent)})"
-    if room > 0 and value.__class__ is str and inner <= WIDTH - _NARROWEST:
-        return f"({_below(_pieces(value, WIDTH - inner), indent)})"
+    if width > 0 and line is not None and inner + len(line) <= WIDTH:
+        return f"({_indented_lines([line], indent)})"
+    if width > 0 and value.__class__ is str and inner <= WIDTH - _NARROWEST:
+        return f"({_indented_lines(_split_text(value, WIDTH - inner), indent)})"
     raise TooDeep
 
 
-def on_one_line(
-    value: Any, room: int, members: Callable[[Any], Members | None], word: Callable[[Any], Any]
+def write_on_one_line(
+    value: Any,
+    width: int,
+    split_value: Callable[[Any], BracketedParts | None],
+    write_scalar: Callable[[Any], Any],
 ) -> str | None:
     """Write a value, of `members` or as a `word`, on one line; None if it is longer than `room`."""
-    if (found := members(value)) is None:
-        text = word(value)
-        return text if text is not None and len(text) <= room else None
-    opening, parts, closing = found
-    texts, left = [], room - len(opening) - len(closing)
+    if (parts_of_value := split_value(value)) is None:
+        text = write_scalar(value)
+        return text if text is not None and len(text) <= width else None
+    opening, parts, closing = parts_of_value
+    texts, left = [], width - len(opening) - len(closing)
     if left < 0:
         return None
     for prefix, item in parts:
-        text = on_one_line(item, left - len(prefix), members, word)
+        text = write_on_one_line(item, left - len(prefix), split_value, write_scalar)
         if text is None:
             return None
         texts.append(prefix + text)
         left -= len(prefix) + len(text) + 2
     comma = "," if opening == "(" and len(texts) == 1 else ""
     line = f"{opening}{', '.join(texts)}{comma}{closing}"
-    return line if len(line) <= room else None
+    return line if len(line) <= width else None
 
 
-def _members(value: Any) -> Members | None:
+def _split_value(value: Any) -> BracketedParts | None:
     kind = value.__class__
     if kind in (list, tuple):
         opening, closing = "[]" if kind is list else "()"
@@ -189,14 +198,14 @@ def _members(value: Any) -> Members | None:
         named = ((f"{name}=" if name else "", item) for name, item in value.shown())
         return f"{kind.__name__}(", named, ")"
     if isinstance(value, Mapping):
-        return "{", ((_key(key), item) for key, item in value.items()), "}"
+        return "{", ((_write_key(key), item) for key, item in value.items()), "}"
     return None
 
 
-def _word(value: Any) -> str | None:
+def _write_scalar(value: Any) -> str | None:
     kind = value.__class__
     if kind is str:
-        return _quoted(_escaped(value)) if len(value) < WIDTH else None
+        return _quote(_escape_text(value)) if len(value) < WIDTH else None
     if value is None or kind is bool:
         return repr(value)
     if kind in (int, float):
@@ -209,32 +218,32 @@ def _word(value: Any) -> str | None:
     raise TypeError(f"{kind.__name__!r} cannot be written in generated code.")
 
 
-def _key(key: Any) -> str:
+def _write_key(key: Any) -> str:
     if key.__class__ is not str:
         raise TypeError(f"the key {key!r} is not text.")
-    return _quoted(_escaped(key)) + _COLON
+    return _quote(_escape_text(key)) + _COLON
 
 
-def _long_key(prefix: str, indent: int) -> str:
+def _write_long_key(prefix: str, indent: int) -> str:
     """Return a key that leaves its value no room on its line, in parentheses if possible."""
-    word, room = prefix.removesuffix(_COLON), WIDTH - indent - _STEP
-    if room < _NARROWEST:
+    word, width = prefix.removesuffix(_COLON), WIDTH - indent - _STEP
+    if width < _NARROWEST:
         return prefix
-    lines = [word] if len(word) <= room else _pieces(ast.literal_eval(word), room)
-    return f"({_below(lines, indent)}){_COLON}"
+    lines = [word] if len(word) <= width else _split_text(ast.literal_eval(word), width)
+    return f"({_indented_lines(lines, indent)}){_COLON}"
 
 
-def _below(lines: Iterable[str], indent: int) -> str:
+def _indented_lines(lines: Iterable[str], indent: int) -> str:
     start = "\n" + " " * (indent + _STEP)
     return start + start.join(lines) + "\n" + " " * indent
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     is_plain = text.isascii() and text.isprintable() and "\\" not in text
     return text if is_plain else text.encode("unicode_escape").decode("ascii")
 
 
-def _quoted(raw: str) -> str:
+def _quote(raw: str) -> str:
     """Return escaped text in the quotes that need fewer escapes, double ones if equal."""
     doubles = raw.count('"')
     if not doubles:
@@ -244,26 +253,26 @@ def _quoted(raw: str) -> str:
     return '"' + raw.replace('"', '\\"') + '"'
 
 
-def _pieces(
-    text: str, room: int, *, paragraphs: re.Pattern[str] = PARAGRAPHS, after: str = " "
+def _split_text(
+    text: str, width: int, *, paragraphs: re.Pattern[str] = PARAGRAPHS, after: str = " "
 ) -> list[str]:
     """Return text as adjacent string literals of at most `room` columns."""
     # A paragraph starts a piece, so that its words never move those of the next one.
-    found = []
+    pieces = []
     for paragraph in paragraphs.findall(text):
-        raw = _escaped(paragraph)
+        raw = _escape_text(paragraph)
         start = 0
         while start < len(raw):
-            latest = min(start + room - 2, len(raw))
-            while (over := len(_quoted(raw[start:latest])) - room) > 0:  # with quotes and escapes
+            latest = min(start + width - 2, len(raw))
+            while (over := len(_quote(raw[start:latest])) - width) > 0:  # with quotes and escapes
                 latest -= over
-            end = piece_end(raw, start, latest, after=after)
-            found.append(_quoted(raw[start:end]))
+            end = find_piece_end(raw, start, latest, after=after)
+            pieces.append(_quote(raw[start:end]))
             start = end
-    return found
+    return pieces
 
 
-def piece_end(raw: str, start: int, latest: int, *, after: str = " ") -> int:
+def find_piece_end(raw: str, start: int, latest: int, *, after: str = " ") -> int:
     """Return the best end of a piece of escaped text: after a word, else between characters."""
     if latest == len(raw):
         return latest

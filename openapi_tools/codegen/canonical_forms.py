@@ -11,7 +11,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.codegen.package_data import Record
+from openapi_tools.codegen.package_data import ToolRecord
 from openapi_tools.json_values import transform_schemas
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ _FAILS = "Fails: "
 _VARIANTS = "` selects the variant: "
 
 
-def canonical_record(record: Record) -> Record:
+def canonical_record(record: ToolRecord) -> ToolRecord:
     """Return a tool whose lists are sorted where they were made of maps."""
-    return Record(
+    return ToolRecord(
         record.name,
         _canonical_description(record.description),
-        transform_schemas(record.input_schema, _canonical_node),
+        transform_schemas(record.input_schema, _sort_node),
         _canonical_operation(record.operation),
     )
 
@@ -45,19 +45,19 @@ def _canonical_description(text: str) -> str:
     first, *lines = text.split("\n")
     if lines and lines[-1].startswith(_FAILS):
         lines.pop()
-    if lines and (found := _RETURNS.match(lines[-1])):
-        names = "…" if found[3] else ", ".join(sorted(found[2].split(", ")))
-        lines[-1] = f"{found[1]}({names})"
+    if lines and (match := _RETURNS.match(lines[-1])):
+        names = "…" if match[3] else ", ".join(sorted(match[2].split(", ")))
+        lines[-1] = f"{match[1]}({names})"
     return "\n".join((first, *lines))
 
 
-def _canonical_node(node: dict[str, Any]) -> dict[str, Any]:
-    changed: dict[str, Any] = {}
+def _sort_node(node: dict[str, Any]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
     if isinstance(required := node.get("required"), list):
-        changed["required"] = sorted(required, key=str)
+        changes["required"] = sorted(required, key=str)
     if isinstance(text := node.get("description"), str):
-        changed["description"] = _sort_variants(text)
-    return node | changed
+        changes["description"] = _sort_variants(text)
+    return node | changes
 
 
 def _sort_variants(description: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openapi_tools.codegen.changes import compared
+from openapi_tools.codegen.changes import compare_records
 from openapi_tools.codegen.compatibility import MOST_DIFFERENCES
 from openapi_tools.errors import counted
 from openapi_tools.json_values import as_dict, split_pointer
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from openapi_tools.codegen.compatibility import Difference
-    from openapi_tools.codegen.package_data import Record
+    from openapi_tools.codegen.package_data import ToolRecord
 
 _WORDS = frozenset({"$comment", "description", "example", "examples", "title"})
 _REQUEST = {
@@ -26,33 +26,38 @@ _REQUEST = {
 }
 
 
-def count_changes(old: Record, new: Record, schemes: Sequence[Difference] = ()) -> str:
+def count_changes(old: ToolRecord, new: ToolRecord, schemes: Sequence[Difference] = ()) -> str:
     """Return what differs, for instance `"2 arguments added, 1 description changed"`."""
-    found = compared(old, new)
+    differences = compare_records(old, new)
     before, after = (as_dict(each.input_schema.get("properties")) for each in (old, new))
-    schema = found.get("schema", [])
-    words = [part for part in schema if part.what in _WORDS] + found.get("description", [])
+    schema = differences.get("schema", [])
+    descriptions = [part for part in schema if part.what in _WORDS] + differences.get(
+        "description", []
+    )
     changed = {split_pointer(part.place)[:1] for part in schema if part.what not in _WORDS}
     arguments = {keys[0] for keys in changed if keys} & before.keys() & after.keys()
     counts = [
         (len(after.keys() - before.keys()), "argument", "added"),
         (len(before.keys() - after.keys()), "argument", "removed"),
         (len(arguments), "argument", "changed"),
-        (len(words), "description", "changed"),
+        (len(descriptions), "description", "changed"),
     ]
-    listed = [f"{counted(count, noun)} {verb}" for count, noun, verb in counts if count]
+    phrases = [f"{counted(count, noun)} {verb}" for count, noun, verb in counts if count]
     if () in changed:
-        listed.append("the input as a whole changed")
-    parts = _request_parts([*found.get("operation", []), *schemes])
-    listed += (f"{part} changed" for part in dict.fromkeys(parts))
+        phrases.append("the input as a whole changed")
+    request_parts = _request_parts([*differences.get("operation", []), *schemes])
+    phrases += (f"{part} changed" for part in dict.fromkeys(request_parts))
     many = "at least " if len(schema) >= MOST_DIFFERENCES else ""
-    return many + (", ".join(listed) or "the request changed")
+    return many + (", ".join(phrases) or "the request changed")
 
 
-def _request_parts(found: Iterable[Difference]) -> Iterator[str]:
-    for part in found:
+def _request_parts(differences: Iterable[Difference]) -> Iterator[str]:
+    for difference in differences:
         # These follow from arguments that are added or removed.
-        if part.what.endswith((" is new", " is gone")) or part.what == "body: properties":
+        if (
+            difference.what.endswith((" is new", " is gone"))
+            or difference.what == "body: properties"
+        ):
             continue
-        known = (name for start, name in _REQUEST.items() if part.what.startswith(start))
-        yield next(known, "the request")
+        names = (name for start, name in _REQUEST.items() if difference.what.startswith(start))
+        yield next(names, "the request")

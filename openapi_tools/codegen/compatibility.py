@@ -53,12 +53,12 @@ class Difference(NamedTuple):
     after: Any = MISSING
 
 
-def differences(old: Schema, new: Schema) -> list[Difference]:
+def compare_schemas(old: Schema, new: Schema) -> list[Difference]:
     """Return what differs between two schemas, breaking differences first."""
-    return list(_Walk(old, new).compare(old, new, strict=False))
+    return list(_SchemaComparison(old, new).compare(old, new, strict=False))
 
 
-def json_of(value: Any, *, sort_keys: bool = True) -> str | None:
+def write_json(value: Any, *, sort_keys: bool = True) -> str | None:
     """Return a value as JSON text, which tells 1 from true; None if it has none."""
     try:
         return json.dumps(value, sort_keys=sort_keys)
@@ -69,17 +69,17 @@ def json_of(value: Any, *, sort_keys: bool = True) -> str | None:
 def _text_with_definitions(schema: Any, root: Schema) -> str | None:
     """Return a schema and the definitions it refers to as text, or None if it nests too deeply."""
     try:
-        return json_of([schema, reachable_definitions(schema, as_dict(root.get("$defs")))])
+        return write_json([schema, reachable_definitions(schema, as_dict(root.get("$defs")))])
     except RecursionError:
         return None
 
 
-def _same(before: Any, after: Any) -> bool:
-    text = json_of(before)
-    return before is after or (text is not None and text == json_of(after))
+def _is_same(before: Any, after: Any) -> bool:
+    text = write_json(before)
+    return before is after or (text is not None and text == write_json(after))
 
 
-class _Walk:
+class _SchemaComparison:
     def __init__(self, old: Schema, new: Schema) -> None:
         self._roots = old, new
         self._harmless: dict[tuple[int, int, bool], tuple[Difference, ...]] = {}
@@ -90,29 +90,33 @@ class _Walk:
     def compare(self, old: Any, new: Any, *, strict: bool) -> tuple[Difference, ...]:
         """Return the differences of a pair; if strict, callers may send undescribed members."""
         key = (id(old), id(new), strict)
-        known = self._breaking.get(key, self._harmless.get(key))
-        if known is not None:
-            return known
+        cached = self._breaking.get(key, self._harmless.get(key))
+        if cached is not None:
+            return cached
         self._count += 1
         if self._count > _MOST_PAIRS:
             return (Difference("", _CHANGED, breaking=True),)
         self._harmless[key] = ()  # recursive schemas describe finite values
         self._level += 1
-        found = sorted(self._pair(old, new, strict=strict), key=lambda found: not found.breaking)
+        ordered = sorted(
+            self._compare_pair(old, new, strict=strict), key=lambda ordered: not ordered.breaking
+        )
         self._level -= 1
-        kept = tuple(found[:MOST_DIFFERENCES])
-        if _is_breaking(kept):
+        differences = tuple(ordered[:MOST_DIFFERENCES])
+        if _is_breaking(differences):
             # Later pairs were found harmless on the assumption that this one is.
             while self._harmless.popitem()[0] != key:
                 pass
-            self._breaking[key] = kept
+            self._breaking[key] = differences
         else:
-            self._harmless[key] = kept
-        return kept
+            self._harmless[key] = differences
+        return differences
 
-    def _pair(self, old: Any, new: Any, *, strict: bool) -> Iterator[Difference]:
-        (words, before), (new_words, after) = map(_followed, (old, new), self._roots)
-        yield from _keyword_differences(words, new_words)
+    def _compare_pair(self, old: Any, new: Any, *, strict: bool) -> Iterator[Difference]:
+        (annotations, before), (new_annotations, after) = map(
+            _follow_references, (old, new), self._roots
+        )
+        yield from _keyword_differences(annotations, new_annotations)
         if before is None or after is None or self._level > _MOST_LEVELS:
             yield from self._unless_equal(_CHANGED, old, new)
         elif before.get("not") == {}:
@@ -121,20 +125,24 @@ class _Walk:
         elif after.get("not") == {}:
             yield Difference("", "is no longer allowed", breaking=True)
         else:
-            found = tuple(self._schemas(before, after, strict=strict))
+            differences = tuple(self._compare_keywords(before, after, strict=strict))
             unions = [union for key in UNIONS if (union := as_list(before.get(key)))]
-            fits = _is_breaking(found) and any(
+            fits_a_branch = _is_breaking(differences) and any(
                 not any(_is_breaking(self.compare(branch, after, strict=True)) for branch in union)
                 for union in unions
             )
-            yield from (part for part in found if not (fits and part.breaking))
+            yield from (
+                difference
+                for difference in differences
+                if not (fits_a_branch and difference.breaking)
+            )
 
     def _unless_equal(self, what: str, old: Any, new: Any) -> Iterator[Difference]:
         before, after = map(_text_with_definitions, (old, new), self._roots)
         if before is None or before != after:
             yield Difference("", what, breaking=True)
 
-    def _schemas(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
+    def _compare_keywords(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
         is_shaped = all(
             isinstance(schema[key], kind)
             for schema in (old, new)
@@ -145,45 +153,54 @@ class _Walk:
             yield from self._unless_equal(_CHANGED, old, new)
             return
         yield from _rule_differences(old, new)
-        if "object" in _types(old):
+        if "object" in _types_of_schema(old):
             before, after = as_list(old.get("required")), as_list(new.get("required"))
-            for names, others, state in ((after, before, "required"), (before, after, "optional")):
-                for name in (name for name in names if name not in others):
+            for names, missing_names, state in (
+                (after, before, "required"),
+                (before, after, "optional"),
+            ):
+                for name in (name for name in names if name not in missing_names):
                     yield Difference(pointer_token(name), f"is {state} now", state == "required")
-            yield from self._properties(old, new, strict=strict)
-        if "array" in _types(old):
+            yield from self._compare_properties(old, new, strict=strict)
+        if "array" in _types_of_schema(old):
             items = self.compare(old.get("items", True), new.get("items", True), strict=strict)
-            yield from _below("/*", items)
-        yield from self._alternatives(old, new, strict=strict)
+            yield from _place_below("/*", items)
+        yield from self._compare_alternatives(old, new, strict=strict)
         for keyword in {**new, **old}:
             if keyword in _NARROWING and keyword not in new:
                 became = "anyOf now" if keyword == "oneOf" and "anyOf" in new else "gone"
                 yield Difference("", f"{keyword} is {became}", breaking=False)
-            elif keyword not in _KNOWN and not _is_word(keyword):
+            elif keyword not in _KNOWN and not _is_annotation(keyword):
                 values = ({keyword: schema.get(keyword)} for schema in (old, new))
                 yield from self._unless_equal(f"{keyword} {_CHANGED}", *values)
 
-    def _properties(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
+    def _compare_properties(
+        self, old: Schema, new: Schema, *, strict: bool
+    ) -> Iterator[Difference]:
         before, after = old.get("properties", {}), new.get("properties", {})
-        rest, others = (schema.get("additionalProperties", True) for schema in (old, new))
-        unsent = bool(not strict and before and _OPEN.isdisjoint(old))
+        old_rest, new_rest = (schema.get("additionalProperties", True) for schema in (old, new))
+        is_never_sent = bool(not strict and before and _OPEN.isdisjoint(old))
         for name in {**after, **before}:
             place = pointer_token(name)
             if name in before and name in after:
-                yield from _below(place, self.compare(before[name], after[name], strict=strict))
-            elif name in before and others is False:
+                yield from _place_below(
+                    place, self.compare(before[name], after[name], strict=strict)
+                )
+            elif name in before and new_rest is False:
                 yield Difference(place, "is gone", breaking=before[name] is not False)
             elif name in before:
                 yield Difference(place, "is no longer described", breaking=False)
-                yield from _below(place, self.compare(before[name], others, strict=strict))
-            elif unsent or rest is False:
+                yield from _place_below(place, self.compare(before[name], new_rest, strict=strict))
+            elif is_never_sent or old_rest is False:
                 yield Difference(place, "is new", breaking=False)
             else:
-                yield from _below(place, self.compare(rest, after[name], strict=strict))
-        for found in _below("/*", self.compare(rest, others, strict=True)):
-            yield found._replace(breaking=found.breaking and not unsent)
+                yield from _place_below(place, self.compare(old_rest, after[name], strict=strict))
+        for difference in _place_below("/*", self.compare(old_rest, new_rest, strict=True)):
+            yield difference._replace(breaking=difference.breaking and not is_never_sent)
 
-    def _alternatives(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
+    def _compare_alternatives(
+        self, old: Schema, new: Schema, *, strict: bool
+    ) -> Iterator[Difference]:
         """Compare `anyOf`: each old alternative must fit a new one."""
         before, after = as_list(old.get("anyOf")), as_list(new.get("anyOf"))
         if not after:
@@ -193,10 +210,12 @@ class _Walk:
         for index, branch in enumerate(olds):
             # The alternative at the same place is the likeliest, and explains a difference best.
             choices = after[index : index + 1] + after
-            compared = (self.compare(branch, choice, strict=inner) for choice in choices)
-            fitting = next((found for found in compared if not _is_breaking(found)), None)
-            if fitting is not None:
-                yield from fitting
+            candidates = (self.compare(branch, choice, strict=inner) for choice in choices)
+            differences_of_fit = next(
+                (differences for differences in candidates if not _is_breaking(differences)), None
+            )
+            if differences_of_fit is not None:
+                yield from differences_of_fit
             elif len(olds) == len(after):
                 yield from self.compare(branch, after[index], strict=inner)
             else:
@@ -206,122 +225,142 @@ class _Walk:
             yield Difference("", what, breaking=False)
 
 
-def _is_breaking(found: Iterable[Difference]) -> bool:
-    return any(part.breaking for part in found)
+def _is_breaking(differences: Iterable[Difference]) -> bool:
+    return any(part.breaking for part in differences)
 
 
-def _below(place: str, found: Iterable[Difference]) -> Iterator[Difference]:
-    return (part._replace(place=place + part.place) for part in found)
+def _place_below(place: str, differences: Iterable[Difference]) -> Iterator[Difference]:
+    return (difference._replace(place=place + difference.place) for difference in differences)
 
 
-def _is_word(keyword: object) -> bool:
-    return keyword in _WORDS or str(keyword).startswith("x-")
+def _is_annotation(keyword: object) -> bool:
+    return keyword in _ANNOTATIONS or str(keyword).startswith("x-")
 
 
-def _followed(node: Any, root: Schema) -> tuple[Schema, Schema | None]:
-    words: Schema = {}
+def _follow_references(node: Any, root: Schema) -> tuple[Schema, Schema | None]:
+    annotations: Schema = {}
     for _ in range(_MOST_REFERENCES):
         if isinstance(node, bool):
             node = {} if node else {"not": {}}
         if not isinstance(node, dict):
             break
-        words = {key: node[key] for key in node if _is_word(key)} | words
-        if [key for key in node if not _is_word(key)] != ["$ref"]:
-            return words, node
+        annotations = {key: node[key] for key in node if _is_annotation(key)} | annotations
+        if [key for key in node if not _is_annotation(key)] != ["$ref"]:
+            return annotations, node
         reference = as_string(node["$ref"])
         node = resolve_reference(root, reference) if f"{reference}/".startswith("#/") else None
-    return words, None
+    return annotations, None
 
 
 def _keyword_differences(old: Schema, new: Schema) -> Iterator[Difference]:
     for keyword in {**new, **old}:
         before, after = old.get(keyword, MISSING), new.get(keyword, MISSING)
-        if not _same(before, after):
+        if not _is_same(before, after):
             narrower = keyword in _RULES and not _allows(keyword, old, after)
             yield Difference("", keyword, narrower, before, after)
 
 
 def _rule_differences(old: Schema, new: Schema) -> Iterator[Difference]:
     rules = ({key: schema[key] for key in schema if key in _RULES} for schema in (old, new))
-    for found in _keyword_differences(*rules):
-        lists = isinstance(found.before, list) and isinstance(found.after, list)
-        if found.what != "enum" or not lists:
-            yield found
+    for difference in _keyword_differences(*rules):
+        are_lists = isinstance(difference.before, list) and isinstance(difference.after, list)
+        if difference.what != "enum" or not are_lists:
+            yield difference
             continue
-        gone, added = _without(found.before, found.after), _without(found.after, found.before)
-        if gone or found.breaking:
-            yield Difference("", NO_LONGER, found.breaking, before=gone)
+        removed, added = (
+            _values_not_in(difference.before, difference.after),
+            _values_not_in(difference.after, difference.before),
+        )
+        if removed or difference.breaking:
+            yield Difference("", NO_LONGER, difference.breaking, before=removed)
         if added:
             yield Difference("", ALSO, breaking=False, after=added)
 
 
-def _without(values: list[Any], others: list[Any]) -> list[Any]:
-    known = set(map(json_of, others)) - {None}
-    return [value for value in values if json_of(value) not in known]
+def _values_not_in(values: list[Any], excluded: list[Any]) -> list[Any]:
+    excluded_texts = set(map(write_json, excluded)) - {None}
+    return [value for value in values if write_json(value) not in excluded_texts]
 
 
 def _allows(keyword: str, old: Schema, value: Any) -> bool:
     types, rule = _RULES[keyword]
     try:
-        return value is MISSING or types.isdisjoint(_types(old)) or rule(old, value)
+        return value is MISSING or types.isdisjoint(_types_of_schema(old)) or rule(old, value)
     except TypeError:  # a value of a type that the keyword does not have
         return False
 
 
-def _types(schema: Schema) -> frozenset[str]:
+def _types_of_schema(schema: Schema) -> frozenset[str]:
     """Return the declared types, of which a number may be an integer; all where none are known."""
     declared = schema.get("type")
     names: list[Any] = declared if isinstance(declared, list) else [declared]
     is_known = all(isinstance(name, str) and name in TYPES for name in names)
-    return _with_integer(names) if is_known else TYPES
+    return _add_integer(names) if is_known else TYPES
 
 
-def _with_integer(names: Iterable[str]) -> frozenset[str]:
-    found = frozenset(names)
-    return found | {"integer"} if "number" in found else found
+def _add_integer(names: Iterable[str]) -> frozenset[str]:
+    types = frozenset(names)
+    return types | {"integer"} if "number" in types else types
 
 
 def _permits(values: Any, old: Schema) -> bool:
-    known = [old["const"]] if "const" in old else old.get("enum")
-    return isinstance(values, list) and isinstance(known, list) and not _without(known, values)
+    old_values = [old["const"]] if "const" in old else old.get("enum")
+    return (
+        isinstance(values, list)
+        and isinstance(old_values, list)
+        and not _values_not_in(old_values, values)
+    )
 
 
-def _number(schema: Schema, keyword: str, missing: float) -> float:
+def _bound_of(schema: Schema, keyword: str, missing: float) -> float:
     value = schema.get(keyword)
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else missing
 
 
-def _above(old: Schema, value: float) -> bool:
-    return _number(old, "minimum", -inf) > value or _number(old, "exclusiveMinimum", -inf) >= value
+def _minimum_exceeds(old: Schema, value: float) -> bool:
+    return (
+        _bound_of(old, "minimum", -inf) > value or _bound_of(old, "exclusiveMinimum", -inf) >= value
+    )
 
 
-def _under(old: Schema, value: float) -> bool:
-    return _number(old, "maximum", inf) < value or _number(old, "exclusiveMaximum", inf) <= value
+def _maximum_is_below(old: Schema, value: float) -> bool:
+    return (
+        _bound_of(old, "maximum", inf) < value or _bound_of(old, "exclusiveMaximum", inf) <= value
+    )
 
 
 _NUMBER, _STRING = frozenset({"number", "integer"}), frozenset({"string"})
 _ARRAY, _OBJECT = frozenset({"array"}), frozenset({"object"})
 _RULES: dict[str, tuple[frozenset[str], Rule]] = {
-    "type": (TYPES, lambda old, v: _types(old) <= _with_integer(v if isinstance(v, list) else [v])),
+    "type": (
+        TYPES,
+        lambda old, v: _types_of_schema(old) <= _add_integer(v if isinstance(v, list) else [v]),
+    ),
     "enum": (TYPES, lambda old, value: _permits(value, old)),
     "const": (TYPES, lambda old, value: _permits([value], old)),
-    "minimum": (_NUMBER, lambda old, v: _above(old, v) or _number(old, "minimum", -inf) >= v),
-    "maximum": (_NUMBER, lambda old, v: _under(old, v) or _number(old, "maximum", inf) <= v),
-    "exclusiveMinimum": (_NUMBER, _above),
-    "exclusiveMaximum": (_NUMBER, _under),
-    "minLength": (_STRING, lambda old, value: _number(old, "minLength", 0) >= value),
-    "maxLength": (_STRING, lambda old, value: _number(old, "maxLength", inf) <= value),
-    "minItems": (_ARRAY, lambda old, value: _number(old, "minItems", 0) >= value),
-    "maxItems": (_ARRAY, lambda old, value: _number(old, "maxItems", inf) <= value),
+    "minimum": (
+        _NUMBER,
+        lambda old, v: _minimum_exceeds(old, v) or _bound_of(old, "minimum", -inf) >= v,
+    ),
+    "maximum": (
+        _NUMBER,
+        lambda old, v: _maximum_is_below(old, v) or _bound_of(old, "maximum", inf) <= v,
+    ),
+    "exclusiveMinimum": (_NUMBER, _minimum_exceeds),
+    "exclusiveMaximum": (_NUMBER, _maximum_is_below),
+    "minLength": (_STRING, lambda old, value: _bound_of(old, "minLength", 0) >= value),
+    "maxLength": (_STRING, lambda old, value: _bound_of(old, "maxLength", inf) <= value),
+    "minItems": (_ARRAY, lambda old, value: _bound_of(old, "minItems", 0) >= value),
+    "maxItems": (_ARRAY, lambda old, value: _bound_of(old, "maxItems", inf) <= value),
     "uniqueItems": (_ARRAY, lambda _old, value: value is False),
-    "minProperties": (_OBJECT, lambda old, value: _number(old, "minProperties", 0) >= value),
-    "maxProperties": (_OBJECT, lambda old, value: _number(old, "maxProperties", inf) <= value),
+    "minProperties": (_OBJECT, lambda old, value: _bound_of(old, "minProperties", 0) >= value),
+    "maxProperties": (_OBJECT, lambda old, value: _bound_of(old, "maxProperties", inf) <= value),
     "multipleOf": (_NUMBER, lambda _old, _value: False),
     **dict.fromkeys(("pattern", "contentEncoding"), (_STRING, lambda _old, _value: False)),
     "format": (TYPES, lambda old, value: (old.get("format"), value) == ("int32", "int64")),
 }
 """Per keyword: the types it constrains, and a test that every old input stays valid."""
-_WORDS = {
+_ANNOTATIONS = {
     *("$comment", "$schema", "contentMediaType", "contentSchema", "default", "deprecated"),
     *("description", "example", "examples", "readOnly", "title", "writeOnly"),
 }

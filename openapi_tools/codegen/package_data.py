@@ -45,7 +45,7 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ToolRecord:
     """One tool as data: what the model reads, and how the API is called."""
 
     name: str
@@ -59,7 +59,7 @@ class PackageData:
     """The data of one package; `settings` are those that shape tools and are not default."""
 
     api: str
-    records: tuple[Record, ...]
+    records: tuple[ToolRecord, ...]
     title: str = ""
     version: str = ""
     document_hash: str = ""
@@ -70,7 +70,7 @@ class PackageData:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def package_data(
+def collect_package_data(
     toolset: Toolset, *, api: str, settings: Settings, servers: tuple[Server, ...] = ()
 ) -> PackageData:
     """Collect the package data of a loaded document's selected tools."""
@@ -84,10 +84,10 @@ def package_data(
     servers = _base_url_server(settings) or servers
     return PackageData(
         api,
-        tuple(_record(tool, _base_url_server(settings)) for tool in toolset),
+        tuple(_make_record(tool, _base_url_server(settings)) for tool in toolset),
         title=title,
         version=version,
-        document_hash=document_hash(toolset.document),
+        document_hash=hash_document(toolset.document),
         schemes=toolset.security_schemes,
         servers=servers,
         skipped=toolset.skipped,
@@ -100,9 +100,9 @@ def package_data(
     )
 
 
-def _record(tool: OperationTool, servers: tuple[Server, ...]) -> Record:
+def _make_record(tool: OperationTool, servers: tuple[Server, ...]) -> ToolRecord:
     operation = replace(tool.operation, servers=servers) if servers else tool.operation
-    return Record(tool.name, tool.description, tool.input_schema, operation)
+    return ToolRecord(tool.name, tool.description, tool.input_schema, operation)
 
 
 def _base_url_server(settings: Settings) -> tuple[Server, ...]:
@@ -116,19 +116,19 @@ def _base_url_server(settings: Settings) -> tuple[Server, ...]:
 def document_info(document: Any) -> tuple[str, str]:
     """Return title and version of a parsed document; empty where they are missing."""
     info = document.get("info") if isinstance(document, dict) else None
-    known = info if isinstance(info, dict) else {}
-    version = known.get("version", "")
-    is_told = isinstance(version, str | int | float)
-    return visible(as_string(known.get("title"))), str(version) if is_told else ""
+    fields = info if isinstance(info, dict) else {}
+    version = fields.get("version", "")
+    is_given = isinstance(version, str | int | float)
+    return visible(as_string(fields.get("title"))), str(version) if is_given else ""
 
 
-def document_hash(document: Any) -> str:
+def hash_document(document: Any) -> str:
     """Return the SHA-256 of a parsed document: the same for JSON and YAML of the same data."""
     text = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the package's others
+class UnreadableTool(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the package's others
     """A file, or a tool in it, cannot be read without running it."""
 
     def __init__(self, reason: str, *, path: str, line: int = 0, tool: str = "") -> None:
@@ -140,21 +140,23 @@ class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the 
         return f"{place}: {self.reason}"
 
 
-def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) -> dict[str, Record]:
+def read_records(
+    files: Files, *, unreadable: list[UnreadableTool] | None = None
+) -> dict[str, ToolRecord]:
     """Return the tools of a package's `.py` files by name; `unreadable` collects faults."""
-    module_of = _modules(files)
-    records: dict[str, Record] = {}
+    module_of = _module_reader(files)
+    records: dict[str, ToolRecord] = {}
     for path, source in files.items():
         if isinstance(source, str) and _BASE not in source:
             continue
-        for found in _tools(path, module_of):
-            if isinstance(found, Unreadable):
-                fault = found
-            elif records.setdefault(found.name, found) is found:
+        for record in _read_tools(path, module_of):
+            if isinstance(record, UnreadableTool):
+                fault = record
+            elif records.setdefault(record.name, record) is record:
                 continue
             else:
                 reason = "a second tool has this name; it was edited by hand."
-                fault = Unreadable(reason, path=path, tool=found.name)
+                fault = UnreadableTool(reason, path=path, tool=record.name)
             if unreadable is None:
                 raise fault
             unreadable.append(fault)
@@ -163,83 +165,85 @@ def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) ->
 
 def read_schemes(files: Mapping[str, str]) -> dict[str, SecurityScheme]:
     """Return the security schemes of one generated package; none where they cannot be read."""
-    found: dict[str, SecurityScheme] = {}
-    module_of = _modules(files)
+    schemes: dict[str, SecurityScheme] = {}
+    module_of = _module_reader(files)
     for path in (path for path, source in files.items() if _SCHEMES in source):
-        with suppress(Unreadable, RecursionError):
+        with suppress(UnreadableTool, RecursionError):
             module = module_of(path)
-            if isinstance(module.names.get(_SCHEMES), ast.expr) and not found:
-                found = module.constant(_SCHEMES, plain=False)
-    return found
+            if isinstance(module.names.get(_SCHEMES), ast.expr) and not schemes:
+                schemes = module.read_constant(_SCHEMES, plain=False)
+    return schemes
 
 
-def parse(source: str, *, path: str) -> ast.Module:
+def parse_python(source: str, *, path: str) -> ast.Module:
     """Return the syntax tree of a file."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as an invalid escape in an old file
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
         line = (error.lineno or 0) if isinstance(error, SyntaxError) else 0
-        reason = f"this is not Python source that can be read ({one_line(said)})."
-        raise Unreadable(reason, path=path, line=line) from None
+        reason = f"this is not Python source that can be read ({to_one_line(message)})."
+        raise UnreadableTool(reason, path=path, line=line) from None
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     """Return a text in printable ASCII on one line, cut short."""
     return " ".join(text.encode("ascii", "backslashreplace").decode().split())[:_LONGEST]
 
 
-def _modules(files: Files) -> Callable[[str], _Module]:
+def _module_reader(files: Files) -> Callable[[str], _GeneratedModule]:
     @cache
-    def module_of(path: str) -> _Module:
+    def module_of(path: str) -> _GeneratedModule:
         source = files[path]
-        tree = parse(source, path=path) if isinstance(source, str) else source
-        return _Module(path, tree, module_of)
+        tree = parse_python(source, path=path) if isinstance(source, str) else source
+        return _GeneratedModule(path, tree, module_of)
 
     return module_of
 
 
-def _tools(path: str, module_of: Callable[[str], _Module]) -> Iterator[Record | Unreadable]:
+def _read_tools(
+    path: str, module_of: Callable[[str], _GeneratedModule]
+) -> Iterator[ToolRecord | UnreadableTool]:
     try:
         module = module_of(path)
-    except Unreadable as error:
+    except UnreadableTool as error:
         yield error
         return
     for node in module.tree.body:
         if isinstance(node, ast.ClassDef) and any(
             isinstance(base, ast.Name) and base.id == _BASE for base in node.bases
         ):
-            yield _tool(module, node)
+            yield _read_tool(module, node)
 
 
-def _tool(module: _Module, node: ast.ClassDef) -> Record | Unreadable:
-    values = dict(pair for statement in node.body for pair in _assigned(statement))
+def _read_tool(module: _GeneratedModule, node: ast.ClassDef) -> ToolRecord | UnreadableTool:
+    values = dict(pair for statement in node.body for pair in _assignments(statement))
     name = ""
 
     def attribute(key: str, kind: type) -> Any:
         if key not in values:
-            raise module.fault(node, f"the class {node.name} has no {key}")
-        value = module.value(values[key], plain=key != "operation")
+            raise module.make_error(node, f"the class {node.name} has no {key}")
+        value = module.read_value(values[key], plain=key != "operation")
         if isinstance(value, kind):
             return value
         reason = f"{key} of the class {node.name} is not of type {kind.__name__}"
-        raise module.fault(values[key], reason)
+        raise module.make_error(values[key], reason)
 
     try:
         name = attribute("name", str)
         description, schema = attribute("description", str), attribute("input_schema", dict)
-        return Record(name, description, schema, attribute("operation", Operation))
-    except Unreadable as error:
+        return ToolRecord(name, description, schema, attribute("operation", Operation))
+    except UnreadableTool as error:
         error.tool = name
         return error
     except RecursionError:
         reason = f"the class {node.name} is nested too deep to be read."
-        return Unreadable(reason, path=module.path, line=node.lineno, tool=name)
+        return UnreadableTool(reason, path=module.path, line=node.lineno, tool=name)
 
 
-def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     match statement:
         case ast.Assign(targets=targets, value=value):
             yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
@@ -247,7 +251,7 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
             yield name, value
 
 
-def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
+def _resolve_import(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
     match statement:
         case ast.ImportFrom(level=0, module=home) if home in _MODEL_MODULES:
             return MODELS.get(name)
@@ -258,10 +262,12 @@ def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
     return None
 
 
-class _Module:
+class _GeneratedModule:
     """A parsed file; `names` maps names to their last values, None where no template writes one."""
 
-    def __init__(self, path: str, tree: ast.Module, module_of: Callable[[str], _Module]) -> None:
+    def __init__(
+        self, path: str, tree: ast.Module, module_of: Callable[[str], _GeneratedModule]
+    ) -> None:
         self.path, self.tree, self._module_of = path, tree, module_of
         self.names: dict[str, Any] = {}
         self._constants: dict[tuple[str, bool], Any] = {}
@@ -269,55 +275,57 @@ class _Module:
         for statement in tree.body:
             match statement:
                 case ast.Assign() | ast.AnnAssign():
-                    self.names.update(_assigned(statement))
+                    self.names.update(_assignments(statement))
                 case ast.ImportFrom() | ast.Import():
                     for alias in statement.names:
                         name = alias.asname or alias.name.partition(".")[0]
-                        self.names[name] = _imported(statement, alias.name)
+                        self.names[name] = _resolve_import(statement, alias.name)
                 case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                     self.names[statement.name] = None
 
-    def fault(self, node: ast.expr | ast.stmt, reason: str) -> Unreadable:
-        text = f"{one_line(reason)}; it was edited by hand."
-        return Unreadable(text, path=self.path, line=node.lineno)
+    def make_error(self, node: ast.expr | ast.stmt, reason: str) -> UnreadableTool:
+        text = f"{to_one_line(reason)}; it was edited by hand."
+        return UnreadableTool(text, path=self.path, line=node.lineno)
 
-    def constant(self, name: str, *, plain: bool) -> Any:
+    def read_constant(self, name: str, *, plain: bool) -> Any:
         key = (name, plain)
         if key not in self._constants:
             self._inside = True  # constants that refer to others could be exponentially large
             try:
-                self._constants[key] = self.value(self.names[name], plain=plain)
+                self._constants[key] = self.read_value(self.names[name], plain=plain)
             finally:
                 self._inside = False
         return self._constants[key]
 
-    def value(self, node: ast.expr, *, plain: bool) -> Any:
+    def read_value(self, node: ast.expr, *, plain: bool) -> Any:
         match node:
             case ast.Constant(value=value) if type(value) in _SCALARS:
                 return value
             case ast.Dict(keys=keys, values=values):
                 texts = [getattr(key, "value", None) for key in keys]
                 if not all(isinstance(text, str) for text in texts):
-                    raise self.fault(node, "a key is not a string")
-                return dict(zip(texts, [self.value(v, plain=plain) for v in values], strict=True))
+                    raise self.make_error(node, "a key is not a string")
+                return dict(
+                    zip(texts, [self.read_value(v, plain=plain) for v in values], strict=True)
+                )
             case ast.List(elts=items):
-                return [self.value(item, plain=plain) for item in items]
+                return [self.read_value(item, plain=plain) for item in items]
             case ast.Tuple(elts=items) if not plain:
-                return tuple([self.value(item, plain=plain) for item in items])
+                return tuple([self.read_value(item, plain=plain) for item in items])
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
                 return -number
-        return self._other(node, plain=plain)
+        return self._read_reference(node, plain=plain)
 
-    def _other(self, node: ast.expr, *, plain: bool) -> Any:
+    def _read_reference(self, node: ast.expr, *, plain: bool) -> Any:
         match node:
             case ast.Name(id=name) if not self._inside:
-                return self._constant(self, name, node, plain=plain)
+                return self._read_constant_of(self, name, node, plain=plain)
             case ast.Attribute(value=ast.Name(id=stem), attr=name) if not self._inside:
                 try:
                     home = self._module_of(join(dirname(self.path), f"{self.names.get(stem)}.py"))
                 except KeyError:
-                    raise self.fault(node, f"{stem} is not a module of the package") from None
-                return self._constant(home, name, node, plain=plain)
+                    raise self.make_error(node, f"{stem} is not a module of the package") from None
+                return self._read_constant_of(home, name, node, plain=plain)
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="loads"),
                 args=[ast.Constant(value=str() as text)],
@@ -326,44 +334,50 @@ class _Module:
                 try:
                     return json.loads(text)
                 except ValueError as error:
-                    raise self.fault(node, f"JSON text cannot be read ({error})") from None
+                    raise self.make_error(node, f"JSON text cannot be read ({error})") from None
             case ast.Call(func=ast.Name(id=name)) if not plain:
                 if isinstance(kind := self.names.get(name), type):
-                    return self._model(node, kind)
-        raise self.fault(node, f"a value is not a literal ({type(node).__name__})")
+                    return self._read_model(node, kind)
+        raise self.make_error(node, f"a value is not a literal ({type(node).__name__})")
 
-    def _constant(self, home: _Module, name: str, node: ast.expr, *, plain: bool) -> Any:
+    def _read_constant_of(
+        self, home: _GeneratedModule, name: str, node: ast.expr, *, plain: bool
+    ) -> Any:
         if not isinstance(home.names.get(name), ast.expr):
-            raise self.fault(node, f"{name} is not a constant of {home.path}")
-        return home.constant(name, plain=plain)
+            raise self.make_error(node, f"{name} is not a constant of {home.path}")
+        return home.read_constant(name, plain=plain)
 
-    def _model(self, node: ast.Call, kind: type) -> Any:
-        positional = [self.value(item, plain=False) for item in node.args]
-        named = {str(part.arg): self.value(part.value, plain=False) for part in node.keywords}
+    def _read_model(self, node: ast.Call, kind: type) -> Any:
+        positional = [self.read_value(item, plain=False) for item in node.args]
+        keywords = {
+            str(part.arg): self.read_value(part.value, plain=False) for part in node.keywords
+        }
         try:
-            made = kind(*positional, **named)
+            model = kind(*positional, **keywords)
         except TypeError as error:
-            raise self.fault(node, str(error)) from None
-        for name, hint in _hints(kind).items():
-            if not _fits(getattr(made, name), hint):
+            raise self.make_error(node, str(error)) from None
+        for name, expected_type in _field_types(kind).items():
+            if not _is_of_type(getattr(model, name), expected_type):
                 reason = f"{name} of {kind.__name__} has a value of another type"
-                raise self.fault(node, reason)
-        return made
+                raise self.make_error(node, reason)
+        return model
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _field_types(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, localns={"Mapping": Mapping})
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    inner = get_args(hint)
-    if hint is Any:
+def _is_of_type(value: Any, expected_type: Any) -> bool:
+    arguments = get_args(expected_type)
+    if expected_type is Any:
         return True
-    if isinstance(hint, UnionType):
-        return any(_fits(value, choice) for choice in inner)
-    if get_origin(hint) is tuple:
-        return isinstance(value, tuple) and all(_fits(item, inner[0]) for item in value)
-    if get_origin(hint) is Mapping:
-        return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
-    return isinstance(value, hint)
+    if isinstance(expected_type, UnionType):
+        return any(_is_of_type(value, choice) for choice in arguments)
+    if get_origin(expected_type) is tuple:
+        return isinstance(value, tuple) and all(_is_of_type(item, arguments[0]) for item in value)
+    if get_origin(expected_type) is Mapping:
+        return isinstance(value, dict) and all(
+            _is_of_type(item, arguments[1]) for item in value.values()
+        )
+    return isinstance(value, expected_type)

@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.codegen import MODELS, Code, assignment, is_json_text
+from openapi_tools.codegen import MODELS, Code, is_json_text, write_assignment
 from openapi_tools.tools.packages import class_name
 from openapi_tools.visible_text import short_hash
 
 if TYPE_CHECKING:
-    from openapi_tools.codegen.package_data import PackageData, Record
+    from openapi_tools.codegen.package_data import PackageData, ToolRecord
 
     Part = tuple[tuple[str, ...], list[Any]]
 
@@ -95,14 +95,14 @@ class Names:
     def __init__(self, taken: Collection[str] = ()) -> None:
         self._taken = set(taken)
 
-    def claim(self, wanted: str, *, whose: str) -> Code:
+    def claim(self, name: str, *, whose: str) -> Code:
         """Return the wanted name, or one with a hash of `whose` when it is taken or too long."""
-        name, attempt = wanted, whose
-        while name in self._taken or len(name) > _LONGEST + _HASH:
-            name = f"{wanted[: _LONGEST - 1]}_{short_hash(attempt)}"
+        candidate, attempt = name, whose
+        while candidate in self._taken or len(candidate) > _LONGEST + _HASH:
+            candidate = f"{name[: _LONGEST - 1]}_{short_hash(attempt)}"
             attempt += "*"
-        self._taken.add(name)
-        return Code(name)
+        self._taken.add(candidate)
+        return Code(candidate)
 
     def claim_class(self, tool: str) -> Code:
         """Return the name of a tool's class: `IssuesList` for `issues_list`."""
@@ -139,7 +139,7 @@ class ModuleNames:
 class ToolPlan:
     """A tool in a module; `model` and `schemas` name the classes and modules that it uses."""
 
-    record: Record
+    record: ToolRecord
     name: Code
     class_name: Code
     statements: tuple[Code, ...]
@@ -157,7 +157,7 @@ class ModulePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PackagePlan:
     """A package without the text of its files: modules with tools, modules with schemas."""
 
     data: PackageData
@@ -177,34 +177,36 @@ class Plan:
         return {record.name: places[record.name] for record in self.data.records}
 
 
-def plan_package(data: PackageData) -> Plan:
+def plan_package(data: PackageData) -> PackagePlan:
     """Plan a package with one module per tag."""
-    shared = _Shared(data.records)
+    shared = _SharedSchemas(data.records)
     schemas = tuple(shared.modules())
     items = [
-        Item(tool, _key(tool.record), _CLASS_LINES + "\n".join(tool.statements).count("\n") + 1)
-        for tool in _tools(data.records, shared)
+        ModuleItem(
+            tool, _sort_key(tool.record), _CLASS_LINES + "\n".join(tool.statements).count("\n") + 1
+        )
+        for tool in _plan_tools(data.records, shared)
     ]
     stems = Names()
     modules = tuple(
-        ModulePlan(_stem(stems, "tools", steps), tuple(found))
-        for steps, found in split(items, always=1)
+        ModulePlan(_claim_stem(stems, "tools", steps), tuple(tools))
+        for steps, tools in split_modules(items, always=1)
     )
-    return Plan(data, modules, schemas)
+    return PackagePlan(data, modules, schemas)
 
 
-def plan_module(data: PackageData) -> Plan:
+def plan_module(data: PackageData) -> PackagePlan:
     """Plan a single module that holds everything."""
-    shared = _Shared(data.records)
+    shared = _SharedSchemas(data.records)
     schemas = ModulePlan(Code(""), statements=tuple(shared.statements().values()))
-    module = ModulePlan(Code(""), tuple(_tools(data.records, shared)))
-    return Plan(data, (module,), (schemas,) if schemas.statements else ())
+    module = ModulePlan(Code(""), tuple(_plan_tools(data.records, shared)))
+    return PackagePlan(data, (module,), (schemas,) if schemas.statements else ())
 
 
-class _Shared:
+class _SharedSchemas:
     """Definitions, by name and JSON text, that are written once, and how tools refer to them."""
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self, records: Iterable[ToolRecord]) -> None:
         self._texts: dict[int, str] = {}  # by identity: tools share their definitions
         self._values: dict[Code, Any] = {}
         self.codes: dict[tuple[str, str], Code] = {}
@@ -223,23 +225,25 @@ class _Shared:
 
     def statements(self) -> dict[Code, Code]:
         return {
-            name: assignment(name, value, annotation=_CONSTANT, plain=value)
+            name: write_assignment(name, value, annotation=_CONSTANT, plain=value)
             for name, value in sorted(self._values.items())
         }
 
     def modules(self) -> Iterator[ModulePlan]:
         """Yield the modules of the definitions; afterwards references name their modules."""
         statements = self.statements()
-        items = [Item(n, tuple(n.lower()), text.count("\n") + 3) for n, text in statements.items()]
+        items = [
+            ModuleItem(n, tuple(n.lower()), text.count("\n") + 3) for n, text in statements.items()
+        ]
         stems, homes = Names(), dict[Code, Code]()
-        for steps, names in split(items) if items else ():
-            stem = _stem(stems, "schemas", ("".join(steps),))
+        for steps, names in split_modules(items) if items else ():
+            stem = _claim_stem(stems, "schemas", ("".join(steps),))
             homes |= dict.fromkeys(names, stem)
             yield ModulePlan(stem, statements=tuple(statements[name] for name in names))
         self.codes = {key: Code(f"{homes[name]}.{name}") for key, name in self.codes.items()}
 
 
-def _key(record: Record) -> tuple[str, ...]:
+def _sort_key(record: ToolRecord) -> tuple[str, ...]:
     operation = record.operation
     tag = operation.tags[0] if operation.tags else ""
     steps = operation.path.split("/")
@@ -248,28 +252,28 @@ def _key(record: Record) -> tuple[str, ...]:
     return (tag, *fixed, variable, operation.method)
 
 
-def _stem(stems: Names, kind: str, steps: Iterable[str]) -> Code:
+def _claim_stem(stems: Names, kind: str, steps: Iterable[str]) -> Code:
     words = [slug(step) or (short_hash(step) if step else "") for step in steps]
     return stems.claim("_".join([kind, *filter(None, words)]), whose="\n".join(steps))
 
 
-def _tools(records: Iterable[Record], shared: _Shared) -> Iterator[ToolPlan]:
+def _plan_tools(records: Iterable[ToolRecord], shared: _SharedSchemas) -> Iterator[ToolPlan]:
     classes = Names(shared.codes.values())
     for record in records:
         schema, references = record.input_schema, shared.references(record.input_schema)
         written = {**schema, "$defs": {**schema["$defs"], **references}} if references else schema
         named = Code("input_schema")
-        statement = assignment(named, written, indent=4, annotation=_SCHEMA, plain=schema)
+        statement = write_assignment(named, written, indent=4, annotation=_SCHEMA, plain=schema)
         codes = () if is_json_text(statement) else references.values()
         yield ToolPlan(
             record,
             Code(record.name),
             classes.claim_class(record.name),
             statements=(
-                assignment(Code("name"), record.name, indent=4),
-                assignment(Code("description"), record.description, indent=4),
+                write_assignment(Code("name"), record.name, indent=4),
+                write_assignment(Code("description"), record.description, indent=4),
                 statement,
-                assignment(Code("operation"), record.operation, indent=4),
+                write_assignment(Code("operation"), record.operation, indent=4),
             ),
             model=frozenset(_model_names(record.operation)),
             schemas=frozenset(code.partition(".")[0] for code in codes if "." in code),
@@ -285,7 +289,7 @@ def _model_names(value: Any) -> Iterator[str]:
             yield from _model_names(part)
 
 
-class Item(NamedTuple):
+class ModuleItem(NamedTuple):
     """An item of a module and its number of lines; its key goes from coarse to fine."""
 
     thing: Any
@@ -293,57 +297,61 @@ class Item(NamedTuple):
     lines: int
 
 
-def split(
-    items: Sequence[Item], *, always: int = 0, depth: int = 0, name: tuple[str, ...] = ()
+def split_modules(
+    items: Sequence[ModuleItem], *, always: int = 0, depth: int = 0, name: tuple[str, ...] = ()
 ) -> Iterator[Part]:
     """Divide things by their keys, as coarsely as the length of a module allows.
 
     An addition elsewhere does not move a part. Short parts stay together, but for the first
     `always` steps of keys. Each comes with the steps that distinguish it.
     """
-    short = _lines(items) <= MOST_LINES or len(items) == 1
-    if (short and depth >= always) or depth >= _MOST_STEPS:
+    fits = _count_lines(items) <= MOST_LINES or len(items) == 1
+    if (fits and depth >= always) or depth >= _MOST_STEPS:
         yield name, [item.thing for item in items]
         return
-    groups = _groups(items, depth)
-    few = {step for step, group in groups.items() if depth >= always and _lines(group) < FEW_LINES}
-    rest = [item for item in items if _step(item, depth) in few]
-    if _lines(rest) > MOST_LINES and len(few) > MANY_PARTS:
-        yield from _by_letters(rest, name, depth)
-    elif len(few) < 2 or _lines(rest) > MOST_LINES:  # noqa: PLR2004 -- one is a part of its own
-        few = set()
+    groups = _group_items(items, depth)
+    short_steps = {
+        step
+        for step, group in groups.items()
+        if depth >= always and _count_lines(group) < FEW_LINES
+    }
+    short_items = [item for item in items if _key_step(item, depth) in short_steps]
+    if _count_lines(short_items) > MOST_LINES and len(short_steps) > MANY_PARTS:
+        yield from _split_by_letters(short_items, name, depth)
+    elif len(short_steps) < 2 or _count_lines(short_items) > MOST_LINES:  # noqa: PLR2004 -- one is a part of its own
+        short_steps = set()
     else:
-        yield name, [item.thing for item in rest]
+        yield name, [item.thing for item in short_items]
     for step, group in groups.items():
-        if step not in few:
+        if step not in short_steps:
             steps = (*name, step) if len(groups) > 1 or depth < always else name
-            yield from split(group, always=always, depth=depth + 1, name=steps)
+            yield from split_modules(group, always=always, depth=depth + 1, name=steps)
 
 
-def _by_letters(
-    items: Sequence[Item], name: tuple[str, ...], depth: int, letters: int = 1
+def _split_by_letters(
+    items: Sequence[ModuleItem], name: tuple[str, ...], depth: int, letters: int = 1
 ) -> Iterator[Part]:
     """Keep many short groups together by as few first letters as their length allows."""
-    for start, group in _groups(items, depth, letters).items():
-        if _lines(group) <= MOST_LINES:
+    for start, group in _group_items(items, depth, letters).items():
+        if _count_lines(group) <= MOST_LINES:
             yield (*name, start), [item.thing for item in group]
         else:
-            yield from _by_letters(group, name, depth, letters + 1)
+            yield from _split_by_letters(group, name, depth, letters + 1)
 
 
-def _groups(
-    items: Sequence[Item], depth: int, letters: int = _MOST_LETTERS
-) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = {}
+def _group_items(
+    items: Sequence[ModuleItem], depth: int, letters: int = _MOST_LETTERS
+) -> dict[str, list[ModuleItem]]:
+    groups: dict[str, list[ModuleItem]] = {}
     for item in items:
-        start = _step(item, depth)[: letters if letters < _MOST_LETTERS else None]
-        found.setdefault(start, []).append(item)
-    return found
+        start = _key_step(item, depth)[: letters if letters < _MOST_LETTERS else None]
+        groups.setdefault(start, []).append(item)
+    return groups
 
 
-def _step(item: Item, depth: int) -> str:
+def _key_step(item: ModuleItem, depth: int) -> str:
     return item.key[depth] if depth < len(item.key) else ""
 
 
-def _lines(items: Sequence[Item]) -> int:
+def _count_lines(items: Sequence[ModuleItem]) -> int:
     return sum(item.lines for item in items)

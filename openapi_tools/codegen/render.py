@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from openapi_tools.codegen import WIDTH, Code, assignment, is_json_text, lint_codes, literal
-from openapi_tools.codegen.package_data import parse, read_records
-from openapi_tools.codegen.package_plan import Plan, ToolPlan, plan_module, plan_package
+from openapi_tools.codegen import (
+    WIDTH,
+    Code,
+    is_json_text,
+    lint_codes,
+    write_assignment,
+    write_literal,
+)
+from openapi_tools.codegen.package_data import parse_python, read_records
+from openapi_tools.codegen.package_plan import PackagePlan, ToolPlan, plan_module, plan_package
 from openapi_tools.errors import OpenAPIToolsError, counted
 
 if TYPE_CHECKING:
-    from openapi_tools.codegen.package_data import PackageData, Record
+    from openapi_tools.codegen.package_data import PackageData, ToolRecord
     from openapi_tools.model import SecurityScheme, Server
 
 RUNTIME_VERSION = "0.1"  # the first version of this package whose runtime can run generated code
@@ -44,12 +51,12 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 def render_files(data: PackageData, *, layout: str) -> dict[str, str]:
     """Return the files of a package but the manifest."""
-    files = _package(data) if layout == "package" else _module(data)
+    files = _render_package(data) if layout == "package" else _render_module(data)
     _check_read_back(files, data)
     return files
 
 
-def common_values(data: PackageData) -> dict[str, Any]:
+def template_values(data: PackageData) -> dict[str, Any]:
     """Return what every template may use."""
     api = data.api
     count = len(data.records)
@@ -63,8 +70,8 @@ def common_values(data: PackageData) -> dict[str, Any]:
         "runtime_version": Code(RUNTIME_VERSION),
         "title": data.title[:_SUMMARY],
         "version": data.version[:_SUMMARY],
-        "records": [_row(record) for record in data.records],
-        "schemes": [(name, _in_words(scheme)) for name, scheme in data.schemes.items()],
+        "records": [_record_row(record) for record in data.records],
+        "schemes": [(name, _describe_scheme(scheme)) for name, scheme in data.schemes.items()],
         "skipped": [
             {"place": f"{item.method} {item.path}".strip() or item.pointer, "reason": item.reason}
             for item in data.skipped
@@ -73,57 +80,61 @@ def common_values(data: PackageData) -> dict[str, Any]:
     }
 
 
-def _package(data: PackageData) -> dict[str, str]:
+def _render_package(data: PackageData) -> dict[str, str]:
     plan = plan_package(data)
-    common = common_values(data)
+    common = template_values(data)
     package, shim = common["package"], common["shim"]
     templates = Templates()
 
-    def render(name: str, **more: Any) -> str:
-        return templates.render(name, common | more)
+    def render(name: str, **values: Any) -> str:
+        return templates.render(name, common | values)
 
     files = {"pyproject.toml": render("pyproject.toml"), "README.md": render("README.md")}
     files[f"{package}/__init__.py"] = render("init.py")
     files[f"{package}/py.typed"] = ""
-    index = _index(plan)
-    head = _head(index, model=_index_names(data))
+    index = _index_statements(plan)
+    head = _module_head(index, model=_index_names(data))
     files[f"{package}/index.py"] = render("index.py", index=index, **head)
     for schemas in plan.schemas:
-        head = _head(schemas.statements)
+        head = _module_head(schemas.statements)
         files[f"{package}/{schemas.stem}.py"] = render("schemas.py", module=schemas, **head)
     for module in plan.modules:
-        head = _head(_statements(module.tools), module.tools, typing=("Any", "ClassVar"))
+        head = _module_head(
+            _tool_statements(module.tools), module.tools, typing=("Any", "ClassVar")
+        )
         files[f"{package}/{module.stem}.py"] = render("tools.py", module=module, **head)
     files[f"{shim}/__init__.py"] = render("shim.py")
     files[f"tests/test_{package}.py"] = render("test.py")
     return files
 
 
-def _module(data: PackageData) -> dict[str, str]:
+def _render_module(data: PackageData) -> dict[str, str]:
     plan = plan_module(data)
     (module,) = plan.modules
-    index = _index(plan)
+    index = _index_statements(plan)
     schemas = [statement for part in plan.schemas for statement in part.statements]
-    text = [*index, *schemas, *_statements(module.tools)]
+    text = [*index, *schemas, *_tool_statements(module.tools)]
     typing = ("TYPE_CHECKING", "Any", *(["ClassVar"] if module.tools else []))
-    head = _head(text, module.tools, typing=typing, model=_index_names(data))
+    head = _module_head(text, module.tools, typing=typing, model=_index_names(data))
     if not (module.tools or data.schemes or data.servers or data.skipped):
         head["lint"] = _BARE
-    values = {**common_values(data), "module": module, "index": index, "schemas": schemas, **head}
+    values = {**template_values(data), "module": module, "index": index, "schemas": schemas, **head}
     return {f"{data.api}_tools.py": Templates().render("module.py", values)}
 
 
 def _check_read_back(files: Mapping[str, str], data: PackageData) -> None:
     # The literals are exact, and tests prove it. This is the second line of defence: no file is
     # written whose tools are not those of the document.
-    trees = {path: parse(text, path=path) for path, text in files.items() if path.endswith(".py")}
+    trees = {
+        path: parse_python(text, path=path) for path, text in files.items() if path.endswith(".py")
+    }
     if read_records(trees) != {record.name: record for record in data.records}:
         raise OpenAPIToolsError(
             "the generated files do not hold the tools of the document; please report this."
         )
 
 
-def _row(record: Record) -> dict[str, Any]:
+def _record_row(record: ToolRecord) -> dict[str, Any]:
     line = record.description.strip().partition("\n")[0]
     start = line[:_SUMMARY]
     return {
@@ -133,12 +144,12 @@ def _row(record: Record) -> dict[str, Any]:
     }
 
 
-def _in_words(scheme: SecurityScheme) -> str:
+def _describe_scheme(scheme: SecurityScheme) -> str:
     detail = f"{scheme.location} {scheme.name}" if scheme.type == "apiKey" else scheme.scheme
     return f"{scheme.type} {detail}".strip()
 
 
-def _index(plan: Plan) -> list[Code]:
+def _index_statements(plan: PackagePlan) -> list[Code]:
     data = plan.data
     servers: dict[str, Server] = {}
     for server in data.servers:
@@ -151,8 +162,10 @@ def _index(plan: Plan) -> list[Code]:
         ("COUNTS", dict(data.counts), "dict[str, int]"),
         ("SETTINGS", dict(data.settings), "dict[str, Any]"),
     ]
-    found = [assignment(Code(name), value, annotation=Code(kind)) for name, value, kind in values]
-    return [*found[:3], _SERVERS, *found[3:]]
+    statements = [
+        write_assignment(Code(name), value, annotation=Code(kind)) for name, value, kind in values
+    ]
+    return [*statements[:3], _SERVERS, *statements[3:]]
 
 
 def _index_names(data: PackageData) -> tuple[str, ...]:
@@ -160,11 +173,11 @@ def _index_names(data: PackageData) -> tuple[str, ...]:
     return ("SecurityScheme", "Server", "Skipped", *(["ServerVariable"] if variables else []))
 
 
-def _statements(tools: Iterable[ToolPlan]) -> list[Code]:
+def _tool_statements(tools: Iterable[ToolPlan]) -> list[Code]:
     return [statement for tool in tools for statement in tool.statements]
 
 
-def _head(
+def _module_head(
     statements: Iterable[Code],
     tools: tuple[ToolPlan, ...] = (),
     *,
@@ -177,9 +190,9 @@ def _head(
     schemas = {stem for tool in tools for stem in tool.schemas}
     standard = ["import json"] if any(map(is_json_text, statements)) else []
     groups = [
-        [*standard, *_import("typing", typing)],
-        list(_import("openapi_tools.runtime", names)),
-        list(_import(".", schemas)),
+        [*standard, *_write_imports("typing", typing)],
+        list(_write_imports("openapi_tools.runtime", names)),
+        list(_write_imports(".", schemas)),
     ]
     imports = "\n\n".join("\n".join(group) for group in groups if group)
     codes = sorted({code for part in statements for code in lint_codes(part.strip())})
@@ -187,18 +200,18 @@ def _head(
     return {"imports": Code(imports), "lint": Code(lint)}
 
 
-def _import(module: str, names: Iterable[str]) -> Iterator[str]:
-    found = sorted(names, key=lambda name: (not name.isupper(), name))
-    if found:
-        line = f"from {module} import {', '.join(found)}"
-        exploded = "".join(f"    {name},\n" for name in found)
+def _write_imports(module: str, names: Iterable[str]) -> Iterator[str]:
+    sorted_names = sorted(names, key=lambda name: (not name.isupper(), name))
+    if sorted_names:
+        line = f"from {module} import {', '.join(sorted_names)}"
+        exploded = "".join(f"    {name},\n" for name in sorted_names)
         yield line if len(line) <= WIDTH else f"from {module} import (\n{exploded})"
 
 
 class Templates:
     """The templates of generated files, with a writer of literals for each kind of file."""
 
-    def __init__(self, folder: Path = FOLDER, *, writers: Writers | None = None) -> None:
+    def __init__(self, folder: Path = FOLDER, *, writers: LiteralWriters | None = None) -> None:
         loader = jinja2.FileSystemLoader(folder)
         self._environments = {
             kind: jinja2.Environment(
@@ -223,18 +236,18 @@ def _print_value(write: Callable[[Any], str], value: Any) -> str:
     return value if isinstance(value, Code) else write(value)
 
 
-def markdown(value: Any) -> str:
+def escape_markdown(value: Any) -> str:
     """Return a value as one line of Markdown, free of Markdown and HTML markup."""
     text = _BLANK.sub(" ", str(value)).strip()
     text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
     return _NUMBERED.sub(r"\1\\", _MARKDOWN.sub(r"\\\1", text))
 
 
-def _toml(value: Any) -> str:
+def _write_toml(value: Any) -> str:
     """Return a value as TOML; basic strings take JSON's escapes, but no surrogates."""
     text = _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
-    return _NO_ASCII.sub(lambda found: f"\\U{ord(found.group()):08x}", text)
+    return _NO_ASCII.sub(lambda match: f"\\U{ord(match.group()):08x}", text)
 
 
-Writers = Mapping[str, Callable[[Any], str]]
-_WRITERS: Writers = {"py": literal, "md": markdown, "toml": _toml}
+LiteralWriters = Mapping[str, Callable[[Any], str]]
+_WRITERS: LiteralWriters = {"py": write_literal, "md": escape_markdown, "toml": _write_toml}

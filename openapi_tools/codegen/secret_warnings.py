@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openapi_tools.codegen.package_data import Record
+    from openapi_tools.codegen.package_data import ToolRecord
 
 _SECRET_NAME = re.compile(r"(?i)passw|secret|token|api[_-]?key|credential|private[_-]?key")
 _SECRET_VALUE = re.compile(
@@ -21,7 +21,7 @@ _HIDDEN = "//***@"
 _EXAMPLES = ("default", "const", "example", "examples", "enum")
 
 
-def secret_warnings(records: Iterable[Record]) -> Iterator[str]:
+def secret_warnings(records: Iterable[ToolRecord]) -> Iterator[str]:
     """Yield a warning for each default, example or server that looks like a secret, without it."""
     records = tuple(records)
     servers = (server.url for record in records for server in record.operation.servers)

@@ -20,7 +20,7 @@ from stat import S_IMODE, S_ISDIR, S_ISLNK
 from typing import TYPE_CHECKING
 
 from openapi_tools.codegen import output_state
-from openapi_tools.codegen.output_state import STAGING, Placed, Target, folders
+from openapi_tools.codegen.output_state import STAGING, FileChanges, OutputTarget, parent_folders
 from openapi_tools.errors import OutputError
 
 try:
@@ -45,31 +45,35 @@ _ADVICE = {
 }
 
 
-def compare(output: Path, files: Mapping[str, str], *, manifest: str) -> Placed:
+def plan_files(output: Path, files: Mapping[str, str], *, manifest: str) -> FileChanges:
     """Return what `place` would do with force, and write nothing."""
-    with _system_errors(output):
-        return output_state.look(_target(output, files, manifest))
+    with _translate_system_errors(output):
+        return output_state.plan_changes(_read_target(output, files, manifest))
 
 
-def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool = False) -> Placed:
+def write_files(
+    output: Path, files: Mapping[str, str], *, manifest: str, force: bool = False
+) -> FileChanges:
     """Make a folder hold these generated files, all or none; `force` replaces edited ones."""
-    with _system_errors(output):
-        target = _target(output, files, manifest)
+    with _translate_system_errors(output):
+        target = _read_target(output, files, manifest)
         above, beside = target.root.parent, f".{target.root.name[:40]}{STAGING}"
-        with _parents(above), locked(above) as alone:
-            _clear(above, beside, alone=alone)
-            found = output_state.look(target)
-            _check_permitted(target, found, force=force)
-            changed = found.written or found.removed
-            if changed and not (found.whole and _replaced_folder(target, found, beside)):
-                _replace_files(target, found)
+        with _make_parents(above), lock_folder(above) as is_locked:
+            _clear_staging_folders(above, beside, is_locked=is_locked)
+            changes = output_state.plan_changes(target)
+            _check_permitted(target, changes, force=force)
+            has_changes = changes.written or changes.removed
+            if has_changes and not (
+                changes.whole and _try_to_replace_folder(target, changes, beside)
+            ):
+                _replace_files(target, changes)
             # Last: a staging folder tells the next run which files are generated.
-            _clear(target.root, STAGING, alone=alone)
-    return found
+            _clear_staging_folders(target.root, STAGING, is_locked=is_locked)
+    return changes
 
 
 @contextmanager
-def _system_errors(output: Path) -> Iterator[None]:
+def _translate_system_errors(output: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -80,12 +84,12 @@ def _system_errors(output: Path) -> Iterator[None]:
         raise OutputError(reason, path=str(name)) from error
 
 
-def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
+def _read_target(output: Path, files: Mapping[str, str], manifest: str) -> OutputTarget:
     spelled: dict[str, str] = {}
     for path in (manifest, *files):
         if path not in files or not output_state.is_plain_path(path):
             raise OutputError(f"{path!r} is not a name for a generated file.")
-        for part in (*folders(path), path):
+        for part in (*parent_folders(path), path):
             if spelled.setdefault(part.casefold(), part) != part:
                 raise OutputError(f"{path!r}: another generated file differs in case only.")
     try:
@@ -93,9 +97,9 @@ def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
     except UnicodeEncodeError as error:
         raise OutputError(f"a generated file holds a surrogate: {error}.") from error
     try:
-        named = output.name not in ("", "..")
-        root = output.parent.resolve() / output.name if named else output.resolve()
-        mode = output_state.mode_of(root)
+        is_named = output.name not in ("", "..")
+        root = output.parent.resolve() / output.name if is_named else output.resolve()
+        mode = output_state.file_mode(root)
     except (ValueError, RuntimeError) as error:
         raise OutputError(f"no usable path: {error}; choose another.", path=repr(output)) from error
     if mode is not None and S_ISLNK(mode):
@@ -103,36 +107,36 @@ def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
         raise OutputError(reason, path=str(output))
     if mode is not None and not S_ISDIR(mode):
         raise OutputError("is not a folder; choose another place.", path=str(output))
-    return Target(root, contents, manifest)
+    return OutputTarget(root, contents, manifest)
 
 
-def _check_permitted(target: Target, found: Placed, *, force: bool) -> None:
-    edited = [path for path in found.edited if path in found.written]
+def _check_permitted(target: OutputTarget, changes: FileChanges, *, force: bool) -> None:
+    edited = [path for path in changes.edited if path in changes.written]
     if edited and not force:
-        names = output_state.listed(edited)
+        names = output_state.list_paths(edited)
         reason = f"{names}: edited by hand; run again with --force to overwrite that."
         raise OutputError(reason, path=str(target.root))
     # Replacing a file needs no permission to write it, and root needs none at all: the mode tells
     # what was locked on purpose.
-    for path in (*found.written, *found.removed):
-        for part in ("", *folders(path), path):
-            mode = output_state.mode_of(target.root / part)
+    for path in (*changes.written, *changes.removed):
+        for part in ("", *parent_folders(path), path):
+            mode = output_state.file_mode(target.root / part)
             if mode is not None and not mode & 0o222:
                 reason = "is read-only; allow writing there and run again. Nothing was changed."
                 raise OutputError(reason, path=str(target.root / part))
 
 
-def _check_unchanged(target: Target, found: Placed) -> None:
-    if output_state.look(target) != found:
+def _check_unchanged(target: OutputTarget, changes: FileChanges) -> None:
+    if output_state.plan_changes(target) != changes:
         reason = "files there changed at this moment; run again. Nothing was changed."
         raise OutputError(reason, path=str(target.root))
 
 
-def _replaced_folder(target: Target, found: Placed, beside: str) -> bool:
+def _try_to_replace_folder(target: OutputTarget, changes: FileChanges, beside: str) -> bool:
     """Replace the folder in one step, and tell whether that was possible."""
     try:
-        with _staging(target.root.parent, beside) as stage:
-            _replace_folder(target, found, stage / "new")
+        with _staging_folder(target.root.parent, beside) as stage:
+            _replace_folder(target, changes, stage / "new")
     except OSError:
         # The folder above may be closed, the folder a mount point, the system without a swap.
         if not target.root.exists():
@@ -141,43 +145,43 @@ def _replaced_folder(target: Target, found: Placed, beside: str) -> bool:
     return True
 
 
-def _replace_folder(target: Target, found: Placed, new: Path) -> None:
+def _replace_folder(target: OutputTarget, changes: FileChanges, new: Path) -> None:
     root = target.root
     new.mkdir(0o755)
-    for path in found.written:
-        _write(make_folders(new, path), target.contents[path])
-    for path in (*found.unchanged, *found.kept):
-        link(root / path, make_folders(new, path))
-    _check_unchanged(target, found)
-    for folder in {"", *(folder for path in target.contents for folder in folders(path))}:
-        if (mode := output_state.mode_of(root / folder)) is not None:
+    for path in changes.written:
+        _write_file(make_folders(new, path), target.contents[path])
+    for path in (*changes.unchanged, *changes.kept):
+        link_file(root / path, make_folders(new, path))
+    _check_unchanged(target, changes)
+    for folder in {"", *(folder for path in target.contents for folder in parent_folders(path))}:
+        if (mode := output_state.file_mode(root / folder)) is not None:
             (new / folder).chmod(S_IMODE(mode))
     if root.exists() and any(root.iterdir()):
-        exchange(new, root)
+        swap_folders(new, root)
     else:
         new.rename(root)
 
 
-def _replace_files(target: Target, found: Placed) -> None:
+def _replace_files(target: OutputTarget, changes: FileChanges) -> None:
     root, manifest = target.root, target.manifest
-    with _staging(root, STAGING) as stage:
+    with _staging_folder(root, STAGING) as stage:
         new, old = stage / "new", stage / "old"
         for folder in (new, old):
             folder.mkdir()
-        for path in found.written:
-            _write(make_folders(new, path), target.contents[path])
+        for path in changes.written:
+            _write_file(make_folders(new, path), target.contents[path])
             if (root / path).exists():
-                link(root / path, make_folders(old, path))
-        _check_unchanged(target, found)
-        with _undone(root, found, old):
-            for path in found.written:
+                link_file(root / path, make_folders(old, path))
+        _check_unchanged(target, changes)
+        with _restore_on_error(root, changes, old):
+            for path in changes.written:
                 if path != manifest:
                     (new / path).replace(make_folders(root, path))
-            for path in found.removed:
+            for path in changes.removed:
                 (root / path).replace(make_folders(old, path))
-            for path in found.folders:
+            for path in changes.folders:
                 _remove_empty(root / path)
-            if manifest in found.written:
+            if manifest in changes.written:
                 (new / manifest).replace(make_folders(root, manifest))
 
 
@@ -191,19 +195,19 @@ def _remove_empty(folder: Path) -> None:
 
 
 @contextmanager
-def _undone(root: Path, found: Placed, old: Path) -> Iterator[None]:
-    needed = {folder for path in found.written for folder in folders(path)}
-    fresh = sorted(folder for folder in needed if not (root / folder).exists())
+def _restore_on_error(root: Path, changes: FileChanges, old: Path) -> Iterator[None]:
+    used_folders = {folder for path in changes.written for folder in parent_folders(path)}
+    new_folders = sorted(folder for folder in used_folders if not (root / folder).exists())
     try:
         yield
     except BaseException:
-        for path in (*found.written, *found.removed):
+        for path in (*changes.written, *changes.removed):
             with suppress(OSError):
                 if (old / path).exists():
                     (old / path).replace(make_folders(root, path))
-                elif path in found.written:
+                elif path in changes.written:
                     (root / path).unlink(missing_ok=True)
-        for folder in reversed(fresh):
+        for folder in reversed(new_folders):
             with suppress(OSError):
                 (root / folder).rmdir()
         raise
@@ -214,13 +218,13 @@ def make_folders(base: Path, path: str) -> Path:
     target = base / path
     if not target.parent.resolve().is_relative_to(base):
         raise OutputError(f"{path!r} leads out of the folder.", path=str(base))
-    for folder in folders(path):
+    for folder in parent_folders(path):
         with suppress(FileExistsError):
             (base / folder).mkdir(0o755)
     return target
 
 
-def _write(target: Path, data: bytes) -> None:
+def _write_file(target: Path, data: bytes) -> None:
     """Write a new file that survives a power cut; the umask decides who can read it."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with open(os.open(target, flags, 0o644), "wb") as file:  # noqa: PTH123 -- a descriptor
@@ -229,7 +233,7 @@ def _write(target: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def link(source: Path, target: Path) -> None:
+def link_file(source: Path, target: Path) -> None:
     """Give a file a second name; copy it where the file system has no hard links."""
     try:
         target.hardlink_to(source)
@@ -238,7 +242,7 @@ def link(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def _staging(folder: Path, prefix: str) -> Iterator[Path]:
+def _staging_folder(folder: Path, prefix: str) -> Iterator[Path]:
     stage = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
     try:
         yield stage
@@ -246,16 +250,16 @@ def _staging(folder: Path, prefix: str) -> Iterator[Path]:
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def _clear(folder: Path, prefix: str, *, alone: bool) -> None:
+def _clear_staging_folders(folder: Path, prefix: str, *, is_locked: bool) -> None:
     """Delete staging folders: all if no other generator can be running, else only old ones."""
-    for stage in output_state.leftovers(folder, prefix):
+    for stage in output_state.find_staging_folders(folder, prefix):
         with suppress(OSError):
-            if alone or time.time() - stage.stat().st_mtime > _ABANDONED:
+            if is_locked or time.time() - stage.stat().st_mtime > _ABANDONED:
                 shutil.rmtree(stage)
 
 
 @contextmanager
-def _parents(folder: Path) -> Iterator[None]:
+def _make_parents(folder: Path) -> Iterator[None]:
     """Make a folder and those above it; remove them again when the body raises."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
@@ -269,16 +273,16 @@ def _parents(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[bool]:
+def lock_folder(folder: Path) -> Iterator[bool]:
     """Lock other generators out of a folder while this process lives, where that is possible."""
-    handle, alone, deadline = -1, False, time.monotonic() + PATIENCE
+    handle, is_locked, deadline = -1, False, time.monotonic() + PATIENCE
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY) if fcntl else -1
     try:
-        while handle >= 0 and not alone:
+        while handle >= 0 and not is_locked:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                alone = True
+                is_locked = True
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     reason = "another run of openapi-tools is at work here; wait for its end."
@@ -286,13 +290,13 @@ def locked(folder: Path) -> Iterator[bool]:
                 time.sleep(0.02)
             except OSError:
                 break
-        yield alone
+        yield is_locked
     finally:
         if handle >= 0:
             os.close(handle)
 
 
-def exchange(one: Path, other: Path) -> None:
+def swap_folders(one: Path, other: Path) -> None:
     """Swap two folders in one step."""
     first, second = os.fsencode(one), os.fsencode(other)
     try:

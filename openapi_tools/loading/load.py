@@ -154,7 +154,7 @@ def _loaded(
             from openapi_tools.codegen import tool_lock
 
             lock = tool_lock.read_lock(file.folder / file.data.lock)
-            toolset, _ = tool_lock.locked(toolset, lock, file.data.policy)
+            toolset, _ = tool_lock.apply_lock(toolset, lock, file.data.policy)
     return toolset if select is None else toolset.select(select)
 
 

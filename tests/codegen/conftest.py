@@ -10,7 +10,7 @@ import pytest
 from output_folders import MANIFEST, OLD
 
 from openapi_tools.codegen import writer
-from openapi_tools.codegen.writer import place
+from openapi_tools.codegen.writer import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def out(tmp_path):
     """A folder that holds the old package and nothing else."""
-    place(tmp_path / "out", OLD, manifest=MANIFEST)
+    write_files(tmp_path / "out", OLD, manifest=MANIFEST)
     return tmp_path / "out"
 
 
@@ -34,5 +34,5 @@ def room(request, out, monkeypatch):
         def refuse(one: Path, other: Path) -> None:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(other))
 
-        monkeypatch.setattr(writer, "exchange", refuse)
+        monkeypatch.setattr(writer, "swap_folders", refuse)
     return out

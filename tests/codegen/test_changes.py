@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from openapi_tools.codegen.changes import Change, as_data, changes, in_words
-from openapi_tools.codegen.package_data import Record, Unreadable
+from openapi_tools.codegen.changes import ToolChange, change_to_data, describe_change, find_changes
+from openapi_tools.codegen.package_data import ToolRecord, UnreadableTool
 from openapi_tools.model import Operation, Parameter, Property, RequestBody, Server, ServerVariable
 
 CLOSED = {"type": "object", "additionalProperties": False}
@@ -17,7 +17,9 @@ A, B = Server("https://a.example"), Server("https://b.example")
 
 def tool(name="x", schema=None, **operation):
     made = {"method": "GET", "path": f"/{name}", **operation}
-    return Record(name, f"Does {name}.", CLOSED if schema is None else schema, Operation(**made))
+    return ToolRecord(
+        name, f"Does {name}.", CLOSED if schema is None else schema, Operation(**made)
+    )
 
 
 def tools(*records):
@@ -25,7 +27,7 @@ def tools(*records):
 
 
 def change(old, new):
-    (found,) = changes(tools(old), tools(new))
+    (found,) = find_changes(tools(old), tools(new))
     return found
 
 
@@ -34,18 +36,18 @@ def test_what_no_input_can_tell_is_a_change_all_the_same():
     found = change(tool(schema=old), tool(schema={"properties": {"b": {}, "a": {}}, "$defs": {}}))
 
     text = "only names of definitions or an order changed"
-    assert found == Change("schema", "x", breaking=False, details=(text,))
+    assert found == ToolChange("schema", "x", breaking=False, details=(text,))
 
 
 def test_schemas_too_deep_to_be_written_count_as_changed():
-    def deep(inner: Any) -> Record:
+    def deep(inner: Any) -> ToolRecord:
         for _ in range(3_000):
             inner = {"items": inner}
         return tool(schema=inner, path="/", operation_id="x")
 
     assert change(deep({}), deep({"type": "string"})).breaking
     assert change(deep({}), deep({})).breaking
-    assert changes({"a": deep({})}, {"b": deep({})})[0].kind == "renamed"
+    assert find_changes({"a": deep({})}, {"b": deep({})})[0].kind == "renamed"
 
 
 def test_changes_stand_in_the_order_of_the_new_tools_and_what_is_gone_last():
@@ -57,7 +59,7 @@ def test_changes_stand_in_the_order_of_the_new_tools_and_what_is_gone_last():
         tool("c"),
     )
 
-    found = changes(old, new)
+    found = find_changes(old, new)
 
     assert [(change.kind, change.tool, change.breaking) for change in found] == [
         ("description", "b", False),
@@ -72,13 +74,17 @@ def test_a_tool_of_the_same_method_and_path_was_renamed_and_is_compared_further(
     old = tools(tool("a", path="/1"), tool("b", path="/2"))
     new = tools(tool("c", path="/2", deprecated=True), tool("a", path="/1"))
 
-    found = changes(old, new)
+    found = find_changes(old, new)
 
-    assert as_data(found[0])["before"] == "b"
+    assert change_to_data(found[0])["before"] == "b"
     assert found == [
-        Change("renamed", "c", breaking=True, before="b"),
-        Change("description", "c", breaking=False, details=("was 'Does b.', is 'Does c.' now",)),
-        Change("operation", "c", breaking=False, details=("deprecated was False, is True now",)),
+        ToolChange("renamed", "c", breaking=True, before="b"),
+        ToolChange(
+            "description", "c", breaking=False, details=("was 'Does b.', is 'Does c.' now",)
+        ),
+        ToolChange(
+            "operation", "c", breaking=False, details=("deprecated was False, is True now",)
+        ),
     ]
 
 
@@ -86,7 +92,7 @@ def test_a_tool_of_the_same_id_and_schema_was_renamed_when_its_address_is_new():
     old = tools(tool("a", operation_id="get"), tool("b", operation_id="get"))
     new = tools(tool("c", {"type": "object"}, operation_id="get"), tool("d", operation_id="get"))
 
-    found = [(change.kind, change.tool, change.before) for change in changes(old, new)]
+    found = [(change.kind, change.tool, change.before) for change in find_changes(old, new)]
 
     assert ("renamed", "d", "a") in found
     assert ("added", "c", "") in found
@@ -96,19 +102,19 @@ def test_a_tool_of_the_same_id_and_schema_was_renamed_when_its_address_is_new():
 def test_one_tool_is_renamed_once_and_none_for_having_no_id():
     old, new = tools(tool("a", path="/1")), tools(tool("b", path="/1"), tool("c", path="/1"))
 
-    told = [(change.kind, change.tool) for change in changes(old, new)]
-    others = changes(tools(tool("a")), tools(tool("b")))
+    told = [(change.kind, change.tool) for change in find_changes(old, new)]
+    others = find_changes(tools(tool("a")), tools(tool("b")))
 
     assert told == [("renamed", "b"), ("description", "b"), ("added", "c")]
     assert [change.kind for change in others] == ["added", "removed"]
-    assert changes(old, old) == []
+    assert find_changes(old, old) == []
 
 
 def test_tools_that_cannot_be_read_are_told_apart_from_new_ones():
-    fault = Unreadable("a value is not a literal (Call).", path="a/tools.py", line=3, tool="b")
-    broken = Unreadable("this is no Python source.", path="a/tools_c.py")
+    fault = UnreadableTool("a value is not a literal (Call).", path="a/tools.py", line=3, tool="b")
+    broken = UnreadableTool("this is no Python source.", path="a/tools_c.py")
 
-    found = changes(tools(tool("a")), tools(tool("a"), tool("b")), unreadable=[fault, broken])
+    found = find_changes(tools(tool("a")), tools(tool("a"), tool("b")), unreadable=[fault, broken])
 
     assert [(change.kind, change.tool, change.breaking) for change in found] == [
         ("unreadable", "b", True),
@@ -194,14 +200,14 @@ def test_text_of_a_document_stays_short_and_on_its_line(nasty):
         security=({nasty: (nasty,)},),
         body=RequestBody(nasty),
     )
-    old, new = tool(), Record("x", nasty, member, called)
+    old, new = tool(), ToolRecord("x", nasty, member, called)
     found = [
-        *changes({"x": old}, {"x": new}),
-        *changes({"x": new}, {"x": old}),
-        *changes({"x": new}, {nasty: replace(new, operation=Operation("GET", nasty))}),
+        *find_changes({"x": old}, {"x": new}),
+        *find_changes({"x": new}, {"x": old}),
+        *find_changes({"x": new}, {nasty: replace(new, operation=Operation("GET", nasty))}),
     ]
 
-    lines = [line for change in found for line in in_words(change).split("\n")]
+    lines = [line for change in found for line in describe_change(change).split("\n")]
 
     assert len(found) > 6
     assert all(line.isprintable() for line in lines)

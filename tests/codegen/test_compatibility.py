@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from schema_pairs import VALUES, described, pairs
 
-from openapi_tools.codegen.changes import detail
-from openapi_tools.codegen.compatibility import differences
+from openapi_tools.codegen.changes import describe_difference
+from openapi_tools.codegen.compatibility import compare_schemas
 
 UNKNOWN = "changed in a way that may refuse what was valid"
 TEXT, COUNT, OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
@@ -22,8 +22,8 @@ CLOSED = {"type": "object", "additionalProperties": False}
 def told(old, new):
     """The differences between two schemas as texts, each with whether it is breaking."""
     return [
-        (f"{d.place} {detail(d._replace(place=''))}".strip(), d.breaking)
-        for d in differences(old, new)
+        (f"{d.place} {describe_difference(d._replace(place=''))}".strip(), d.breaking)
+        for d in compare_schemas(old, new)
     ]
 
 
@@ -281,10 +281,10 @@ def test_schemas_that_are_none_never_crash_a_comparison(junk, data):
     other = data.draw(st.sampled_from([{}, junk, {"anyOf": [junk]}, {"properties": junk}]))
     old, new = {"properties": {"a": junk}}, {"properties": {"a": other}}
 
-    differences(old, new)
-    differences(new, old)
+    compare_schemas(old, new)
+    compare_schemas(new, old)
 
-    assert not any(detail.breaking for detail in differences(old, copy.deepcopy(old)))
+    assert not any(detail.breaking for detail in compare_schemas(old, copy.deepcopy(old)))
 
 
 @pytest.mark.long
@@ -298,7 +298,7 @@ def test_what_is_not_breaking_refuses_nothing_that_was_valid(pair):
         sent = jsonschema_rs.Draft202012Validator(described(old))
     except jsonschema_rs.ValidationError:
         assume(condition=False)
-    found = differences(old, new)
+    found = compare_schemas(old, new)
     assume(not any(detail.breaking for detail in found))
 
     refused = [
@@ -314,4 +314,4 @@ def test_what_is_not_breaking_refuses_nothing_that_was_valid(pair):
 @given(pairs())
 def test_a_schema_that_did_not_change_has_no_differences(pair):
     for schema in pair:
-        assert differences(schema, copy.deepcopy(schema)) == []
+        assert compare_schemas(schema, copy.deepcopy(schema)) == []

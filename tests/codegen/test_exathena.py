@@ -10,7 +10,7 @@ from hostile_documents import hostile
 from packages import bytes_in
 
 from openapi_tools import Select, generate_package
-from openapi_tools.codegen.elixir_project import Unwritable, operation_data
+from openapi_tools.codegen.elixir_project import UnwritableInElixir, operation_data
 from openapi_tools.codegen.package_plan import ModuleNames
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme
@@ -152,7 +152,7 @@ OBSTACLES = [
 
 @pytest.mark.parametrize(("called", "reason"), OBSTACLES, ids=[reason for _, reason in OBSTACLES])
 def test_what_the_helper_cannot_do_is_said(called, reason):
-    with pytest.raises(Unwritable, match=re.escape(reason)):
+    with pytest.raises(UnwritableInElixir, match=re.escape(reason)):
         operation_data("x", called, {})
 
 

@@ -12,7 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools.codegen import Code
-from openapi_tools.codegen.elixir_project import Fields, Unwritable, escaped, literal
+from openapi_tools.codegen.elixir_project import (
+    AtomMap,
+    UnwritableInElixir,
+    escape_text,
+    write_elixir_literal,
+)
 
 HOSTILE = {
     **PAYLOADS,
@@ -79,7 +84,7 @@ end
 async def parsed(folder, values):
     """Return what Elixir's own parser reads; it fails on anything that is no literal."""
     for number, value in enumerate(values):
-        text = literal(value, indent=4)
+        text = write_elixir_literal(value, indent=4)
         assert text.isascii()
         (folder / f"{number:06}.literal").write_text(text, encoding="ascii")
     said = await evaluate(folder, PARSE)
@@ -106,7 +111,7 @@ def test_the_layout_is_that_of_mix_format(tmp_path):
         for n in range(30)
     ]
     for number, value in enumerate(values):
-        text = f"def value{number} do\n  {literal(value, indent=2)}\nend\n"
+        text = f"def value{number} do\n  {write_elixir_literal(value, indent=2)}\nend\n"
         (tmp_path / f"{number}.ex").write_text(text, encoding="ascii")
 
     assert not unformatted(tmp_path)
@@ -114,7 +119,7 @@ def test_the_layout_is_that_of_mix_format(tmp_path):
 
 @given(value=JSON)
 def test_what_is_written_is_ascii_and_its_texts_hold_no_interpolation(value):
-    written = literal({"value": value})
+    written = write_elixir_literal({"value": value})
 
     assert written.isascii()
     assert written.isprintable() or "\n" in written
@@ -138,20 +143,20 @@ def test_what_is_written_is_ascii_and_its_texts_hold_no_interpolation(value):
         ({}, "%{}"),
         (("a", Code(":b")), '{"a", :b}'),
         ({"a": [1, {"b": None}]}, '%{"a" => [1, %{"b" => nil}]}'),
-        (Fields(method=Code(":get"), path=["/"]), '%{method: :get, path: ["/"]}'),
+        (AtomMap(method=Code(":get"), path=["/"]), '%{method: :get, path: ["/"]}'),
     ],
 )
 def test_a_value_as_elixir(value, written):
-    assert literal(value) == written
+    assert write_elixir_literal(value) == written
 
 
 def test_a_long_text_stands_in_a_heredoc_or_below_its_key():
-    text = literal("One two three. " * 12 + "\nNext.", indent=2)
+    text = write_elixir_literal("One two three. " * 12 + "\nNext.", indent=2)
 
     assert text.startswith('"""\n  One two three.')
     assert text.endswith('\\n\\\n  Next.\\\n  """')
     assert max(map(len, text.splitlines())) <= 98
-    assert literal({"key": "v" * 90}) == '%{\n  "key" =>\n    "' + "v" * 90 + '"\n}'
+    assert write_elixir_literal({"key": "v" * 90}) == '%{\n  "key" =>\n    "' + "v" * 90 + '"\n}'
 
 
 def nested(levels):
@@ -173,13 +178,13 @@ def nested(levels):
     ids=["text", "key", "infinity", "digits", "depth"],
 )
 def test_what_elixir_cannot_hold_is_said(value, reason):
-    with pytest.raises(Unwritable, match=reason):
-        literal(value)
+    with pytest.raises(UnwritableInElixir, match=reason):
+        write_elixir_literal(value)
 
 
 def test_no_atom_is_made_of_anything_but_words_of_ours():
     with pytest.raises(TypeError):
-        literal(Fields({"a b": 1}))
+        write_elixir_literal(AtomMap({"a b": 1}))
     with pytest.raises(TypeError):
-        literal({"a": object()})
-    assert escaped("plain") == "plain"
+        write_elixir_literal({"a": object()})
+    assert escape_text("plain") == "plain"

@@ -12,7 +12,11 @@ from servers.documents import document
 from servers.wire import argument_names
 
 from openapi_tools import Settings, generate_package, load_tools
-from openapi_tools.codegen.elixir_project import Unwritable, literal, operation_data
+from openapi_tools.codegen.elixir_project import (
+    UnwritableInElixir,
+    operation_data,
+    write_elixir_literal,
+)
 
 NOWHERE = "http://nowhere.invalid"
 TABLES = (rows_query, rows_places, rows_bodies, rows_parts, rows_swagger)
@@ -29,7 +33,7 @@ def as_elixir(row):
     arguments = {names.get(name, name): value for name, value in row.arguments.items()}
     data = operation_data(tool.name, tool.operation, toolset.security_schemes)
     given = f"{elixir(tool.input_schema)}, {elixir(arguments)}"
-    return f"PetstoreTools.HTTP.call({literal(data)}, {given}, ctx)"
+    return f"PetstoreTools.HTTP.call({write_elixir_literal(data)}, {given}, ctx)"
 
 
 def sorted_all(value):
@@ -80,7 +84,7 @@ async def test_the_helper_writes_the_rows_of_the_wire_tables(tmp_path):
     for row in ROWS:
         try:
             made.append((row, as_elixir(row)))
-        except Unwritable as error:
+        except UnwritableInElixir as error:
             left_out.add(str(error).split(", ")[0])
     lines = [
         f"ctx = {context(base_url=NOWHERE, anonymous=True)}",

@@ -19,7 +19,7 @@ from literal_values import TRICKY
 from packages import imported
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.codegen.output_state import digest
+from openapi_tools.codegen.output_state import sha256_of
 
 pytestmark = pytest.mark.untraced
 
@@ -124,7 +124,7 @@ def test_the_judge_of_these_tests_is_strict(path, change):
     harmless = harmless_files("package")
     manifest = json.loads(harmless["manifest.json"])
     changed = {**harmless, path: change(harmless.get(path, b"").decode()).encode()}
-    digests = {name: digest(data) for name, data in changed.items() if name != "manifest.json"}
+    digests = {name: sha256_of(data) for name, data in changed.items() if name != "manifest.json"}
     changed["manifest.json"] = json.dumps({**manifest, "files": digests}).encode()
 
     assert_harmless(harmless, "package")

@@ -18,7 +18,14 @@ from literal_values import MODEL, PROSE, TRICKY, VALUES
 from ruff import find_ruff_bin
 
 from openapi_tools import model
-from openapi_tools.codegen import Code, TooDeep, assignment, json_text, lint_codes, literal
+from openapi_tools.codegen import (
+    Code,
+    TooDeep,
+    lint_codes,
+    write_assignment,
+    write_json_text,
+    write_literal,
+)
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.model import Operation, Parameter, Server
 
@@ -85,7 +92,7 @@ def places(text):
 @pytest.mark.parametrize("indent", [0, 8, 60])
 def test_a_text_reads_back_wherever_it_stands(indent):
     for value in (value for text in TRICKY.values() for value in places(text)):
-        code = literal(value, indent=indent)
+        code = write_literal(value, indent=indent)
 
         assert same(read(code), value)
         assert code.isascii()
@@ -95,7 +102,7 @@ def test_a_text_reads_back_wherever_it_stands(indent):
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_a_value_reads_back_with_its_types(value):
-    code = literal(value, indent=4)
+    code = write_literal(value, indent=4)
 
     assert same(read(code), value)
     assert longest_line("    " + code) <= 100
@@ -106,7 +113,7 @@ def test_a_value_reads_back_with_its_types(value):
 def test_any_json_value_reads_back_from_its_assignment(value, indent):
     head = f"{' ' * indent}name: ClassVar[Any] = "
     try:
-        statement = assignment(Code("name"), value, indent=indent, annotation=ANY)
+        statement = write_assignment(Code("name"), value, indent=indent, annotation=ANY)
     except TooDeep:
         reject()
 
@@ -120,7 +127,7 @@ def test_any_json_value_reads_back_from_its_assignment(value, indent):
 def test_any_json_value_reads_back_from_json_text(value):
     assume(json.loads(json.dumps(value)) == value)
 
-    code = json_text(value, indent=4, lead=12)
+    code = write_json_text(value, indent=4, lead=12)
 
     assert same(read(code), value)
     assert code.isascii()
@@ -129,15 +136,15 @@ def test_any_json_value_reads_back_from_json_text(value):
 
 @pytest.mark.parametrize("value", MODEL, ids=lambda value: type(value).__name__)
 def test_a_value_of_the_model_is_the_call_that_its_repr_shows(value):
-    code = literal(value, indent=4)
+    code = write_literal(value, indent=4)
 
     assert read(code) == value
     assert ast.dump(ast.parse(code)) == ast.dump(ast.parse(repr(value)))
 
 
 def test_a_mapping_is_written_as_a_dict_and_code_as_it_is():
-    assert literal(MappingProxyType({"a": Code("schemas.A")})) == '{"a": schemas.A}'
-    assert literal([Code("f(\n    1\n)")]) == "[\n    f(\n    1\n),\n]"
+    assert write_literal(MappingProxyType({"a": Code("schemas.A")})) == '{"a": schemas.A}'
+    assert write_literal([Code("f(\n    1\n)")]) == "[\n    f(\n    1\n),\n]"
 
 
 @pytest.mark.parametrize(
@@ -148,14 +155,14 @@ def test_a_mapping_is_written_as_a_dict_and_code_as_it_is():
 def test_anything_else_is_refused(value):
     for wrapped in (value, [value], {"a": value}):
         with pytest.raises(TypeError):
-            literal(wrapped)
+            write_literal(wrapped)
 
 
 @pytest.mark.parametrize("levels", [60, 900, 3_000])
 def test_a_value_nested_too_deep_is_refused(levels):
     for key in ("", "a", "k" * 95):
         with pytest.raises(TooDeep, match="nested too deep"):
-            literal(nested(levels, key=key))
+            write_literal(nested(levels, key=key))
 
 
 def test_a_value_that_contains_itself_is_refused():
@@ -163,15 +170,15 @@ def test_a_value_that_contains_itself_is_refused():
     value += [value, value]
 
     with pytest.raises(TooDeep):
-        literal(value)
+        write_literal(value)
     with pytest.raises(OpenAPIToolsError, match="JSON text: Circular"):
-        json_text(value, indent=0, lead=0)
+        write_json_text(value, indent=0, lead=0)
 
 
 @pytest.mark.parametrize("number", [10**100, -(10**4299), 10**5000], ids=["100", "4299", "5000"])
 def test_an_integer_longer_than_a_line_is_refused(number):
     with pytest.raises(TooDeep, match="number too long"):
-        literal({"maximum": number})
+        write_literal({"maximum": number})
 
 
 @pytest.mark.parametrize(
@@ -189,7 +196,7 @@ def test_an_integer_longer_than_a_line_is_refused(number):
 )
 def test_what_json_text_cannot_hold_is_refused(value, reason):
     with pytest.raises(OpenAPIToolsError, match=reason):
-        json_text(value, indent=0, lead=0)
+        write_json_text(value, indent=0, lead=0)
 
 
 def ruff(*command, source):
@@ -223,9 +230,9 @@ def module(values):
 
 def code_of(value, *, indent, lead):
     try:
-        return literal(value, indent=indent, lead=lead)
+        return write_literal(value, indent=indent, lead=lead)
     except TooDeep:
-        return json_text(value, indent=indent, lead=lead)
+        return write_json_text(value, indent=indent, lead=lead)
 
 
 def assert_ruff_agrees(values):

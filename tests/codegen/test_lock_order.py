@@ -128,7 +128,7 @@ ORDERS = {
 async def test_the_order_of_a_map_does_not_quarantine(order, kind, part, tmp_path):
     path = tmp_path / "openapi-tools.lock"
     if kind == "lock":
-        tool_lock.write_lock(tool_lock.lock_of(load_tools(SHOP), path))
+        tool_lock.write_lock(tool_lock.make_lock(load_tools(SHOP), path))
     else:
         generate_package(SHOP, tmp_path / "out", name="shop")
         path = tmp_path / "out" / "manifest.json"
@@ -141,15 +141,17 @@ async def test_the_order_of_a_map_does_not_quarantine(order, kind, part, tmp_pat
     accepted = {tool.name: tool.description for tool in load_tools(SHOP)}
     assert {tool.name: tool.description for tool in toolset} == accepted
     assert toolset.warnings == ()
-    assert tool_lock.changes_since(tool_lock.read_lock(path), tool_lock.lock_of(toolset)) == []
+    assert (
+        tool_lock.find_lock_changes(tool_lock.read_lock(path), tool_lock.make_lock(toolset)) == []
+    )
 
 
 def test_a_change_beside_an_order_is_told_without_the_order(tmp_path):
     other = reordered(SHOP, ORDERS["backwards"])
     other["components"]["schemas"]["Order"]["properties"]["lines"]["maxItems"] = 5
-    locks = [tool_lock.lock_of(load_tools(root)) for root in (SHOP, other)]
+    locks = [tool_lock.make_lock(load_tools(root)) for root in (SHOP, other)]
 
-    (change,) = tool_lock.changes_since(*locks)
+    (change,) = tool_lock.find_lock_changes(*locks)
 
     assert change.lines == ("/lines: maxItems is 5 now",)
     assert change.counts == "1 argument changed"

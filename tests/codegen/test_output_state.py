@@ -12,12 +12,12 @@ from output_folders import MANIFEST, OLD, STALE
 
 from openapi_tools.codegen.output_state import (
     Manifest,
-    digest,
+    add_manifest,
     read_manifest,
     read_output,
-    with_manifest,
+    sha256_of,
 )
-from openapi_tools.codegen.package_data import PackageData, Record
+from openapi_tools.codegen.package_data import PackageData, ToolRecord
 from openapi_tools.model import Operation
 
 FILES = {"museum_tools/py.typed": "", "README.md": "readme"}
@@ -25,13 +25,13 @@ PATHS = st.from_regex(r"a[A-Za-z0-9_.-]{0,8}(/[a-z]{1,8})?", fullmatch=True)
 
 
 def data_of(*tools, **members):
-    records = (Record(tool, "", {}, Operation("GET", "/")) for tool in tools)
+    records = (ToolRecord(tool, "", {}, Operation("GET", "/")) for tool in tools)
     return PackageData(members.pop("api", "museum"), tuple(records), **members)
 
 
 def written(files, data, layout="package"):
     """The text of the manifest, which is the last file."""
-    *others, (_, text) = with_manifest(files, data, layout=layout).items()
+    *others, (_, text) = add_manifest(files, data, layout=layout).items()
     assert others == [*files.items()]
     return text
 
@@ -42,7 +42,7 @@ MUSEUM = Manifest(
     "museum",
     "package",
     ("events_list", "events_create"),
-    {path: digest(text.encode()) for path, text in FILES.items()},
+    {path: sha256_of(text.encode()) for path, text in FILES.items()},
 )
 
 
@@ -62,7 +62,7 @@ def test_a_manifest_reads_back_equal_and_is_ascii(files, tools, text, layout):
 
     manifest = written(files, data, layout)
 
-    digests = {path: digest(content.encode()) for path, content in files.items()}
+    digests = {path: sha256_of(content.encode()) for path, content in files.items()}
     assert manifest.isascii()
     found = read_manifest(manifest)
     assert replace(found, short_names={}) == Manifest(text, layout, tuple(tools), digests)
@@ -86,8 +86,8 @@ WRONG: list[dict[str, object]] = [
     {"document": {"title": "a", "version": 1, "sha256": "b"}},
     *({"tools": "events_list"}, {"tools": ["events_list", 1]}, {"tools": {"events_list": 1}}),
     *({"files": []}, {"files": {"README.md": None}}, {"files": {"README.md": "abc"}}),
-    {"files": {"README.md": digest(b"").upper()}},
-    {"files": {"README.md": digest(b"") + "\n"}},
+    {"files": {"README.md": sha256_of(b"").upper()}},
+    {"files": {"README.md": sha256_of(b"") + "\n"}},
 ]
 
 

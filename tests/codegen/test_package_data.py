@@ -10,10 +10,10 @@ from documents import document, operation
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.codegen.package_data import (
-    Record,
-    document_hash,
+    ToolRecord,
+    collect_package_data,
     document_info,
-    package_data,
+    hash_document,
 )
 from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.model import Operation
@@ -33,7 +33,7 @@ def test_only_settings_that_shape_tools_and_are_no_defaults_are_kept(given, kept
     settings = Settings(**given)
     toolset = load_tools(document({"/a": {"get": operation()}}), settings=settings)
 
-    found = package_data(toolset, api="pets", settings=settings).settings
+    found = collect_package_data(toolset, api="pets", settings=settings).settings
 
     assert found == kept
     assert [*found] == [*kept]
@@ -57,14 +57,14 @@ def test_title_and_version_are_texts_of_any_document(info, expected):
 def test_the_hash_is_that_of_the_data_not_of_its_spelling():
     data = document({"/a": {"get": operation(summary="é \ud83d 🚀")}})
 
-    assert document_hash(data) == document_hash(json.loads(json.dumps(data, indent=3)))
-    assert document_hash(data) != document_hash({**data, "x": 1})
-    assert document_hash({"a": 1}) != document_hash({"a": 1.0})
-    assert document_hash({"a": 1, "b": 2}) != document_hash({"b": 2, "a": 1})
+    assert hash_document(data) == hash_document(json.loads(json.dumps(data, indent=3)))
+    assert hash_document(data) != hash_document({**data, "x": 1})
+    assert hash_document({"a": 1}) != hash_document({"a": 1.0})
+    assert hash_document({"a": 1, "b": 2}) != hash_document({"b": 2, "a": 1})
 
 
 def found(schema):
-    return [*secret_warnings([Record("tool", "Text.", schema, Operation("GET", "/a"))])]
+    return [*secret_warnings([ToolRecord("tool", "Text.", schema, Operation("GET", "/a"))])]
 
 
 def about(name, **schema):

@@ -11,8 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.package_data import PackageData, Record
-from openapi_tools.codegen.package_plan import MANY_PARTS, MOST_LINES, Item, plan_package, split
+from openapi_tools.codegen.package_data import PackageData, ToolRecord
+from openapi_tools.codegen.package_plan import (
+    MANY_PARTS,
+    MOST_LINES,
+    ModuleItem,
+    plan_package,
+    split_modules,
+)
 from openapi_tools.model import Operation
 
 LONG = {"type": "string", "description": "word " * 60}
@@ -23,7 +29,7 @@ def record(name, tag=None, *, definitions=None):
     if definitions:
         schema["$defs"] = definitions
     tags = () if tag is None else (tag,)
-    return Record(name, "Text.", schema, Operation("GET", f"/{name}", tags=tags))
+    return ToolRecord(name, "Text.", schema, Operation("GET", f"/{name}", tags=tags))
 
 
 def plan(*records):
@@ -64,7 +70,7 @@ def deep(levels):
 def test_a_schema_that_nests_too_deep_is_json_text_without_references():
     shared = {"Pet": LONG, "Deep": deep(60)}
     tools = [record(name, definitions=shared) for name in "ab"]
-    tools += [Record("c", "Text.", {**deep(60), "$defs": {"Pet": LONG}}, tools[0].operation)]
+    tools += [ToolRecord("c", "Text.", {**deep(60), "$defs": {"Pet": LONG}}, tools[0].operation)]
 
     found = plan(*tools)
 
@@ -82,11 +88,13 @@ def test_a_schema_that_nests_too_deep_is_json_text_without_references():
 def parts(sizes, *, lines=100, always=1):
     """The sizes of the parts of as many things as asked for below each path, by name."""
     items = [
-        Item(f"{path} {number}", (*path.split("/"), str(number)), lines)
+        ModuleItem(f"{path} {number}", (*path.split("/"), str(number)), lines)
         for path, count in sizes.items()
         for number in range(count)
     ]
-    listed = [("/".join(steps), len(things)) for steps, things in split(items, always=always)]
+    listed = [
+        ("/".join(steps), len(things)) for steps, things in split_modules(items, always=always)
+    ]
     assert len(dict(listed)) == len(listed)
     return dict(listed)
 
@@ -110,8 +118,8 @@ def test_a_long_part_is_divided_and_short_ones_stay_together(sizes, expected):
 def test_without_a_need_there_is_one_part():
     assert parts({"a": 7, "b": 7}, always=0) == {"": 14}
     assert parts({"a/b/c": 1}, lines=9_000) == {"a": 1}
-    same = [Item(number, ("a", "b"), 1_000) for number in range(9)]
-    assert list(split(same, always=1)) == [(("a",), list(range(9)))]
+    same = [ModuleItem(number, ("a", "b"), 1_000) for number in range(9)]
+    assert list(split_modules(same, always=1)) == [(("a",), list(range(9)))]
 
 
 def test_very_many_short_parts_are_kept_together_by_their_letters():
@@ -129,9 +137,9 @@ THINGS = st.lists(st.tuples(KEYS, st.integers(1, 900)), max_size=60)
 
 @given(things=THINGS, always=st.integers(0, 2))
 def test_everything_is_in_one_part_in_order_and_no_part_is_too_long(things, always):
-    listed = [Item(number, key, lines) for number, (key, lines) in enumerate(things)]
+    listed = [ModuleItem(number, key, lines) for number, (key, lines) in enumerate(things)]
 
-    found = list(split(listed, always=always))
+    found = list(split_modules(listed, always=always))
 
     assert sorted(thing for _, part in found for thing in part) == list(range(len(things)))
     assert all(part == sorted(part) for _, part in found)
@@ -143,11 +151,11 @@ def test_everything_is_in_one_part_in_order_and_no_part_is_too_long(things, alwa
 
 @given(things=THINGS, added=st.tuples(KEYS, st.integers(1, 900)))
 def test_what_is_added_to_one_tag_moves_nothing_of_another(things, added):
-    listed = [Item((key, number), key, lines) for number, (key, lines) in enumerate(things)]
+    listed = [ModuleItem((key, number), key, lines) for number, (key, lines) in enumerate(things)]
     (key, lines) = added
-    more = [*listed, Item((key, len(things)), key, lines)]
+    more = [*listed, ModuleItem((key, len(things)), key, lines)]
 
-    before, after = (dict(split(part, always=1)) for part in (listed, more))
+    before, after = (dict(split_modules(part, always=1)) for part in (listed, more))
 
     others = {steps: part for steps, part in before.items() if steps[0] != key[0]}
     assert {steps: part for steps, part in after.items() if steps[0] != key[0]} == others

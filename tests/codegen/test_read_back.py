@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.package_data import Unreadable, read_records
+from openapi_tools.codegen.package_data import UnreadableTool, read_records
 
 GENERATED = Path(__file__).parents[2] / "generated" / "museum"
 
@@ -100,7 +100,7 @@ def test_what_only_running_could_tell_is_an_error_that_names_the_line(attribute,
     source = tool(value) if attribute == "input_schema" else tool(operation=value)
     files = {"a/tools.py": source, "a/schemas.py": SCHEMAS}
 
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableTool) as caught:
         read_records(files)
 
     assert reason in caught.value.reason
@@ -128,15 +128,15 @@ SHADOWS = {
 def test_a_name_that_means_something_else_here_is_not_taken_for_ours(value):
     reason = "not a literal|not of type Operation|not a module of the package"
     for more in SHADOWS[value]:
-        with pytest.raises(Unreadable, match=reason):
+        with pytest.raises(UnreadableTool, match=reason):
             schema_of(value, more=f"{more}\n")
 
 
 def test_a_constant_may_not_refer_to_another_one():
-    with pytest.raises(Unreadable, match="not a literal"):
+    with pytest.raises(UnreadableTool, match="not a literal"):
         schema_of("{}", operation="Operation(*A)", more="A = [B]\nB = [A]\n")
     for more in ('A = {"a": B}\nB = {"a": A}\n', "A = schemas.FILTER\n", "A = A\n"):
-        with pytest.raises(Unreadable, match="not a literal"):
+        with pytest.raises(UnreadableTool, match="not a literal"):
             schema_of('{"a": A}', more=more)
 
 
@@ -144,7 +144,7 @@ def test_a_constant_may_not_refer_to_another_one():
 def test_a_tool_that_lacks_an_attribute_is_an_error(missing):
     source = tool().replace(f"    {missing} =", f"    {missing}_ =")
 
-    with pytest.raises(Unreadable, match=f"the class X has no {missing}"):
+    with pytest.raises(UnreadableTool, match=f"the class X has no {missing}"):
         read_records({"a.py": source})
 
 
@@ -157,7 +157,7 @@ def test_what_cannot_be_read_is_listed_beside_the_rest():
         "a/tools_d.py": tool('{"a": 1}', name="d"),
         "a/tools_e.py": tool(name="d"),
     }
-    found: list[Unreadable] = []
+    found: list[UnreadableTool] = []
 
     records = read_records(files, unreadable=found)
 
@@ -172,7 +172,7 @@ def test_what_cannot_be_read_is_listed_beside_the_rest():
 
 
 def test_a_shared_module_that_cannot_be_parsed_spoils_only_the_tools_that_need_it():
-    found: list[Unreadable] = []
+    found: list[UnreadableTool] = []
     files = {"a/x.py": tool("schemas.FILTER"), "a/y.py": tool(name="y"), "a/schemas.py": "x = ("}
 
     records = read_records(files, unreadable=found)
@@ -201,7 +201,7 @@ def test_a_shared_module_that_cannot_be_parsed_spoils_only_the_tools_that_need_i
     ids=lambda value: f"{value[:12]!a}",
 )
 def test_hostile_source_is_an_error_in_one_line_of_ascii(value):
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableTool) as caught:
         read_records({"a.py": tool(value)})
 
     assert str(caught.value).isascii()
@@ -226,7 +226,7 @@ def test_a_damaged_file_is_read_or_refused_but_never_crashes(data):
     inserted = data.draw(
         st.sampled_from(["", "(", "*", "x", '"', "\n", "=", " ", "1", "\x00", "{"])
     )
-    found: list[Unreadable] = []
+    found: list[UnreadableTool] = []
 
     damaged = EVENTS[:start] + inserted + EVENTS[end:]
     records = read_records({**FILES, "museum_tools/tools_events.py": damaged}, unreadable=found)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools.codegen import Code, render
-from openapi_tools.codegen.package_data import PackageData, Record
+from openapi_tools.codegen.package_data import PackageData, ToolRecord
 from openapi_tools.codegen.render import RUNTIME_VERSION, Templates, render_files
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.model import Operation
@@ -73,7 +73,7 @@ def test_files_without_the_tools_of_the_document_are_not_written(tmp_path, monke
 
 def record(name, description="Text.", **operation):
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
-    return Record(name, description, schema, Operation("GET", f"/{name}", **operation))
+    return ToolRecord(name, description, schema, Operation("GET", f"/{name}", **operation))
 
 
 def package(*records, layout="package", **members):

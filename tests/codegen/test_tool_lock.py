@@ -57,7 +57,7 @@ def client():
 def lock(tmp_path):
     """The path of a lock of the old document."""
     path = tmp_path / "openapi-tools.lock"
-    tool_lock.write_lock(tool_lock.lock_of(load_tools(OLD), path))
+    tool_lock.write_lock(tool_lock.make_lock(load_tools(OLD), path))
     return path
 
 
@@ -199,20 +199,20 @@ def test_a_value_of_another_type_is_a_change(tmp_path):
     roots = [copy.deepcopy(OLD), copy.deepcopy(OLD)]
     for root, value in zip(roots, (1, True), strict=True):
         root["paths"]["/pets"]["get"]["parameters"][0]["schema"] = {"enum": [value, "a"]}
-    locks = [tool_lock.lock_of(load_tools(root), tmp_path / "x.lock") for root in roots]
+    locks = [tool_lock.make_lock(load_tools(root), tmp_path / "x.lock") for root in roots]
 
-    assert [change.tool for change in tool_lock.changes_since(*locks)] == ["list_pets"]
+    assert [change.tool for change in tool_lock.find_lock_changes(*locks)] == ["list_pets"]
 
 
 async def test_after_it_is_accepted_it_is_called(lock):
-    now = tool_lock.lock_of(load_tools(changed()), lock)
-    tool_lock.write_lock(tool_lock.accepted(tool_lock.read_lock(lock), now, ["list_pets"]))
+    now = tool_lock.make_lock(load_tools(changed()), lock)
+    tool_lock.write_lock(tool_lock.accept_changes(tool_lock.read_lock(lock), now, ["list_pets"]))
 
     async with loaded(changed(), lock) as toolset:
         assert [tool.name for tool in toolset] == ["list_pets"]
         assert (await toolset.call("list_pets", {"limit": 5})).success
 
-    tool_lock.write_lock(tool_lock.accepted(tool_lock.read_lock(lock), now))
+    tool_lock.write_lock(tool_lock.accept_changes(tool_lock.read_lock(lock), now))
     assert len(loaded(changed(), lock, policy="refuse")) == 3
 
 
@@ -238,7 +238,7 @@ def test_a_changed_scheme_and_a_renamed_tool_break(lock):
     root["components"]["securitySchemes"]["key"]["in"] = "query"
     root["paths"]["/pets"]["post"]["operationId"] = "create_pet"
 
-    _, found = tool_lock.locked(load_tools(root), tool_lock.read_lock(lock), "note")
+    _, found = tool_lock.apply_lock(load_tools(root), tool_lock.read_lock(lock), "note")
 
     assert {change.tool: change.breaking for change in found} == dict.fromkeys(
         ["list_pets", "get_pet", "create_pet"], True
@@ -286,7 +286,7 @@ def test_a_lock_holds_no_time_no_place_and_is_sorted(lock, tmp_path):
     assert text == json.dumps(data, indent=1, sort_keys=True) + "\n"
     assert str(tmp_path) not in text
     again = tmp_path / "again.lock"
-    tool_lock.write_lock(tool_lock.lock_of(load_tools(OLD), again))
+    tool_lock.write_lock(tool_lock.make_lock(load_tools(OLD), again))
     assert again.read_text() == text
     assert {len(tool["sha256"]) for tool in data["tools"].values()} == {64}
 
@@ -301,7 +301,7 @@ def test_the_manifest_of_a_package_is_a_lock(tmp_path):
     assert "generate the package again" in toolset.skipped[0].reason
     assert "maximum was 30, is 20 now" in toolset.warnings[0]
 
-    _, found = tool_lock.locked(load_tools(changed()), tool_lock.read_lock(manifest), "note")
+    _, found = tool_lock.apply_lock(load_tools(changed()), tool_lock.read_lock(manifest), "note")
     report = generated(changed(), tmp_path / "out", name="pets", check=True)
     assert {c.tool: c.breaking for c in found} == {
         name: any(c.breaking for c in report.changes if c.tool == name)
@@ -358,14 +358,14 @@ def test_published_documents_equal_their_packages_and_their_locks(name, tmp_path
     toolset = load_tools(ROOT / "specs" / name)
     package = ROOT / "generated" / name.partition(".")[0] / "manifest.json"
     path = tmp_path / "a.lock"
-    tool_lock.write_lock(tool_lock.lock_of(toolset, path))
+    tool_lock.write_lock(tool_lock.make_lock(toolset, path))
 
     for lock in (tool_lock.read_lock(path), tool_lock.read_lock(package)):
-        assert tool_lock.locked(toolset, lock, "refuse") == (toolset, [])
+        assert tool_lock.apply_lock(toolset, lock, "refuse") == (toolset, [])
 
 
 def test_readers_see_whole_files_while_another_accepts(lock):
-    locks = [tool_lock.lock_of(load_tools(root), lock) for root in (OLD, changed())]
+    locks = [tool_lock.make_lock(load_tools(root), lock) for root in (OLD, changed())]
     seen, ended = set(), threading.Event()
 
     def read():
@@ -390,4 +390,4 @@ def test_a_lock_that_cannot_be_written_leaves_the_old_one(tmp_path):
 
     place = tmp_path / "absent" / "x.lock"
     with pytest.raises(OutputError, match="cannot be written"):
-        tool_lock.write_lock(tool_lock.lock_of(load_tools(OLD), place))
+        tool_lock.write_lock(tool_lock.make_lock(load_tools(OLD), place))

@@ -29,13 +29,13 @@ from output_folders import (
 )
 
 from openapi_tools.codegen import writer
-from openapi_tools.codegen.output_state import digest, read_manifest
-from openapi_tools.codegen.writer import compare, place
+from openapi_tools.codegen.output_state import read_manifest, sha256_of
+from openapi_tools.codegen.writer import plan_files, write_files
 from openapi_tools.errors import OutputError
 
 
 def test_an_absent_folder_is_made_with_those_above_it(tmp_path):
-    placed = place(tmp_path / "a" / "b" / "out", OLD, manifest=MANIFEST)
+    placed = write_files(tmp_path / "a" / "b" / "out", OLD, manifest=MANIFEST)
 
     assert files_in(tmp_path / "a" / "b" / "out") == OLD
     assert placed[:5] == (tuple(sorted(OLD)), (), (), (), ())
@@ -47,9 +47,9 @@ def test_only_what_differs_is_written_and_comparing_says_so_before(room):
     foreign = {path: text for path, text in files_in(room).items() if path not in OLD}
 
     with nothing_changes(room.parent):
-        told = compare(room, NEW, manifest=MANIFEST)
-        again = place(room, OLD, manifest=MANIFEST)
-    placed = place(room, NEW, manifest=MANIFEST)
+        told = plan_files(room, NEW, manifest=MANIFEST)
+        again = write_files(room, OLD, manifest=MANIFEST)
+    placed = write_files(room, NEW, manifest=MANIFEST)
 
     assert again[:5] == ((), tuple(sorted(OLD)), (), (), ())
     assert told[:5] == placed[:5] == (CHANGED, SAME, STALE, (), ())
@@ -87,7 +87,7 @@ def test_a_package_that_is_ours_alone_is_replaced_in_one_step_where_that_can_be(
     before = inode(out)
     IN_PLACE.get(why, lambda *_: None)(out, monkeypatch)
 
-    place(out, NEW, manifest=MANIFEST)
+    write_files(out, NEW, manifest=MANIFEST)
 
     assert (inode(out) == before) is bool(why)
     assert files_in(out) == NEW
@@ -96,7 +96,7 @@ def test_a_package_that_is_ours_alone_is_replaced_in_one_step_where_that_can_be(
 def test_text_is_written_as_it_is(tmp_path):
     texts = {"a.md": "one\ntwo\r\nthree\rfour\u2028é🚀\x00", "b.py": ""}
 
-    place(tmp_path / "out", with_manifest(texts), manifest=MANIFEST)
+    write_files(tmp_path / "out", with_manifest(texts), manifest=MANIFEST)
 
     for path, text in texts.items():
         assert (tmp_path / "out" / path).read_bytes() == text.encode()
@@ -111,7 +111,7 @@ def test_modes_are_the_usual_ones(tmp_path, mask, folder, file, shared):
         (tmp_path / "out" / "own").write_text("")
     before = os.umask(mask)
     try:
-        place(tmp_path / "out", OLD, manifest=MANIFEST)
+        write_files(tmp_path / "out", OLD, manifest=MANIFEST)
     finally:
         os.umask(before)
 
@@ -129,8 +129,8 @@ def test_folders_keep_their_modes(room, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir(0o750)
 
-    place(room, NEW, manifest=MANIFEST)
-    place(empty, NEW, manifest=MANIFEST)
+    write_files(room, NEW, manifest=MANIFEST)
+    write_files(empty, NEW, manifest=MANIFEST)
 
     folders = (room, room / "museum_tools", empty)
     assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o775, 0o711, 0o750]
@@ -142,9 +142,9 @@ def test_an_edited_file_stops_everything_but_force(room):
         (room / path).write_text("Mine.\n")
 
     with nothing_changes(room), pytest.raises(OutputError) as failure:
-        place(room, NEW, manifest=MANIFEST)
-    told = compare(room, NEW, manifest=MANIFEST)
-    placed = place(room, NEW, manifest=MANIFEST, force=True)
+        write_files(room, NEW, manifest=MANIFEST)
+    told = plan_files(room, NEW, manifest=MANIFEST)
+    placed = write_files(room, NEW, manifest=MANIFEST, force=True)
 
     assert failure.value.path == str(room)
     assert "README.md, museum_tools/__init__.py: edited by hand" in failure.value.reason
@@ -155,12 +155,12 @@ def test_an_edited_file_stops_everything_but_force(room):
 
 def test_many_edited_files_are_counted(tmp_path):
     files = with_manifest({f"a{number}.py": PY for number in range(9)})
-    place(tmp_path, files, manifest=MANIFEST)
+    write_files(tmp_path, files, manifest=MANIFEST)
     for path in tmp_path.glob("*.py"):
         path.write_text("MINE = 1\n")
 
     with pytest.raises(OutputError, match=r"a0\.py, .* a4\.py, and 4 more: edited by hand"):
-        place(tmp_path, files, manifest=MANIFEST)
+        write_files(tmp_path, files, manifest=MANIFEST)
 
 
 @pytest.mark.parametrize("text", [None, '{"generator": "openapi-tools",\n<<<<<<< ours\n'])
@@ -170,8 +170,8 @@ def test_without_a_manifest_the_first_line_tells_our_files(room, text):
         (room / MANIFEST).write_text(text)
 
     with pytest.raises(OutputError, match=r"README\.md, .*edited by hand"):
-        place(room, NEW, manifest=MANIFEST)
-    place(room, NEW, manifest=MANIFEST, force=True)
+        write_files(room, NEW, manifest=MANIFEST)
+    write_files(room, NEW, manifest=MANIFEST, force=True)
 
     assert NEW.items() <= files_in(room).items()
     assert STALE[0] in files_in(room)
@@ -180,7 +180,7 @@ def test_without_a_manifest_the_first_line_tells_our_files(room, text):
 def test_a_manifest_that_an_editor_laid_out_anew_is_no_edit(room):
     (room / MANIFEST).write_text(json.dumps(json.loads(OLD[MANIFEST])))
 
-    placed = place(room, NEW, manifest=MANIFEST)
+    placed = write_files(room, NEW, manifest=MANIFEST)
 
     assert placed.edited == ()
     assert placed.removed == STALE
@@ -204,9 +204,9 @@ def test_a_foreign_file_is_never_overwritten(tmp_path, path, text, force):
     (tmp_path / "out" / path).write_text(text)
 
     with nothing_changes(tmp_path), pytest.raises(OutputError) as failure:
-        place(tmp_path / "out", OLD, manifest=MANIFEST, force=force)
+        write_files(tmp_path / "out", OLD, manifest=MANIFEST, force=force)
     with pytest.raises(OutputError, match="not generated; move that away"):
-        compare(tmp_path / "out", OLD, manifest=MANIFEST)
+        plan_files(tmp_path / "out", OLD, manifest=MANIFEST)
 
     assert failure.value.reason.startswith(f"{path}: not generated; move that away")
 
@@ -217,7 +217,7 @@ def test_a_folder_with_a_file_of_the_user_stays(out, path):
     (out / path).write_text("mine")
     (out / "notes").mkdir()
 
-    place(out, NEW, manifest=MANIFEST)
+    write_files(out, NEW, manifest=MANIFEST)
 
     assert files_in(out) == {**NEW, path: "mine"}
     assert (out / "notes").is_dir()
@@ -228,7 +228,7 @@ def test_compiled_modules_go_with_their_folder(room):
         (room / folder / "__pycache__").mkdir()
         (room / folder / "__pycache__" / "tools.cpython-311.pyc").write_bytes(b"\0")
 
-    place(room, NEW, manifest=MANIFEST)
+    write_files(room, NEW, manifest=MANIFEST)
 
     assert not (room / "museum_tools" / "old").exists()
 
@@ -239,10 +239,10 @@ def test_a_hostile_manifest_cannot_name_files_elsewhere(out, path):
     for victim in (out / ".git" / "config", out / "own.py", out.parent / "victim"):
         victim.write_text("mine")
     manifest = json.loads(OLD[MANIFEST])
-    manifest["files"][path] = digest(b"mine")
+    manifest["files"][path] = sha256_of(b"mine")
     (out / MANIFEST).write_text(json.dumps(manifest))
 
-    place(out, NEW, manifest=MANIFEST, force=True)
+    write_files(out, NEW, manifest=MANIFEST, force=True)
 
     assert {"own.py": "mine", ".git/config": "mine"}.items() <= files_in(out).items()
     assert (out.parent / "victim").read_text() == "mine"
@@ -261,7 +261,7 @@ UNUSABLE = {
 
 
 @POSIX
-@pytest.mark.parametrize("check", [compare, place])
+@pytest.mark.parametrize("check", [plan_files, write_files])
 @pytest.mark.parametrize("where", UNUSABLE, ids=lambda where: f"{where[:15]!a}")
 def test_what_cannot_be_the_folder_is_refused_and_a_link_not_followed(tmp_path, where, check):
     (tmp_path / "file").write_text("mine")
@@ -286,7 +286,7 @@ def test_a_link_at_a_file_is_not_followed(out, path, target):
 
     for force in (False, True):
         with nothing_changes(out.parent), pytest.raises(OutputError) as failure:
-            place(out, NEW, manifest=MANIFEST, force=force)
+            write_files(out, NEW, manifest=MANIFEST, force=force)
 
         assert failure.value.path == str(out / path)
         assert "belongs here" in failure.value.reason
@@ -308,7 +308,7 @@ def test_something_else_in_the_way_is_refused(out, path, make, kind):
     make(out / path)
 
     with pytest.raises(OutputError, match=f"{path}: a generated {kind} belongs here"):
-        place(out, NEW, manifest=MANIFEST, force=True)
+        write_files(out, NEW, manifest=MANIFEST, force=True)
     assert (out / MANIFEST).read_text() == OLD[MANIFEST]
 
 
@@ -318,7 +318,7 @@ def test_stale_files_behind_a_link_stay(out):
     (out / "museum_tools" / "old").symlink_to("../../victim")
 
     with nothing_changes(out.parent / "victim"):
-        placed = place(out, NEW, manifest=MANIFEST, force=True)
+        placed = write_files(out, NEW, manifest=MANIFEST, force=True)
 
     assert (placed.removed, placed.kept) == ((), STALE)
     assert (out / "museum_tools" / "old").is_symlink()
@@ -332,7 +332,7 @@ def test_a_cache_folder_that_is_a_link_is_not_followed(out):
     (out / "museum_tools" / "old" / "__pycache__").symlink_to(out.parent / "victim")
 
     with nothing_changes(out.parent / "victim"):
-        place(out, NEW, manifest=MANIFEST, force=True)
+        write_files(out, NEW, manifest=MANIFEST, force=True)
 
     assert (out / "museum_tools" / "old" / "__pycache__").is_symlink()
 
@@ -346,7 +346,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("path", OUTSIDE, ids=repr)
 def test_a_path_that_leads_elsewhere_is_refused(tmp_path, path):
-    for check in (compare, place):
+    for check in (plan_files, write_files):
         with pytest.raises(OutputError, match="is not a name for a generated file") as failure:
             check(tmp_path / "out", {**OLD, path: ""}, manifest=MANIFEST)
 
@@ -354,7 +354,7 @@ def test_a_path_that_leads_elsewhere_is_refused(tmp_path, path):
     assert list(tmp_path.iterdir()) == []
     manifest = json.loads(OLD[MANIFEST])
     assert read_manifest(json.dumps(manifest))
-    assert read_manifest(json.dumps({**manifest, "files": {path: digest(b"")}})) is None
+    assert read_manifest(json.dumps({**manifest, "files": {path: sha256_of(b"")}})) is None
 
 
 @POSIX
@@ -382,15 +382,17 @@ def test_names_that_differ_in_case_only_and_a_text_that_is_no_text_are_refused(
     more = files if isinstance(files, dict) else dict.fromkeys(files, "")
 
     with pytest.raises(OutputError, match=message):
-        place(tmp_path / "out", {**OLD, **more}, manifest=MANIFEST)
+        write_files(tmp_path / "out", {**OLD, **more}, manifest=MANIFEST)
 
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_stale_name_that_differs_in_case_only_is_left_alone(tmp_path):
-    place(tmp_path / "out", with_manifest({"Readme.md": MD}), manifest=MANIFEST)
+    write_files(tmp_path / "out", with_manifest({"Readme.md": MD}), manifest=MANIFEST)
 
-    placed = place(tmp_path / "out", with_manifest({"README.md": MD + "New."}), manifest=MANIFEST)
+    placed = write_files(
+        tmp_path / "out", with_manifest({"README.md": MD + "New."}), manifest=MANIFEST
+    )
 
     assert (placed.removed, placed.kept) == ((), ())
     assert (tmp_path / "out" / "README.md").read_text() == MD + "New."
@@ -399,7 +401,7 @@ def test_a_stale_name_that_differs_in_case_only_is_left_alone(tmp_path):
 @POSIX
 @pytest.mark.parametrize("name", ["o" * 250, "é" * 100])
 def test_a_long_name_leaves_room_for_the_staging_folder(tmp_path, name):
-    place(tmp_path / name, OLD, manifest=MANIFEST)
+    write_files(tmp_path / name, OLD, manifest=MANIFEST)
 
     assert files_in(tmp_path / name) == OLD
 
@@ -412,8 +414,8 @@ def test_what_is_read_only_stays_as_it_is(room, locked):
 
     try:
         with nothing_changes(room), pytest.raises(OutputError, match="is read-only") as failure:
-            place(room, NEW, manifest=MANIFEST)
-        assert place(room, OLD, manifest=MANIFEST).written == ()
+            write_files(room, NEW, manifest=MANIFEST)
+        assert write_files(room, OLD, manifest=MANIFEST).written == ()
     finally:
         (room / locked).chmod(mode)
 
@@ -434,7 +436,7 @@ def test_a_failure_while_preparing_changes_nothing(room, monkeypatch, code, advi
     with nothing_kept(room), monkeypatch.context() as patch:
         failing(patch, name, code, after=after)
         with pytest.raises(OutputError) as failure:
-            place(room, NEW, manifest=MANIFEST)
+            write_files(room, NEW, manifest=MANIFEST)
 
     assert advice in failure.value.reason
     assert "\n" not in str(failure.value)
@@ -457,15 +459,15 @@ def test_a_failure_among_single_files_is_undone(room, monkeypatch, error, after)
     with nothing_kept(room), monkeypatch.context() as patch:
         patch.setattr(Path, "replace", replace)
         with pytest.raises(expected):
-            place(room, NEW, manifest=MANIFEST)
+            write_files(room, NEW, manifest=MANIFEST)
 
 
 def test_a_failure_takes_made_folders_away(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="choose a shorter name"):
-        place(tmp_path / "a" / ("o" * 300), OLD, manifest=MANIFEST)
+        write_files(tmp_path / "a" / ("o" * 300), OLD, manifest=MANIFEST)
     failing(monkeypatch, "fsync", errno.ENOSPC, after=3)
     with pytest.raises(OutputError, match="No space left"):
-        place(tmp_path / "a" / "b" / "out", OLD, manifest=MANIFEST)
+        write_files(tmp_path / "a" / "b" / "out", OLD, manifest=MANIFEST)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -474,7 +476,7 @@ def test_without_hard_links_files_are_copied(room, monkeypatch):
     failing(monkeypatch, "link", errno.EPERM)
     times = {path: (room / path).stat().st_mtime_ns for path in SAME}
 
-    place(room, NEW, manifest=MANIFEST)
+    write_files(room, NEW, manifest=MANIFEST)
 
     assert NEW.items() <= files_in(room).items()
     assert {path: (room / path).stat().st_mtime_ns for path in SAME} == times
@@ -485,9 +487,9 @@ def test_a_file_that_does_not_fit_leaves_the_old_package(out):
     files = with_manifest({"big.py": PY + "#" * 200_000})
     code = """
 import json, pathlib, resource, sys
-from openapi_tools.codegen.writer import place
+from openapi_tools.codegen.writer import write_files
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-place(pathlib.Path(sys.argv[1]), json.loads(sys.stdin.read()), manifest="manifest.json")
+write_files(pathlib.Path(sys.argv[1]), json.loads(sys.stdin.read()), manifest="manifest.json")
 """
 
     with nothing_kept(out):

@@ -25,7 +25,7 @@ from output_folders import (
 )
 
 from openapi_tools.codegen import output_state, writer
-from openapi_tools.codegen.writer import place
+from openapi_tools.codegen.writer import write_files
 from openapi_tools.errors import OutputError
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared):
     if shared:
         (out / "own.py").write_text("")
-    original = writer.link
+    original = writer.link_file
 
     def keep(source: Path, target: Path) -> None:
         original(source, target)
         (out / "museum_tools" / "__init__.py").unlink(missing_ok=True)
         (out / "museum_tools" / "__init__.py").write_text("MINE = 1\n")
 
-    monkeypatch.setattr(writer, "link", keep)
+    monkeypatch.setattr(writer, "link_file", keep)
     with pytest.raises(OutputError, match="at this moment; run again"):
-        place(out, NEW, manifest=MANIFEST)
+        write_files(out, NEW, manifest=MANIFEST)
 
     assert (out / "museum_tools" / "__init__.py").read_text() == "MINE = 1\n"
     assert (out / "README.md").read_text() == OLD["README.md"]
@@ -56,11 +56,11 @@ def test_a_second_generator_waits_and_then_says_so(room, monkeypatch):
     monkeypatch.setattr(writer, "PATIENCE", 0.05)
 
     expected = pytest.raises(OutputError, match="another run of openapi-tools is at work here")
-    with writer.locked(room.parent) as alone, nothing_kept(room), expected:
-        place(room, NEW, manifest=MANIFEST)
+    with writer.lock_folder(room.parent) as alone, nothing_kept(room), expected:
+        write_files(room, NEW, manifest=MANIFEST)
 
     assert alone
-    place(room, NEW, manifest=MANIFEST)
+    write_files(room, NEW, manifest=MANIFEST)
 
 
 @pytest.mark.parametrize("broken", ["absent", "refused", "closed"])
@@ -82,7 +82,7 @@ def test_without_locks_only_old_leftovers_are_deleted(out, monkeypatch, broken):
         stage.mkdir()
     os.utime(old, (time.time() - 7200,) * 2)
 
-    place(out, NEW, manifest=MANIFEST)
+    write_files(out, NEW, manifest=MANIFEST)
 
     assert files_in(out) == NEW
     assert fresh.exists()
@@ -99,7 +99,7 @@ def test_leftovers_are_deleted_and_nothing_that_looks_similar(out):
     file.write_text("mine")
 
     with nothing_changes(*other):
-        place(out, OLD, manifest=MANIFEST)
+        write_files(out, OLD, manifest=MANIFEST)
 
     assert not any(folder.exists() for folder in gone)
     assert file.exists()
@@ -108,7 +108,7 @@ def test_leftovers_are_deleted_and_nothing_that_looks_similar(out):
 DRIVER = """
 import json, os, random, shutil, signal, sys, time
 from pathlib import Path
-from openapi_tools.codegen.writer import place
+from openapi_tools.codegen.writer import write_files
 
 task = json.loads(sys.stdin.read())
 out, chance = Path(task["out"]), random.Random(3)
@@ -136,7 +136,7 @@ def start(files, *, step=None, times=1):
     if step is not None:
         sys.addaudithook(kill)
     for _ in range(times):
-        place(out, files, manifest="manifest.json")
+        write_files(out, files, manifest="manifest.json")
     os._exit(0)
 
 
@@ -156,7 +156,7 @@ def fresh():
     shutil.rmtree(out.parent, ignore_errors=True)
     out.parent.mkdir()
     if task["old"]:
-        place(out, task["old"], manifest="manifest.json")
+        write_files(out, task["old"], manifest="manifest.json")
         for name, text in task["own"].items():
             (out / name).write_text(text)
 
@@ -252,7 +252,7 @@ print(json.dumps(changed))
 
     assert changed == ["README.md"]
     with pytest.raises(OutputError, match=r"out: README\.md: edited by hand"):
-        place(tmp_path / "a" / "out", NEW, manifest=MANIFEST)
+        write_files(tmp_path / "a" / "out", NEW, manifest=MANIFEST)
 
 
 @POSIX

@@ -29,7 +29,7 @@ def files(tmp_path, recorder):
     recorder.answer = Answer(body=b"[]")
     spec, lock = tmp_path / "pets.json", tmp_path / "openapi-tools.lock"
     spec.write_text(json.dumps(root(recorder.url, maximum=30)))
-    tool_lock.write_lock(tool_lock.lock_of(load_tools(spec), lock))
+    tool_lock.write_lock(tool_lock.make_lock(load_tools(spec), lock))
     config = tmp_path / "serve.toml"
     config.write_text('[apis.pets]\nsource = "pets.json"\nlock = "openapi-tools.lock"\n')
     return spec, lock, config
@@ -60,8 +60,8 @@ async def test_a_changed_tool_is_quarantined_while_the_server_runs(files, record
             await client.call_tool("list_pets", {"limit": 5})
         assert not (await client.call_tool("list_owners", {})).is_error
 
-        now = tool_lock.lock_of(load_tools(spec), lock)
-        tool_lock.write_lock(tool_lock.accepted(tool_lock.read_lock(lock), now))
+        now = tool_lock.make_lock(load_tools(spec), lock)
+        tool_lock.write_lock(tool_lock.accept_changes(tool_lock.read_lock(lock), now))
         await apis.refresh()
         assert not (await client.call_tool("list_pets", {"limit": 5})).is_error
         await asyncio.sleep(0.05)
