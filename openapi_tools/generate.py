@@ -148,12 +148,8 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         raise bare(error)  # noqa: B904 -- the same one
     data, files = _render_package_files(data, form)
     report = _write_package(Path(output), files, data, form=form, check=check, force=force)
-    warnings = (
-        *toolset.warnings,
-        *_option_warnings(settings, file, form),
-        *secret_warnings(data.records),
-    )
-    return replace(report, warnings=warnings)
+    unused = _option_warnings(settings, file, form)
+    return replace(report, warnings=(*toolset.warnings, *unused, *secret_warnings(data.records)))
 
 
 def _manifest_layout(target: str, layout: str) -> str:

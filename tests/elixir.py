@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from openapi_tools.codegen.elixir_project import write_elixir_literal
+from openapi_tools.codegen.elixir_literals import write_elixir_literal
 from openapi_tools.tools.packages import class_name
 
 GOLDEN = Path(__file__).parent / "golden" / "exathena"

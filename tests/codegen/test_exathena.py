@@ -10,7 +10,8 @@ from hostile_documents import hostile
 from packages import bytes_in
 
 from openapi_tools import Select, generate_package
-from openapi_tools.codegen.elixir_project import UnwritableInElixir, operation_data
+from openapi_tools.codegen.elixir_literals import UnwritableInElixir
+from openapi_tools.codegen.elixir_project import operation_data
 from openapi_tools.codegen.package_plan import ModuleNames
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme

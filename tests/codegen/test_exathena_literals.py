@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools.codegen import Code
-from openapi_tools.codegen.elixir_project import (
+from openapi_tools.codegen.elixir_literals import (
     AtomMap,
     UnwritableInElixir,
     escape_text,

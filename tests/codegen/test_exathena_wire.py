@@ -12,11 +12,8 @@ from servers.documents import document
 from servers.wire import argument_names
 
 from openapi_tools import Settings, generate_package, load_tools
-from openapi_tools.codegen.elixir_project import (
-    UnwritableInElixir,
-    operation_data,
-    write_elixir_literal,
-)
+from openapi_tools.codegen.elixir_literals import UnwritableInElixir, write_elixir_literal
+from openapi_tools.codegen.elixir_project import operation_data
 
 NOWHERE = "http://nowhere.invalid"
 TABLES = (rows_query, rows_places, rows_bodies, rows_parts, rows_swagger)
