@@ -28,6 +28,7 @@ from openapi_tools.codegen.package_plan import api_name, is_api_name
 from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.codegen.writer import plan_files, write_files
+from openapi_tools.common.setting_fields import setting_names
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
 from openapi_tools.loading import load
 from openapi_tools.loading.loaded_tool import find_operations
@@ -35,7 +36,6 @@ from openapi_tools.loading.parse import paused_gc
 from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.loading.versions import root_servers
 from openapi_tools.options import Select, credentials_of
-from openapi_tools.settings import Settings
 from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import KeptNames
 
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from openapi_tools.codegen.output_state import Manifest
     from openapi_tools.codegen.package_data import PackageData
     from openapi_tools.model import Skipped
+    from openapi_tools.settings import Settings
     from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.toolset import Toolset
 
-_READING = {"cache", "max_document_bytes", "ref_root", "ref_urls", "stale"}
-_HELD = {*Settings.SHAPING, *_READING, "base_url"}
-_READING_AND_CALLING = {"allow_private", "ca_file", "credential_origins", "timeout", "trust_env"}
+_HELD = {*setting_names("tools", "document"), "base_url"}
+_READING_AND_CALLING = setting_names("document and calls")
 """Settings of `generate` are about reading; in a configuration they are about calls, too."""
 _WITHOUT_FILES = {"download_dir": None, "file_roots": (), "files": None}
 """Tools of a package offer handles and paths once they are loaded with these settings."""

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from itertools import islice
-from types import MappingProxyType
-from typing import Any, Final, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
+from openapi_tools.common.setting_fields import RENAMED_SETTINGS, holds_paths, setting_names
 from openapi_tools.errors import CredentialsError, SettingsError, there_are
 
 _METHODS = ("GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY")
-_MEBIBYTE = 1024 * 1024
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PATH_VARIABLE = re.compile(r"\{[^{}]*\}")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W_A-Za-z0-9]+")
@@ -26,7 +26,6 @@ _MOST_NAMES = 25_000
 _COMPARED = 60  # names compared letter by letter: up to half a millisecond for each
 _NEAR = 0.6
 _MOST_TAGS = 20  # in a message
-LEAST_BUDGET = 2_048  # the smallest budget of a definition, in bytes
 
 
 class Client(Protocol):
@@ -38,63 +37,6 @@ class Client(Protocol):
 
     async def aclose(self) -> None:
         """Close its connections."""
-
-
-class DefaultSettings:
-    """The defaults of `Settings`, by the same names; `Settings` describes them."""
-
-    __slots__ = ()
-
-    base_url = None
-    server_variables: Mapping[str, str] = MappingProxyType({})
-    timeout = 30.0
-    wait = 0.0
-    concurrency = 20
-    max_response_bytes = 10 * _MEBIBYTE
-    max_file_bytes = 1024 * _MEBIBYTE
-    max_output_chars = 60_000
-    max_items = 0
-    drop = ()
-    nulls = True
-    max_input_chars = 4 * _MEBIBYTE
-    max_base64_bytes = 8192
-    download_dir = None
-    files = None
-    check_answers = False
-    file_roots = ()
-    prefix = ""
-    short_names = True
-    body: Final = "flat"
-    media_types = ()
-    description_chars = 1024
-    describe: Final = ("returns", "errors")
-    definitions: Final = "short"
-    definition_bytes = 16_384
-    max_document_bytes = 64 * _MEBIBYTE
-    ref_root = None
-    ref_urls = ()
-    allow_private = None
-    trust_env = False
-    ca_file = None
-    credential_origins = None
-    anonymous = False
-    retries = 0
-    idempotency_header = None
-    approve = None
-    approve_for = "writes"
-    show_changes = True
-    dry_run = False
-    trace_context = False
-    cache = True
-    stale = False
-    synonyms: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    embed = None
-    transport: Final = "auto"
-    state = rate = user_concurrency = user_rate = None
-    http_cache = False
-
-
-DEFAULT_SETTINGS: Any = DefaultSettings()  # in place of settings: readers use members only
 
 
 def credentials_of(given: Any) -> Mapping[str, Any]:
@@ -130,6 +72,28 @@ def functions_of(given: Any, name: str) -> list[Any]:
         if not callable(function):
             raise SettingsError(f"{name}: give a list of functions, not {kind_of(function)}.")
     return listed
+
+
+def resolve_paths(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return settings from a file whose relative paths are below its folder."""
+
+    def resolve(value: Any) -> Any:
+        if isinstance(value, list):
+            return [resolve(part) for part in value]
+        return folder / value if isinstance(value, str) else value
+
+    return {
+        name: resolve(value) if name in setting_names() and holds_paths(name) else value
+        for name, value in settings.items()
+    }
+
+
+def describe_unknown_setting(name: str, also: Iterable[str] = (), *, most: int = 3) -> str:
+    """Return a message about a name that no setting has: its new name, or the nearest names."""
+    if renamed := RENAMED_SETTINGS.get(name):
+        return f"{name}: unknown setting; its name is {renamed} now."
+    close = close_names(name, (*also, *sorted(setting_names())), most=most)
+    return f"{name}: unknown setting{close}"
 
 
 def close_names(name: object, known: Iterable[object], *, most: int = 3) -> str:

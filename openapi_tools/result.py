@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import from_json
 
+from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import InputError
 from openapi_tools.json_values import dump_json
-from openapi_tools.options import DefaultSettings, member_of
+from openapi_tools.options import member_of
 
 if TYPE_CHECKING:
     from openapi_tools.errors import ErrorType
@@ -373,7 +374,7 @@ def _images_in_words(output: Any) -> str:
     """Return an answer with its images named in words if one is large, else an empty text."""
     contents = contents_of(output, "")
     sizes = [_bytes_in(part.data) for part in contents if isinstance(part, ImageContent)]
-    is_large = max(sizes, default=0) > DefaultSettings.max_base64_bytes
+    is_large = max(sizes, default=0) > SettingFields.max_base64_bytes
     return "\n".join(map(str, contents)) if is_large else ""
 
 

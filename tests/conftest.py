@@ -58,9 +58,9 @@ def pytest_configure(config):
     config.add_cleanup(folder.cleanup)
     if name := os.environ.get("OPENAPI_TOOLS_TRANSPORT"):
         from openapi_tools import Settings
-        from openapi_tools.options import DefaultSettings
+        from openapi_tools.common.setting_fields import SettingFields
 
-        DefaultSettings.transport = name  # type: ignore[misc]
+        SettingFields.transport = name  # type: ignore[misc]
         Settings.model_fields["transport"].default = name
         Settings.model_rebuild(force=True)
 

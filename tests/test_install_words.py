@@ -57,4 +57,4 @@ def test_checked_answers_need_the_extra_for_tests_when_tools_are_loaded(monkeypa
     monkeypatch.setattr("openapi_tools.openapi_core.find_spec", lambda _: None)
 
     with pytest.raises(MissingExtraError, match="openapi_core is not installed: pip install"):
-        load_tools("specs/museum.yaml", settings=Settings(check_answers=True))
+        load_tools("specs/museum.yaml", settings=Settings(check_responses=True))

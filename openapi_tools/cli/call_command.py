@@ -21,9 +21,9 @@ from openapi_tools.cli import CREDENTIALS, as_json, busy, clean, for_shell, rema
 from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.typed_arguments import read_arguments, read_json_argument
 from openapi_tools.code.limits import CodeLimits
+from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError, counted, missing_extra
 from openapi_tools.json_values import dump_json
-from openapi_tools.options import DefaultSettings
 from openapi_tools.redaction import redacted
 from openapi_tools.requests import preview_of
 from openapi_tools.result import Context, ToolCall, ToolResult
@@ -70,11 +70,11 @@ def call(
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         settings: dict[str, Any] = {}
         if output is not None:  # the answer whole, and binary content in a file
-            most = shared.given_settings().get("max_file_bytes", DefaultSettings.max_file_bytes)
+            most = shared.given_settings().get("max_file_bytes", SettingFields.max_file_bytes)
             settings = {"max_response_bytes": most, "max_output_chars": most}
             settings["download_dir"] = folder
         if any("=@" in pair for pair in arguments):  # a limit for models
-            settings["max_input_chars"] = 2 * DefaultSettings.max_file_bytes
+            settings["max_input_chars"] = 2 * SettingFields.max_file_bytes
         toolset = loaded(spec, problems if wishes["mock"] else None, **settings)
         for warning in toolset.warnings:
             if warning.endswith(_UNSET):

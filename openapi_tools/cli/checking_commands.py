@@ -151,7 +151,7 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
     from openapi_tools.testing.proving import Proof
     from openapi_tools.testing.proving import prove as proofs_of
 
-    toolset, api = mocked(spec, judge=True, check_answers=True)
+    toolset, api = mocked(spec, judge=True, check_responses=True)
     chosen = shared.selected(toolset, **filters)
     with busy("Calling the tools"):
         proofs = asyncio.run(proofs_of(chosen, api))

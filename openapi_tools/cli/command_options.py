@@ -13,12 +13,13 @@ import sys
 import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from openapi_tools.cli import HeadedOption, busy, for_shell, remark, summary_of
 from openapi_tools.cli import command as cli_command
+from openapi_tools.common.setting_fields import DEFAULT_SETTINGS, setting, setting_type
 from openapi_tools.errors import CallError, SourceError, counted
 from openapi_tools.options import Select, close_names
 from openapi_tools.redaction import Secret
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 _META = "openapi_tools.options"
 _DATA = tomllib.loads(Path(__file__).with_name("options.toml").read_text(encoding="utf-8"))
-SETTINGS = [facts["names"].split()[-1] for facts in _DATA["groups"]["settings"]]
-"""The members of `Settings` that are options."""
+SETTINGS = [facts["setting"] for facts in _DATA["groups"]["settings"]]
+"""The settings that have an option of their own; `--set` takes every one."""
 _TYPES = {
     "count": click.IntRange(min=1),
     "file": click.Path(dir_okay=False, path_type=Path),
@@ -80,7 +81,8 @@ def _given() -> dict[str, Any]:
 
 
 def _parameter(facts: dict[str, Any]) -> click.Parameter:
-    """Return an argument or option; `load` finds the value of one with a heading."""
+    if "setting" in facts:
+        return _setting_option(facts["setting"], facts.get("metavar"))
     given = dict(facts)
     if "choice" in given:
         given["type"] = click.Choice(given.pop("choice"))
@@ -94,10 +96,30 @@ def _parameter(facts: dict[str, Any]) -> click.Parameter:
     if "/" in names[0]:
         given["default"] = None  # neither of both
     if "heading" in given:
+        given["heading"] = _DATA["headings"][given["heading"]]
         return HeadedOption(names, callback=_remember, expose_value=False, **given)
     if given.get("multiple"):
         given["callback"] = _none_if_absent
     return click.Option(names, **given)
+
+
+def _setting_option(name: str, metavar: str | None) -> click.Option:
+    meaning, default = setting(name), getattr(DEFAULT_SETTINGS, name)
+    text = meaning.text.partition(". ")[0].removesuffix(".").replace("`", "")
+    option = f"--{name.replace('_', '-')}"
+    kind = setting_type(name)
+    types = {float: click.FloatRange(min=meaning.gt, min_open=True), int: int}
+    is_flag = kind is bool or bool in get_args(kind)
+    return HeadedOption(
+        [f"{option}/--no-{option[2:]}" if is_flag else option, name],
+        heading=_DATA["headings"]["settings"],
+        type=None if is_flag else types.get(kind),
+        default=None,
+        metavar=metavar,
+        help=f"{text}. Default: {default:g}." if default else f"{text}.",
+        callback=_remember,
+        expose_value=False,
+    )
 
 
 def _parameters(listed: Sequence[Any], own: Collection[str]) -> Iterator[click.Parameter]:
@@ -105,7 +127,7 @@ def _parameters(listed: Sequence[Any], own: Collection[str]) -> Iterator[click.P
     for entry in listed:
         if isinstance(entry, str):
             yield from _parameters(_DATA["groups"][entry], own)
-        elif "heading" not in entry or entry["names"].split()[-1] not in own:
+        elif entry.get("setting") not in own:
             yield _parameter(entry)
 
 

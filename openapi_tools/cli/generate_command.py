@@ -12,6 +12,7 @@ import click
 from openapi_tools.cli import as_json, busy, clean, remark, say, skipped_data, tell_skipped
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import SettingsError, counted
+from openapi_tools.options import resolve_paths
 from openapi_tools.tools.session import settings_of
 
 if TYPE_CHECKING:
@@ -217,11 +218,8 @@ def _job(name: str, entry: Any, folder: Path) -> _Job:
         if not entry.get(key) and not (key == "spec" and "config" in entry):
             raise click.UsageError(f"{place} lacks {key!r}.")
     members, spec = entry.get("settings", {}), entry.get("spec")
-    root = members.get("ref_root")
     try:
-        settings = settings_of(
-            members | ({"ref_root": folder / root} if isinstance(root, str) else {})
-        )
+        settings = settings_of(resolve_paths(members, folder))
     except SettingsError as error:
         raise click.UsageError(f"{place}: settings: {error}") from None
     filters = [entry.get(key) for key in ("tags", "methods", "match")]

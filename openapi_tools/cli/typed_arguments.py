@@ -22,10 +22,11 @@ from click.shell_completion import CompletionItem, ShellComplete, split_arg_stri
 
 from openapi_tools.cli import PROGRAM, VARIABLE, clean, say, summary_of
 from openapi_tools.cli import command_options as shared
+from openapi_tools.common.setting_fields import setting_names
 from openapi_tools.errors import there_are
 from openapi_tools.json_values import follow_references
 from openapi_tools.loading import cache
-from openapi_tools.options import DefaultSettings, close_names
+from openapi_tools.options import close_names
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
@@ -288,7 +289,7 @@ def _line() -> tuple[list[str], str]:
 def attach(found: click.Command) -> None:
     """Have the parameters of a command complete what a document or the settings have."""
     for parameter in found.params:
-        if values := _VALUES.get(str(parameter.name)):
+        if values := VALUES.get(str(parameter.name)):
             parameter.shell_complete = partial(_completed, values)  # type: ignore[method-assign]
 
 
@@ -336,7 +337,7 @@ def _apis(context: click.Context) -> tuple[list[str], list[str]]:
     return [*serving.files, *serving.faults], [*(auth.tokens if auth is not None else ())]
 
 
-_VALUES: dict[str, Callable[[click.Context, str], Iterable[Any]]] = {
+VALUES: dict[str, Callable[[click.Context, str], Iterable[Any]]] = {
     **dict.fromkeys(
         ("spec", "old", "new"), lambda _, incomplete: [CompletionItem(incomplete, type="file")]
     ),
@@ -353,6 +354,6 @@ _VALUES: dict[str, Callable[[click.Context, str], Iterable[Any]]] = {
     "api": lambda context, _: _apis(context)[0],
     "as_user": lambda context, _: _apis(context)[1],
     "credentials": lambda context, _: (f"{name}=" for name in _toolset(context).security_schemes),
-    "others": lambda *_: (f"{name}=" for name in dir(DefaultSettings) if name[0] != "_"),
+    "others": lambda *_: (f"{name}=" for name in sorted(setting_names())),
 }
 """How a parameter is completed, by its name in every command."""

@@ -21,6 +21,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from openapi_tools.codegen import MODELS
+from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import InvalidDocument, OpenAPIToolsError
 from openapi_tools.json_values import as_string
 from openapi_tools.model import Operation, SecurityScheme, Server
@@ -95,7 +96,7 @@ def collect_package_data(
         settings={
             name: getattr(settings, name)
             for name in sorted(settings.SHAPING & settings.model_fields_set)
-            if getattr(settings, name) != type(settings).model_fields[name].get_default()
+            if getattr(settings, name) != getattr(DEFAULT_SETTINGS, name)
         },
     )
 

@@ -354,7 +354,7 @@ def _open_session(
         client=client,
         provenance=Provenance(root_servers(document), references.has_public, origin),
     )
-    if settings.check_answers:
+    if settings.check_responses:
         from openapi_tools.openapi_core import make_checker
 
         session.check_answer = make_checker(

@@ -1,6 +1,6 @@
 """openapi-core's checks of requests, answers and documents, and the operation of a request.
 
-The mock uses them for requests, `Settings(check_answers=True)` for answers, `lint` for documents.
+The mock uses them for requests, `Settings(check_responses=True)` for answers, `lint` for documents.
 Loading and calling do not need them.
 """
 

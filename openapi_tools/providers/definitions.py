@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import SettingsError
 from openapi_tools.http_rules import is_merge_patch
 from openapi_tools.json_values import json_size
-from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.budget import fitted, reworded
 from openapi_tools.providers.visible_types import reserve_for_types, with_visible_types

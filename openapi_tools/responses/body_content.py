@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from openapi_tools import http_rules
+from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import CallError
-from openapi_tools.options import DefaultSettings
 from openapi_tools.responses import shown_text
 from openapi_tools.responses.charsets import charset_of
 from openapi_tools.responses.rounded_decimals import ROUNDED
@@ -100,7 +100,7 @@ class Shape:
 
     room: int  # characters that can be shown, also of base64
     keep: Keep | None = None  # writes binary data to a file
-    base64: int = DefaultSettings.max_base64_bytes  # for binary data; images may be larger
+    base64: int = SettingFields.max_base64_bytes  # for binary data; images may be larger
     html: bool = False  # HTML was requested, so its markup stays
     binary: bool = True  # binary data is given, not only described
     values: int = VALUES  # most values to read of one JSON text

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticOmit
 
+from openapi_tools.common.setting_fields import setting
 from openapi_tools.http_rules import is_media_type, is_wildcard
 from openapi_tools.model import AnswerShape, Paging
 from openapi_tools.options import variables_in
@@ -23,8 +26,23 @@ def _written(value: Any) -> Any:
     return value
 
 
-_FUNCTIONS = {"approve", "approve_for", "embed", "files", "state"}
-_SETTINGS: list[Any] = sorted(Settings.model_fields.keys() - _FUNCTIONS)
+class _FileSchema(GenerateJsonSchema):
+    # A file cannot hold a function: a setting may lose one of its types, as `approve_for` does.
+    def callable_schema(self, schema: Any) -> NoReturn:  # noqa: ARG002 -- pydantic's signature
+        raise PydanticOmit
+
+
+def _describe_settings(schema: dict[str, Any]) -> None:
+    """Add the settings that a file can hold to the JSON Schema of their table."""
+    whole = Settings.model_json_schema(schema_generator=_FileSchema)
+    schema["properties"] = {
+        name: {**part, "description": setting(name).text}
+        for name, part in whole["properties"].items()
+        if not setting(name).python_only
+    }
+    schema["additionalProperties"] = False
+
+
 _Value = Annotated[Any, AfterValidator(_written)]
 _Seconds = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -141,9 +159,7 @@ class Configuration(Table):
     read_only: bool = False
     select: SelectTable | None = None
     credentials: dict[str, Any] = Field(default_factory=dict)
-    settings: dict[str, Any] = Field(
-        default_factory=dict, json_schema_extra={"propertyNames": {"enum": _SETTINGS}}
-    )
+    settings: dict[str, Any] = Field(default_factory=dict, json_schema_extra=_describe_settings)
     answers: Answers | None = None
     tools: dict[str, ToolTable] = Field(default_factory=dict)
     lock: str = ""

@@ -26,6 +26,7 @@ from openapi_tools.options import (
     Select,
     close_names,
     from_environment,
+    resolve_paths,
     variables_in,
     why_skipped,
 )
@@ -45,7 +46,6 @@ _HEADER = re.compile(r"\s*+\[{1,2}+(?P<keys>[^\]]++)\]{1,2}+\s*+(?:#.*)?$")
 _ONE = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PAIR = re.compile(rf"\s*(?P<keys>{_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
 _KEY = re.compile(_ONE)
-_PATHS = ("download_dir", "ref_root", "ca_file")
 _KINDS = {"dict_type": "a table", "model_type": "a table", "string_type": "a text"}
 _KINDS |= {"tuple_type": "a list"}
 _GLOB = re.compile(r"[*?\[]")
@@ -124,12 +124,7 @@ class ConfigFile:
         return [*fixed, *literal, *unset]
 
     def _settings(self) -> dict[str, Any]:
-        data, members = self.data, dict(self.data.settings)
-        for name in _PATHS:
-            if isinstance(members.get(name), str):
-                members[name] = self.folder / members[name]
-        if isinstance(roots := members.get("file_roots"), list):
-            members["file_roots"] = [self.folder / str(root) for root in roots]
+        data, members = self.data, resolve_paths(self.data.settings, self.folder)
         if data.prefix:
             members["prefix"] = data.prefix
         if data.base_url:

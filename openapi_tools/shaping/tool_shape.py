@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.http_rules import parameter_key
 from openapi_tools.json_values import reachable_definitions
-from openapi_tools.options import DefaultSettings, close_names
+from openapi_tools.options import close_names
 from openapi_tools.shaping.paging import paging_faults
 from openapi_tools.visible_text import MAX_LENGTH, RESERVED_ARGUMENTS
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(rf"[a-zA-Z_][a-zA-Z0-9_-]{{0,{MAX_LENGTH - 1}}}")
 _ARGUMENT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
-MAX_WORDS = DefaultSettings.description_chars
+MAX_WORDS = SettingFields.description_chars
 
 
 class Fault(NamedTuple):

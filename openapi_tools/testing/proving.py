@@ -89,7 +89,7 @@ async def prove(toolset: Toolset, api: MockApi) -> list[Proof]:
 
     Args:
         toolset: Loaded with `client=api.client()` and `Settings(anonymous=True,
-            check_answers=True, base_url=…)`.
+            check_responses=True, base_url=…)`.
         api: A mock of the same document, made with `refuse=False` and `state=False`.
     """
     return [await _prove_tool(tool, api) for tool in toolset]

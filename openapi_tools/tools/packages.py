@@ -14,10 +14,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Unpack
 
+from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.json_values import omit_keys, transform_schemas
 from openapi_tools.options import (
-    DEFAULT_SETTINGS,
     VARIABLE,
     Select,
     close_names,
@@ -202,11 +202,11 @@ def _without_parameters(tool: OperationTool, filled: frozenset[tuple[str, str]])
 
 def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
     """Raise for a setting that shapes tools and differs from what the package was made with."""
-    if settings.check_answers:
-        raise SettingsError("check_answers needs the document; load it with load_tools.")
+    if settings.check_responses:
+        raise SettingsError("check_responses needs the document; load it with load_tools.")
     for name in settings.model_fields_set & settings.SHAPING:
         value = getattr(settings, name)
-        if value != decided.get(name, type(settings).model_fields[name].get_default()):
+        if value != decided.get(name, getattr(DEFAULT_SETTINGS, name)):
             reason = "was decided when the package was generated; generate it again to change it."
             raise SettingsError(f"{name} {reason}")
 

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.auth import Credentials, OriginPolicy
+from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import CallError, NotPicklableError, SettingsError, counted
 from openapi_tools.forks import importing
 from openapi_tools.http_rules import names_credential, parameter_key
 from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
 from openapi_tools.observability import Observers
 from openapi_tools.options import (
-    DEFAULT_SETTINGS,
     close_names,
     credentials_of,
+    describe_unknown_setting,
     is_meant,
     kind_of,
     members_of,
@@ -185,8 +186,7 @@ def settings_of(given: Any, members: Mapping[str, object] | None = None) -> Sett
         return given
     for name in members or ():
         if name not in Settings.model_fields:
-            close = close_names(name, (*_ARGUMENTS, *Settings.model_fields))
-            raise SettingsError(f"{name}: unknown setting{close}")
+            raise SettingsError(describe_unknown_setting(name, _ARGUMENTS))
     if isinstance(given, Settings):
         given = {name: getattr(given, name) for name in given.model_fields_set}
     elif given is not None and not isinstance(given, Mapping):

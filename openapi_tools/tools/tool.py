@@ -7,10 +7,11 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import bare
 from openapi_tools.forks import importing
 from openapi_tools.http_rules import can_override, is_destructive, is_idempotent, is_read
-from openapi_tools.options import DEFAULT_SETTINGS, functions_of
+from openapi_tools.options import functions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

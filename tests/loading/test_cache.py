@@ -339,7 +339,7 @@ async def test_answers_are_checked_as_before():
     body = b'[{"date": 1}]'
     headers = {"content-type": "application/json"}
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body, headers=headers))
-    settings = Settings(check_answers=True, anonymous=True)
+    settings = Settings(check_responses=True, anonymous=True)
     load_tools(MUSEUM, settings=settings)
 
     async with httpx.AsyncClient(transport=transport) as client:

@@ -1,4 +1,4 @@
-"""`Settings(check_answers=True)`: answers compared with their document."""
+"""`Settings(check_responses=True)`: answers compared with their document."""
 
 import subprocess
 import sys
@@ -90,7 +90,7 @@ async def called(answer, get, base_url=None):
     """Return the result of a call with this answer."""
     source = document({"/things": {"get": get}}, servers=[{"url": "https://api.example.com/v1"}])
     client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
-    settings = Settings(check_answers=True, base_url=base_url)
+    settings = Settings(check_responses=True, base_url=base_url)
     async with load_tools(source, settings=settings, client=client) as toolset:
         return await toolset["get"].execute({})
 

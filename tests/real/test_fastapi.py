@@ -19,7 +19,7 @@ def toolset(running_echo):
 @pytest.fixture(scope="module")
 def checked(running_echo):
     """The same tools, whose answers are compared with the document."""
-    return load_tools(f"{running_echo.url}/openapi.json", check_answers=True)
+    return load_tools(f"{running_echo.url}/openapi.json", check_responses=True)
 
 
 def test_every_operation_of_the_document_is_a_tool_and_is_called_by_some_row(toolset, echo):

@@ -337,8 +337,8 @@ async def test_a_store_that_fails_is_an_error_or_a_note():
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"files": "a/folder"}, "files: a store has the methods put and open"),
-        ({"files": FolderStore}, "files: a store has the methods put and open"),
+        ({"files": "a/folder"}, "files: a store needs the methods put and open"),
+        ({"files": FolderStore}, "files: a store needs the methods put and open"),
         ({"files": FolderStore("a"), "download_dir": "b"}, "files: download_dir names a store"),
         ({"max_file_bytes": 0}, "max_file_bytes: "),
     ],
@@ -401,11 +401,11 @@ async def test_text_that_is_too_large_and_errors_are_not_files(folder):
     assert names(folder) == []
 
 
-async def test_check_answers_and_head_go_with_a_store(folder):
+async def test_check_responses_and_head_go_with_a_store(folder):
     paths = {**PATHS, "/head": {"head": operation(operationId="head")}}
     root = document(paths, servers=[{"url": "http://api.example.com"}])
     handler = answering(BLOCK * 8)
-    toolset = mocked(handler, folder, document=root, check_answers=True)
+    toolset = mocked(handler, folder, document=root, check_responses=True)
     found = await toolset.call("get")
     sent = await toolset.call("put", {"body": {"handle": found.output["handle"]}})
     head = await mocked(answering(b""), folder, document=root).call("head")

@@ -305,7 +305,7 @@ async def test_what_is_no_document_is_refused(source):
 
 async def test_paths_and_schemas_in_other_files_are_answered_and_judged(tmp_path):
     api = mock_api(documents.write_split(tmp_path), refuse=False)
-    settings = {"check_answers": True, "cache": False}
+    settings = {"check_responses": True, "cache": False}
     toolset = load_tools(tmp_path / "api.json", client=api.client(), settings=settings)
 
     found = await toolset.call("get_pet", {"petId": 3})

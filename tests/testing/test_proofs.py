@@ -57,7 +57,7 @@ PROVED = {  # proved, not judged, failed
 def proofs_of(path):
     loaded = []
     api = mock_api(lambda: loaded[0], refuse=False, state=False)
-    more = {"base_url": ADDRESS, "anonymous": True, "check_answers": True}
+    more = {"base_url": ADDRESS, "anonymous": True, "check_responses": True}
     loaded.append(load_tools(corpus.FOLDER / path, client=api.client(), **more))
     return asyncio.run(prove(loaded[0], api))
 

@@ -30,7 +30,7 @@ async def proofs_of(source, judged=None):
     """Return proofs of the tools of a document, through a mock of it or of another one."""
     loaded = []
     api = mock_api(judged or (lambda: loaded[0]), refuse=False, state=False)
-    settings = {"base_url": ADDRESS, "anonymous": True, "check_answers": True}
+    settings = {"base_url": ADDRESS, "anonymous": True, "check_responses": True}
     loaded.append(load_tools(source, client=api.client(), settings=settings))
     return await prove(loaded[0], api)
 
@@ -164,7 +164,7 @@ async def test_optional_lists_of_an_application_are_proved():
 
 
 async def test_the_answer_of_an_application_to_an_optional_list_is_right():
-    async with load_tools(airflow(), settings={"check_answers": True}) as toolset:
+    async with load_tools(airflow(), settings={"check_responses": True}) as toolset:
         (tool,) = toolset
         arguments = {"dag_id": "a", "tags": ["x", "y"], "states": [1, 2], "limit": 3}
         result = await tool.execute(arguments)
@@ -269,7 +269,7 @@ async def test_the_mock_refuses_wrong_requests_of_a_swagger_document(method, pat
 )
 async def test_the_answers_of_a_swagger_document_are_checked(body, problems):
     api = mock_api(SWAGGER, answers={"list": (200, body)})
-    async with load_tools(SWAGGER, client=api.client(), check_answers=True) as toolset:
+    async with load_tools(SWAGGER, client=api.client(), check_responses=True) as toolset:
         result = await toolset["list"].execute({})
 
     assert result.metadata["answer_problems"] == problems

@@ -178,7 +178,11 @@ def test_a_package_may_stand_inside_another(tmp_path, layout):
     [
         ({"credentials": {"token": "x"}}, CredentialsError, "no security scheme 'token'; it has"),
         ({"client": object()}, SettingsError, "give an httpx.AsyncClient"),
-        ({"check_answers": True}, SettingsError, "check_answers needs the document; load it with"),
+        (
+            {"check_responses": True},
+            SettingsError,
+            "check_responses needs the document; load it with",
+        ),
         ({"prefix": "my_"}, SettingsError, "prefix was decided when the package was generated"),
         ({"body": "nested"}, SettingsError, "body was decided when the package was generated"),
         ({"media_types": ["text/xml"]}, SettingsError, "media_types was decided when"),
@@ -195,7 +199,7 @@ def test_options_that_do_not_fit_are_refused(pets, options, error, message):
     [
         {"prefix": "", "body": "flat", "media_types": (), "description_chars": 1024},
         {"settings": Settings(prefix="", body="flat")},
-        {"check_answers": False, "timeout": 1, "concurrency": 2, "max_output_chars": 100},
+        {"check_responses": False, "timeout": 1, "concurrency": 2, "max_output_chars": 100},
         {"max_document_bytes": 5, "ref_urls": ["http://x"], "server_variables": {"a": "b"}},
         {"credentials": {"key": "x", "basic": ("me", "you")}},
         {"credentials": {}, "settings": None, "client": None, "select": None},
@@ -307,11 +311,11 @@ NO_ADDRESS = [
             {"select": {"names": "add_dgo"}},
             "no tool has the name 'add_dgo'; did you mean add_dog?",
         ),
-        ({"settings": {"check_answers": True}}, "check_answers needs the document"),
+        ({"settings": {"check_responses": True}}, "check_responses needs the document"),
         ({"credentials": "secret"}, "credentials: must be a mapping by name, not str"),
         ({"credentials": {"key": "${PETS_UNSET}"}}, "'key': the environment variable PETS_UNSET"),
         ({"base_url": "${PETS_UNSET}"}, "variable PETS_UNSET is not set"),
-        ({"base_url": "museum"}, "base_url: the address 'museum' begins with neither http://"),
+        ({"base_url": "museum"}, "base_url: the URL 'museum' must begin with http:// or https://"),
         *NO_ADDRESS,
         # Another fault beside an address is told as it is.
         ({"base_url": "${WORD}", "settings": {"timeout": -1}}, "timeout"),

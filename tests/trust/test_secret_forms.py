@@ -175,7 +175,7 @@ def test_no_run_of_a_secret_in_a_header_is_shown(told, secret, place, escape, na
 def test_no_run_of_a_secret_is_in_what_is_wrong_with_an_answer(told, secret, place, rest):
     said = Answer(body=json.dumps([laid(secret, place, "x", rest)]).encode())
 
-    texts = told(secret, said, check_answers=True)
+    texts = told(secret, said, check_responses=True)
 
     assert "answer_problems" in "".join(texts)
     assert runs_shown(secret, texts) == []
