@@ -2,7 +2,7 @@
 
 Texts are safe for a terminal: characters that control one are escaped.
 
-Exit codes are those of `manual.EXIT_CODES`.
+Exit codes are those of `help_texts.EXIT_CODES`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ _COMMANDS = {
     "generate": ("Write the tools as a Python package.", "generate_command", "generate"),
     "cache": ("List or remove cached documents.", "document_commands", "cache"),
     "completion": ("Print a shell's completion script.", "typed_arguments", "completion"),
-    "man": ("Print the manual page.", "manual", "man"),
 }
 
 CREDENTIALS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'"
@@ -113,7 +112,13 @@ class _Command(click.Command):
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples."""
-        import_module("openapi_tools.cli.manual").write_end(self.name, formatter)
+        _write_epilog(self.name, formatter)
+
+
+def _write_epilog(name: str | None, formatter: click.HelpFormatter) -> None:
+    from openapi_tools.cli.help_texts import write_epilog  # reads a file, for `--help` only
+
+    write_epilog(name, formatter)
 
 
 def command(name: str, **facts: Any) -> Callable[[Callable[..., Any]], click.Command]:
@@ -137,7 +142,7 @@ class Commands(click.Group):
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the exit codes."""
-        import_module("openapi_tools.cli.manual").write_end(None, formatter)
+        _write_epilog(None, formatter)
 
     def main(self, args: Sequence[str] | None = None, *_more: Any, **_extra: Any) -> NoReturn:
         """Run a command, or answer a shell that completes one, and exit."""

@@ -58,12 +58,8 @@ _UNCONNECTED = re.compile(r"no connection to (\S+)")
 _LOOPBACK = re.compile(r"127\.|localhost|\[::1")
 _CREDENTIAL_INSTRUCTION = "Give --credential '{name}=$NAME'."
 _QUOTES = "in single quotes, so that the shell leaves it alone"
-_FORMS = {
-    "--credential": "'SCHEME=$NAME', or SCHEME=@FILE",
-    "--header": "'NAME: $VAR'",
-    "--bearer": "'$VAR'",
-    "--basic": "'$USER:$PASSWORD'",
-}
+_FORMS = {"--credential": "'SCHEME=$NAME', or SCHEME=@FILE", "--header": "'NAME: $VAR'"}
+_FORMS |= {"--bearer": "'$VAR'", "--basic": "'$USER:$PASSWORD'"}
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -76,8 +72,7 @@ def _none_if_absent(_: click.Context, __: click.Parameter, value: Any) -> Any:
 
 
 def _given() -> dict[str, Any]:
-    found: dict[str, Any] = click.get_current_context().meta.get(_META, {})
-    return found
+    return dict(click.get_current_context().meta.get(_META, {}))
 
 
 def _parameter(facts: dict[str, Any]) -> click.Parameter:
@@ -104,10 +99,9 @@ def _parameter(facts: dict[str, Any]) -> click.Parameter:
 
 
 def _setting_option(name: str, metavar: str | None) -> click.Option:
-    meaning, default = setting(name), getattr(DEFAULT_SETTINGS, name)
+    meaning, default, kind = setting(name), getattr(DEFAULT_SETTINGS, name), setting_type(name)
     text = meaning.text.partition(". ")[0].removesuffix(".").replace("`", "")
     option = f"--{name.replace('_', '-')}"
-    kind = setting_type(name)
     types = {float: click.FloatRange(min=meaning.gt, min_open=True), int: int}
     is_flag = kind is bool or bool in get_args(kind)
     return HeadedOption(
@@ -319,8 +313,8 @@ def tell_address(toolset: Toolset, tool: OperationTool) -> None:
 
 def given_config() -> Path | None:
     """Return the configuration that the options name."""
-    found: Path | None = _given().get("config")
-    return found
+    path: Path | None = _given().get("config")
+    return path
 
 
 def given_settings() -> dict[str, Any]:
@@ -332,10 +326,7 @@ def given_settings() -> dict[str, Any]:
 
 
 def given_credentials() -> dict[str, Any]:
-    """Return the credentials that the options of this command give.
-
-    A wrong value is never shown: the shell may have expanded the variable.
-    """
+    """Return the credentials of this command's options; no message shows a wrong value."""
     given = _given()
     found = read_credentials(given.get("credentials", ()))
     for text in given.get("headers", ()):
@@ -403,5 +394,5 @@ def _filled(text: str, option: str, which: str = "") -> str:
 
 
 def _refusal(option: str, which: str = "") -> click.UsageError:
-    reason = f"{option}{which} names no environment variable that is set"
-    return click.UsageError(f"{reason}; it wants {_FORMS[option]}, {_QUOTES}.")
+    reason = f"{option}{which} names no environment variable that is set; it wants"
+    return click.UsageError(f"{reason} {_FORMS[option]}, {_QUOTES}.")

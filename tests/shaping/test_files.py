@@ -339,7 +339,10 @@ async def test_a_store_that_fails_is_an_error_or_a_note():
     [
         ({"files": "a/folder"}, "files: a store needs the methods put and open"),
         ({"files": FolderStore}, "files: a store needs the methods put and open"),
-        ({"files": FolderStore("a"), "download_dir": "b"}, "files: download_dir names a store"),
+        (
+            {"files": FolderStore("a"), "download_dir": "b"},
+            "files: download_dir already",
+        ),
         ({"max_file_bytes": 0}, "max_file_bytes: "),
     ],
 )
