@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from openapi_tools.generate import Report, generate_package
     from openapi_tools.loading.load import aload_tools, load_tools
     from openapi_tools.model import Skipped
-    from openapi_tools.observability import Event
+    from openapi_tools.observability.events import Event
     from openapi_tools.options import Select
     from openapi_tools.requests import Preview
     from openapi_tools.result import Context, ImageContent, TextContent, ToolCall, ToolResult
@@ -65,7 +65,7 @@ _HOMES = {
     "generate": ("Report", "generate_package"),
     "loading.load": ("aload_tools", "load_tools"),
     "model": ("Skipped",),
-    "observability": ("Event",),
+    "observability.events": ("Event",),
     "options": ("Select",),
     "requests": ("Preview",),
     "result": ("Context", "ImageContent", "TextContent", "ToolCall", "ToolResult"),

@@ -1,4 +1,4 @@
-"""Events of calls, for subscribers, the log (DEBUG only) and OpenTelemetry."""
+"""Observe calls: events for subscribers and the log, spans and metrics for OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import sys
 import time
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.observability.events import Event, EventKind, log_event, logger
 from openapi_tools.options import member_of
 
 if TYPE_CHECKING:
@@ -24,86 +25,25 @@ if TYPE_CHECKING:
     from openapi_tools.observability.spans import CallSpans, Telemetry
     from openapi_tools.result import ToolResult
 
-EventKind = Literal["started", "retry", "completed", "error"]
-
-logger = logging.getLogger("openapi_tools.calls")
-_faults = logging.getLogger("openapi_tools")
+_logger = logging.getLogger("openapi_tools")
 
 _PROVIDERS = ("OTEL_PYTHON_TRACER_PROVIDER", "OTEL_PYTHON_METER_PROVIDER")
 _UNKNOWN = "_OTHER"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A step of a call; it holds no input, no output and no header.
-
-    Attributes:
-        kind: `started`, then any number of `retry`, then either `completed` or `error`.
-        tool: The tool's name.
-        method: Upper case, for instance `"GET"`.
-        url: The server's address and the path as the document has it, without a query:
-            `"https://api.example.com/v1/pets/{petId}"`.
-        call_id: The coordinator's id of the call; may be empty.
-        attempt: Number of the attempt: the first for `started`, the next for `retry`, else the
-            last that was made; 0 for none.
-        attempts: Number of attempts so far.
-        status: Of the answer, for instance 200; None without an answer.
-        error_type: One of `errors.ERROR_TYPES`, or the name of the exception that ended the call,
-            for instance `"CancelledError"`; empty without an error.
-        elapsed: Seconds since the call began.
-        wait: Seconds until the next attempt; for `retry` only.
-        retry_after: Seconds that the server asked for.
-    """
-
-    kind: EventKind
-    tool: str
-    method: str
-    url: str
-    call_id: str = ""
-    attempt: int = 1
-    attempts: int = 0
-    status: int | None = None
-    error_type: str = ""
-    elapsed: float = 0.0
-    wait: float | None = None
-    retry_after: float | None = None
-
-
-_EXTRA = {f"openapi_{item.name}": item.name for item in fields(Event)}
-
-
-def _log(event: Event) -> None:
-    # The caller has an error already, and Python prints warnings by default.
-    if not logger.isEnabledFor(logging.DEBUG):
-        return
-    answered = "" if event.status is None else f"status {event.status}"
-    cause = ", ".join(filter(None, (event.error_type, answered)))
-    match event.kind:
-        case "started":
-            words = "begins"
-        case "retry":
-            words = f"is tried again in {event.wait:.3g} s ({cause})"
-        case "completed":
-            words = f"ended well after {event.elapsed:.3f} s" + (f" ({cause})" if cause else "")
-        case _:
-            words = f"failed after {event.elapsed:.3f} s ({cause})"
-    extra = {key: getattr(event, name) for key, name in _EXTRA.items()}
-    logger.debug("%s: %s %s %s", event.tool, event.method, event.url, words, extra=extra)
-
-
 @dataclass(slots=True, eq=False)
 class Observation:
-    """Reports one call's events; free when nothing observes it."""
+    """Reports the events of one call; free when nothing observes it."""
 
     _started: Event | None = None
     _subscribers: Iterable[Callable[[Event], object]] = ()
     _spans: CallSpans | None = None
     _began: float = field(default_factory=time.perf_counter)
     _attempts: int = 0
-    _open: bool = False
-    _over: bool = False
-    _announced: bool = False
+    _is_attempt_open: bool = False
+    _is_over: bool = False
+    _is_retry_reported: bool = False
     _status: int | None = None
     _previous: Observation | None = None
 
@@ -111,37 +51,35 @@ class Observation:
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        self._end("error", error_type=_UNKNOWN if error is None else type(error).__name__)
+        self._finish("error", error_type=_UNKNOWN if error is None else type(error).__name__)
 
-    def attempt_started(self, request: httpx.Request) -> None:
+    def begin_attempt(self, request: httpx.Request) -> None:
         """Report a request that is about to be sent: the first, a redirected one, or a retry."""
-        if self._started is None or self._over:
+        if self._started is None or self._is_over:
             return
-        if not self._open:
-            if self._attempts and not self._announced:
-                self.retry(0.0, status=self._status)  # with newer credentials, say
+        if not self._is_attempt_open:
+            if self._attempts and not self._is_retry_reported:
+                self.report_retry(0.0, status=self._status)  # a 401 with newer credentials, say
             self._attempts += 1
-            self._open, self._announced = True, False
+            self._is_attempt_open, self._is_retry_reported = True, False
         if self._spans is not None:
-            self._spans.request_ended(None, "")
-            self._spans.request_started(request)
+            self._spans.end_request(None, "")
+            self._spans.begin_request(request)
 
-    def attempt_ended(
-        self, response: httpx.Response | None = None, *, error_type: str = ""
-    ) -> None:
+    def end_attempt(self, response: httpx.Response | None = None, *, error_type: str = "") -> None:
         """Report the end of a request; a redirect stays in the same attempt."""
-        if self._started is None or self._over:
+        if self._started is None or self._is_over:
             return
         self._status = None if response is None else response.status_code
-        self._open = self._status in _REDIRECTS
+        self._is_attempt_open = self._status in _REDIRECTS
         if self._spans is not None and response is None:
-            self._spans.request_ended(None, error_type or _UNKNOWN)
+            self._spans.end_request(None, error_type or _UNKNOWN)
         elif self._spans is not None and response is not None:
             protocol: bytes = response.extensions.get("http_version", b"")
             version = protocol.decode("ascii", "replace").removeprefix("HTTP/")
-            self._spans.request_ended(response.status_code, error_type, version)
+            self._spans.end_request(response.status_code, error_type, version)
 
-    def retry(
+    def report_retry(
         self,
         wait: float,
         *,
@@ -149,70 +87,86 @@ class Observation:
         error_type: str = "",
         retry_after: float | None = None,
     ) -> None:
-        """Report that the call will be tried again; this ends a request under way."""
-        if self._started is None or self._over:
+        """Report that the call will be retried; this ends a request in progress."""
+        if self._started is None or self._is_over:
             return
         if self._spans is not None:
-            self._spans.request_ended(status, error_type)
-        self._open, self._announced = False, True
-        facts = {"status": status, "error_type": error_type, "retry_after": retry_after}
-        self.tell(self._event("retry", attempt=self._attempts + 1, wait=wait, **facts))
+            self._spans.end_request(status, error_type)
+        self._is_attempt_open, self._is_retry_reported = False, True
+        event = self._make_event("retry", status=status, error_type=error_type)
+        attempt = self._attempts + 1
+        self.publish(replace(event, attempt=attempt, wait=wait, retry_after=retry_after))
 
-    def ended(self, result: ToolResult) -> None:
+    def report_result(self, result: ToolResult) -> None:
         """Report the end of the call; only the first report counts."""
         error = result.error or {}
         status = _number(error.get("status", result.metadata.get("status")))
         if result.success:
-            self._end("completed", status=status)
+            self._finish("completed", status=status)
         else:
-            after, kind = _number(error.get("retry_after")), str(error.get("type", _UNKNOWN))
-            self._end("error", status=status, error_type=kind, retry_after=after)
+            retry_after = _number(error.get("retry_after"))
+            error_type = str(error.get("type", _UNKNOWN))
+            self._finish("error", status=status, error_type=error_type, retry_after=retry_after)
 
-    def _end(self, kind: EventKind, *, error_type: str = "", **facts: Any) -> None:
-        """Close spans, then report; subscribers come last, so that none can leave a span open."""
+    def _finish(
+        self,
+        kind: EventKind,
+        *,
+        status: int | None = None,
+        error_type: str = "",
+        retry_after: float | None = None,
+    ) -> None:
         if self._previous is not None:
             # Set, not reset: a context token is valid only in the task that made it.
             _current.set(self._previous)
             self._previous = None
-        if self._started is None or self._over:
+        if self._started is None or self._is_over:
             return
-        self._over = True
-        event = self._event(kind, attempt=self._attempts, error_type=error_type, **facts)
+        self._is_over = True
+        event = self._make_event(kind, status=status, error_type=error_type)
+        # Spans first: a subscriber that fails must not leave one open.
         if self._spans is not None:
-            self._spans.request_ended(event.status, error_type)
-            self._spans.ended(error_type)
-        self.tell(event)
+            self._spans.end_request(status, error_type)
+            self._spans.end_call(error_type)
+        self.publish(replace(event, retry_after=retry_after))
 
-    def _event(self, kind: EventKind, **facts: Any) -> Event:
+    def _make_event(self, kind: EventKind, *, status: int | None, error_type: str) -> Event:
         assert self._started is not None  # noqa: S101 -- checked by the callers
-        elapsed = time.perf_counter() - self._began
-        return replace(self._started, kind=kind, attempts=self._attempts, elapsed=elapsed, **facts)
+        return replace(
+            self._started,
+            kind=kind,
+            attempt=self._attempts,
+            attempts=self._attempts,
+            status=status,
+            error_type=error_type,
+            elapsed=time.perf_counter() - self._began,
+        )
 
-    def tell(self, event: Event) -> None:
+    def publish(self, event: Event) -> None:
         """Send an event to the log and to the subscribers."""
-        _log(event)
+        log_event(event)
         for subscriber in tuple(self._subscribers):
             subscriber(event)
 
-    def inside(self, previous: Observation) -> Observation:
-        """Make this the current one until it ends, and return it."""
+    def make_current(self, previous: Observation) -> Observation:
+        """Make this the current observation until it ends, and return it."""
         self._previous = previous
         _current.set(self)
         return self
 
 
 def _number(value: Any) -> Any:
-    """Return a number, and None for other values that results of user code hold."""
+    # A result of user code may hold anything here.
     return value if isinstance(value, int | float) else None
 
 
 UNOBSERVED = Observation()  # the observation of a call that nothing observes
 _current: ContextVar[Observation] = ContextVar("openapi_tools_observation", default=UNOBSERVED)
-current = _current.get  # returns the observation of the call that is under way in this task
+current = _current.get  # returns the observation of the call in progress in this task
 
 
 class Observers:
-    """The observers of a toolset's calls; `redact` masks secrets in texts."""
+    """The observers of a toolset's calls; `redact` masks secrets in a string."""
 
     def __init__(
         self, address: Callable[[Operation], str] | None = None, redact: Callable[[str], str] = str
@@ -221,73 +175,77 @@ class Observers:
         self._redact = redact
         self._subscribers: list[Callable[[Event], object]] = []
         self._telemetry: Telemetry | None = None
-        self._off = False
-        self._asked = any(map(os.getenv, _PROVIDERS))
+        self._is_absent = False
+        self._is_configured = any(map(os.getenv, _PROVIDERS))
 
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Call a function with every event, until the returned function is called."""
         is_async = inspect.iscoroutinefunction
         if not callable(function) or is_async(function) or is_async(type(function).__call__):
-            reason = "a subscriber is a plain function; give the `put_nowait` of an asyncio.Queue"
-            raise SettingsError(f"{reason} and wait for its events elsewhere.")
+            reason = "a subscriber must be a plain function, not async; for async code pass the"
+            raise SettingsError(f"{reason} `put_nowait` of an asyncio.Queue, and read that queue.")
         has_failed = False
 
-        def tell(event: Event) -> None:
+        def notify(event: Event) -> None:
             nonlocal has_failed
             try:
                 function(event)
-            except Exception:  # noqa: BLE001 -- code of users may raise anything
+            except Exception:
                 if not has_failed:
                     has_failed = True
-                    _faults.exception("a subscriber to events failed; this is said once")
+                    _logger.exception(
+                        "a subscriber to events failed; further failures are not logged"
+                    )
 
         def unsubscribe() -> None:
             with suppress(ValueError):
-                self._subscribers.remove(tell)
+                self._subscribers.remove(notify)
 
-        self._subscribers.append(tell)
+        self._subscribers.append(notify)
         return unsubscribe
 
-    def begin(self, tool: str, operation: Operation, *, call_id: str = "") -> Observation:
-        """Begin to observe a call, as the current observation of this task until it ends."""
+    def observe(self, tool: str, operation: Operation, *, call_id: str = "") -> Observation:
+        """Start to observe a call; the observation is the task's current one until it ends."""
         telemetry, previous = self._find_telemetry(), _current.get()
         if telemetry is None and not self._subscribers and not logger.isEnabledFor(logging.DEBUG):
-            # A call inside an observed one is not one of its requests.
-            return UNOBSERVED if previous is UNOBSERVED else Observation().inside(previous)
-        url, call_id = self._url(operation), self._redact(call_id)
+            # The requests of a call inside an observed one are not those of the outer call.
+            return UNOBSERVED if previous is UNOBSERVED else Observation().make_current(previous)
+        url, call_id = self._url_template(operation), self._redact(call_id)
         started = Event("started", tool, operation.method, url, call_id)
-        spans = None if telemetry is None else telemetry.begin(started)
-        observation = Observation(started, self._subscribers, spans).inside(previous)
-        observation.tell(started)
+        spans = None if telemetry is None else telemetry.begin_call(started)
+        observation = Observation(started, self._subscribers, spans).make_current(previous)
+        observation.publish(started)
         return observation
 
     def _find_telemetry(self) -> Telemetry | None:
-        # A provider can only be set after an import of the API.
-        if self._off or not (self._asked or "opentelemetry.trace" in sys.modules):
+        # Without an import of its API, no provider of OpenTelemetry can have been set.
+        if self._is_absent or not (self._is_configured or "opentelemetry.trace" in sys.modules):
             return None
         try:
+            # Imported here: it needs the extra `otel`.
             from openapi_tools.observability.spans import find_telemetry
 
             self._telemetry = find_telemetry(self._telemetry, self._redact)
         except (ImportError, StopIteration, TypeError):
             # The environment names a missing package, which OpenTelemetry logs; or it is too old.
-            self._off = True
+            self._is_absent = True
         return self._telemetry
 
-    def _url(self, operation: Operation) -> str:
+    def _url_template(self, operation: Operation) -> str:
         try:
             address = self._address(operation) if self._address is not None else ""
         except CallError:
             address = ""
         url = address + operation.path.partition("?")[0]
-        shown = (char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in url)
-        return self._redact("".join(shown))
+        printable = (char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in url)
+        return self._redact("".join(printable))
 
 
 def trace_headers() -> dict[str, str]:
     """Return `traceparent` and `tracestate` for the current span (W3C Trace Context, 2021)."""
     headers: dict[str, str] = {}
     if "opentelemetry.trace" in sys.modules:
+        # Imported here: it needs the extra `otel`.
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         TraceContextTextMapPropagator().inject(headers)
@@ -295,9 +253,9 @@ def trace_headers() -> dict[str, str]:
 
 
 def report_unknown(context: object, name: str, *, is_call: bool = True) -> None:
-    """Report a tool that a client named and does not see, where the context has a function for it.
+    """Report that a client named a tool it may not see, to the context's `unknown_tool`.
 
-    A server counts and logs such names; `is_call` is false for one that was only looked up.
+    A server counts and logs such names; `is_call` is false if the tool was only looked up.
     """
     if callable(report := member_of(context, "unknown_tool")):
         report(name, is_call=is_call)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.metrics import MeterProvider
 
-    from openapi_tools.observability import Event
+    from openapi_tools.observability.events import Event
 
 _SCOPE = "openapi_tools"
 _SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
@@ -32,7 +32,7 @@ _METHODS_VARIABLE = "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS"
 _OTHER = "_OTHER"
 _REDACTED = "REDACTED"
 _PORTS = {"http": 80, "https": 443}
-_MUTE = ("opentelemetry.trace", "opentelemetry.metrics")
+_NOOP = ("opentelemetry.trace", "opentelemetry.metrics")
 _FAILED = 400
 _NANOSECONDS = 1_000_000_000
 _LONGEST_ID = 256
@@ -40,7 +40,7 @@ _INSTRUMENTATION = "opentelemetry.instrumentation.utils"
 
 
 class Telemetry:
-    """The tracer and the histogram of a toolset; each is None where its provider does nothing."""
+    """The tracer and the histogram of a toolset; each is None if its provider is a no-op."""
 
     def __init__(
         self, tracers: TracerProvider, meters: MeterProvider, redact: Callable[[str], str]
@@ -49,33 +49,33 @@ class Telemetry:
         self.redact = redact
         self.methods = frozenset(os.environ.get(_METHODS_VARIABLE, _METHODS).split(","))
         self.tracer = self.durations = None
-        if not _is_mute(tracers):
+        if not _is_noop(tracers):
             self.tracer = trace.get_tracer(_SCOPE, __version__, tracers, _SCHEMA)
-        if not _is_mute(meters):
+        if not _is_noop(meters):
             meter = metrics.get_meter(_SCOPE, __version__, meters, _SCHEMA)
-            words = "Duration of HTTP client requests."
+            description = "Duration of HTTP client requests."
             self.durations = meter.create_histogram(
-                _DURATION, "s", words, explicit_bucket_boundaries_advisory=_BUCKETS
+                _DURATION, "s", description, explicit_bucket_boundaries_advisory=_BUCKETS
             )
 
-    def begin(self, started: Event) -> CallSpans:
+    def begin_call(self, started: Event) -> CallSpans:
         """Begin the span of a call."""
         return CallSpans(self, started)
 
 
-def find_telemetry(known: Telemetry | None, redact: Callable[[str], str]) -> Telemetry | None:
-    """Return the telemetry of the current providers, which may change; None if they do nothing."""
+def find_telemetry(previous: Telemetry | None, redact: Callable[[str], str]) -> Telemetry | None:
+    """Return the telemetry of the current providers, which may change; None if all are no-ops."""
     tracers, meters = trace.get_tracer_provider(), metrics.get_meter_provider()
-    if known is not None and known.providers == (tracers, meters):
-        return known
-    if _is_mute(tracers) and _is_mute(meters):
+    if previous is not None and previous.providers == (tracers, meters):
+        return previous
+    if _is_noop(tracers) and _is_noop(meters):
         return None
     return Telemetry(tracers, meters, redact)
 
 
-def _is_mute(provider: object) -> bool:
-    """Whether a provider is the API's own, which does nothing."""
-    return type(provider).__module__.startswith(_MUTE)
+def _is_noop(provider: object) -> bool:
+    # The API's own providers do nothing until a program sets others.
+    return type(provider).__module__.startswith(_NOOP)
 
 
 class CallSpans:
@@ -85,45 +85,45 @@ class CallSpans:
         self._telemetry = telemetry
         self._template = urlsplit(started.url).path
         self._requests = 0
-        self._request: _Request | None = None
+        self._request: _RequestSpan | None = None
         self._before = context.get_current()
         self._span: Span | None = None
         if telemetry.tracer is not None:
             operation = "execute_tool"
-            told = {"gen_ai.operation.name": operation, "gen_ai.tool.name": started.tool}
+            attributes = {"gen_ai.operation.name": operation, "gen_ai.tool.name": started.tool}
             if started.call_id:
-                told["gen_ai.tool.call.id"] = started.call_id[:_LONGEST_ID]
+                attributes["gen_ai.tool.call.id"] = started.call_id[:_LONGEST_ID]
             name = f"{operation} {started.tool}"
-            self._span = telemetry.tracer.start_span(name, attributes=told)
+            self._span = telemetry.tracer.start_span(name, attributes=attributes)
             context.attach(trace.set_span_in_context(self._span))
 
-    def request_started(self, request: httpx.Request) -> None:
-        """Begin the span of a request that is about to be sent."""
+    def begin_request(self, request: httpx.Request) -> None:
+        """Begin the span of a request that will be sent next."""
         telemetry = self._telemetry
         # All unknown methods share one value in metrics.
         method = request.method if request.method in telemetry.methods else _OTHER
-        measured: dict[str, Any] = {
+        labels: dict[str, Any] = {
             "http.request.method": method,
             "server.address": request.url.raw_host.decode("ascii", "replace"),
             "server.port": request.url.port or _PORTS.get(request.url.scheme, 0),
         }
-        opened = _Request(measured, time.perf_counter(), time.time_ns(), context.get_current())
-        inside = opened.before
+        started = _RequestSpan(labels, time.perf_counter(), time.time_ns(), context.get_current())
+        inside = started.before
         if telemetry.tracer is not None:
-            opened.span = telemetry.tracer.start_span(
+            started.span = telemetry.tracer.start_span(
                 f"{'HTTP' if method == _OTHER else method} {self._template}".strip(),
                 kind=SpanKind.CLIENT,
-                attributes=measured | self._request_attributes(request),
-                start_time=opened.began,
+                attributes=labels | self._request_attributes(request),
+                start_time=started.began,
             )
-            inside = trace.set_span_in_context(opened.span)
+            inside = trace.set_span_in_context(started.span)
         # The context from before is attached again, so that no token has to be kept.
-        context.attach(_suppressed(inside))
-        self._request = opened
+        context.attach(_suppress_instrumentation(inside))
+        self._request = started
         self._requests += 1
 
     def _request_attributes(self, request: httpx.Request) -> dict[str, Any]:
-        attributes: dict[str, Any] = {"url.full": self._telemetry.redact(_shown(request.url))}
+        attributes: dict[str, Any] = {"url.full": self._telemetry.redact(_redact_url(request.url))}
         if self._template:
             attributes["url.template"] = self._template
         if request.method not in self._telemetry.methods:
@@ -132,46 +132,46 @@ class CallSpans:
             attributes["http.request.resend_count"] = self._requests
         return attributes
 
-    def request_ended(self, status: int | None, error_type: str, protocol: str = "") -> None:
-        """End the span of the request under way."""
-        opened, self._request = self._request, None
-        if opened is None:
+    def end_request(self, status: int | None, error_type: str, protocol: str = "") -> None:
+        """End the span of the request in progress."""
+        request, self._request = self._request, None
+        if request is None:
             return
         outcome: dict[str, Any] = {}
         if status is not None:
             outcome["http.response.status_code"] = status
-        refused = status is not None and status >= _FAILED
-        if refused or error_type:
-            outcome["error.type"] = str(status) if refused else error_type
+        is_error = status is not None and status >= _FAILED
+        if is_error or error_type:
+            outcome["error.type"] = str(status) if is_error else error_type
         if protocol:
             outcome["network.protocol.version"] = protocol
-        elapsed = time.perf_counter() - opened.started
+        elapsed = time.perf_counter() - request.started
         if self._telemetry.durations is not None:
-            self._telemetry.durations.record(elapsed, opened.measured | outcome)
-        if opened.span is not None:
-            _end(opened.span, outcome, opened.began + int(elapsed * _NANOSECONDS))
-        context.attach(opened.before)
+            self._telemetry.durations.record(elapsed, request.labels | outcome)
+        if request.span is not None:
+            _end_span(request.span, outcome, request.began + int(elapsed * _NANOSECONDS))
+        context.attach(request.before)
 
-    def ended(self, error_type: str) -> None:
+    def end_call(self, error_type: str) -> None:
         """End the span of the call."""
         if self._span is not None:
-            _end(self._span, {"error.type": error_type} if error_type else {})
+            _end_span(self._span, {"error.type": error_type} if error_type else {})
             context.attach(self._before)
 
 
 @dataclass(slots=True, eq=False)
-class _Request:
-    """A request under way: its metric attributes, its start, the context before it."""
+class _RequestSpan:
+    """A request in progress: its metric attributes, its start, the context before it."""
 
-    measured: dict[str, Any]
+    labels: dict[str, Any]
     started: float
     began: int
     before: Context
     span: Span | None = None
 
 
-def _suppressed(inside: Context) -> Context:
-    """Return a context in which instrumented HTTP clients make no second span of a request."""
+def _suppress_instrumentation(inside: Context) -> Context:
+    # Instrumented HTTP clients would make a second span of each request.
     utils = sys.modules.get(_INSTRUMENTATION)
     if utils is None:  # then no client is instrumented
         return inside
@@ -183,15 +183,15 @@ def _suppressed(inside: Context) -> Context:
         context.detach(before)
 
 
-def _end(span: Span, outcome: dict[str, Any], at: int | None = None) -> None:
+def _end_span(span: Span, outcome: dict[str, Any], at: int | None = None) -> None:
     span.set_attributes(outcome)
     if "error.type" in outcome:
         span.set_status(StatusCode.ERROR)
     span.end(at)
 
 
-def _shown(url: httpx.URL) -> str:
-    """Return a URL without user, fragment and values of the query."""
+def _redact_url(url: httpx.URL) -> str:
+    # Without user, fragment and values of the query.
     path, mark, query = url.raw_path.decode("ascii", "replace").partition("?")
     pairs = (pair.partition("=") for pair in query.split("&"))
     # A pair without a name may be a value.

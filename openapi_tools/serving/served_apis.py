@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from openapi_tools.loading.fetch_record import FetchRecord
-    from openapi_tools.observability import Event
+    from openapi_tools.observability.events import Event
     from openapi_tools.serving.serving_tables import Mode, Serving
     from openapi_tools.tools.tool import OperationTool
 

@@ -24,7 +24,7 @@ from openapi_tools.validation import is_large
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from openapi_tools.observability import Event
+    from openapi_tools.observability.events import Event
     from openapi_tools.result import ToolCall
     from openapi_tools.serving.refusals import Reason
     from openapi_tools.serving.served_apis import ServedApi

@@ -123,7 +123,7 @@ async def _to_end(
         rest = pause if asked is None else max(asked, _SHORTEST_PAUSE)
         if loop.time() + rest >= end:
             return result, reader
-        current().retry(rest, status=result.metadata.get("status"), retry_after=asked)
+        current().report_retry(rest, status=result.metadata.get("status"), retry_after=asked)
         await asyncio.sleep(rest)
         pause = min(2 * pause, _LONGEST_PAUSE)
         try:

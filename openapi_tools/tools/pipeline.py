@@ -97,12 +97,12 @@ class Caller:
             self._operation = operation_of(tool) if self._hooked else tool.operation
         if self._operation is None:
             return await self._guarded(given)
-        observation = self._observers.begin(self._name, self._operation, call_id=given.call_id)
+        observation = self._observers.observe(self._name, self._operation, call_id=given.call_id)
         if plain and observation is UNOBSERVED:
             return await self._sent(given)
         with observation:
             result = await (self._outcome(self._sent(given)) if plain else self._guarded(given))
-            observation.ended(result)
+            observation.report_result(result)
         return result
 
     async def _outcome(
@@ -172,12 +172,12 @@ class Caller:
     async def _resumed(self, own: PerCall, context: Any) -> ToolResult:
         """Return the state or the result of long work; output guardrails see it."""
         tool = self._tool
-        with self._observers.begin(self._name, tool.operation) as observation:
+        with self._observers.observe(self._name, tool.operation) as observation:
             result = await self._outcome(self._ready().result({}, context, "", own))
             if self._hooked or tool.guards is not None:
                 result = await self._outcome(tool.on_output(result, context))
                 result = without_secrets(result, self._session.redactor).model_copy()
-            observation.ended(result)
+            observation.report_result(result)
         return result
 
     def _ready(self) -> Execution:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.code.limits import CodeLimits
     from openapi_tools.model import SecurityScheme, Skipped
-    from openapi_tools.observability import Event
+    from openapi_tools.observability.events import Event
     from openapi_tools.providers.definitions import Definitions
     from openapi_tools.result import ToolResult
     from openapi_tools.search.finder import Finder, Hit

@@ -166,7 +166,7 @@ class Exchange:
         is_unsent = isinstance(error, unconnected) and is_transient(error)
         is_reused = bool(self.request.extensions.get(REUSED))
         call_error = make_call_error(error, self.request, self._seconds)
-        current().attempt_ended(error_type=call_error.kind)
+        current().end_attempt(error_type=call_error.kind)
         return SendFailure(
             call_error,
             is_unsent=is_unsent and not self._redirects,
@@ -183,7 +183,7 @@ class Exchange:
             options["auth"] = None
         if self._options.certificate is not None:
             request.extensions[CERTIFICATE] = self._options.certificate
-        current().attempt_started(request)
+        current().begin_attempt(request)
         if self._options.traced:
             request.headers.update(trace_headers())
         headers = [] if learn is None else request.headers.multi_items()
@@ -215,7 +215,7 @@ class Exchange:
         finally:
             if not response.is_closed:
                 await response.aclose()
-        current().attempt_ended(response)
+        current().end_attempt(response)
         # The stream knows the response. This cycle would be left to the garbage collector, and
         # thousands of calls would fill the processor's caches until it runs.
         response.stream = _NOTHING

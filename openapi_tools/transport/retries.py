@@ -55,9 +55,9 @@ def _may_pass(error: CallError) -> bool:
 def report_retry(outcome: APIResponse | SendFailure, delay: float) -> None:
     """Report another attempt after the one that failed."""
     if isinstance(outcome, SendFailure):
-        current().retry(delay, error_type=outcome.error.kind)
+        current().report_retry(delay, error_type=outcome.error.kind)
     else:
-        current().retry(delay, status=outcome.status, retry_after=_requested_delay(outcome))
+        current().report_retry(delay, status=outcome.status, retry_after=_requested_delay(outcome))
 
 
 def _requested_delay(outcome: APIResponse | SendFailure) -> float | None:

@@ -37,7 +37,8 @@ from servers.recorder import Answer
 from openapi_tools import DeniedError, Select, Settings, ToolResult, __version__, load_tools
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import Operation
-from openapi_tools.observability import UNOBSERVED, Event, Observers, current
+from openapi_tools.observability import UNOBSERVED, Observers, current
+from openapi_tools.observability.events import Event
 
 ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
 QUERY = {"name": "q", "in": "query", "schema": {"type": "string"}}
@@ -285,7 +286,9 @@ class Async:
     ids=lambda it: type(it).__name__,
 )
 def test_only_a_plain_function_can_subscribe(function):
-    with pytest.raises(SettingsError, match="a subscriber is a plain function; give the `put_now"):
+    with pytest.raises(
+        SettingsError, match="a subscriber must be a plain function, not async; for async"
+    ):
         pets("http://api.test").subscribe(function)
 
 
@@ -316,7 +319,7 @@ def test_a_url_has_no_query_no_secret_and_no_line_break():
     looking = Observers(lambda _: "https://api.test/s3cret", lambda text: text.replace("s3", "*"))
     events = told(looking)
 
-    with looking.begin("a", Operation("GET", "/a\r\nb?key={key}"), call_id="s3"):
+    with looking.observe("a", Operation("GET", "/a\r\nb?key={key}"), call_id="s3"):
         pass
 
     assert {event.url for event in events} == {"https://api.test/*cret/a\ufffd\ufffdb"}
@@ -382,12 +385,12 @@ async def test_a_span_of_the_program_is_the_parent_and_is_current_again_afterwar
 
 def test_an_end_in_another_task_than_the_beginning_breaks_nothing(sdk, caplog):
     looking = sdk.observers()
-    begin = partial(looking.begin, "get_pet", Operation("GET", "/pets"))
+    begin = partial(looking.observe, "get_pet", Operation("GET", "/pets"))
     observation = contextvars.copy_context().run(begin)
 
     sent = httpx.Request("GET", "https://api.example.com/pets")
-    contextvars.copy_context().run(observation.attempt_started, sent)
-    contextvars.copy_context().run(observation.ended, ToolResult.ok({}))
+    contextvars.copy_context().run(observation.begin_attempt, sent)
+    contextvars.copy_context().run(observation.report_result, ToolResult.ok({}))
 
     assert [span.name for span in sdk.spans] == ["GET /pets", "execute_tool get_pet"]
     assert caplog.records == []
@@ -408,11 +411,11 @@ async def test_a_record_says_in_words_and_as_data_what_happened(caplog):
     records = [record for record in caplog.records if record.name == "openapi_tools.calls"]
     words = [record.getMessage().partition("{petId} ")[2] for record in records]
     assert [re.sub(r"\d\S* s", "N s", said) for said in words] == [
-        "begins",
-        "is tried again in N s (status 503)",
-        "is tried again in N s (connection)",
-        "ended well after N s (status 200)",
-        "begins",
+        "started",
+        "will be retried in N s (status 503)",
+        "will be retried in N s (connection)",
+        "completed after N s (status 200)",
+        "started",
         "failed after N s (http, status 500)",
     ]
     retry = records[1]

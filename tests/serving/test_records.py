@@ -18,7 +18,7 @@ from team_servers import configured, document, hosted
 
 from openapi_tools import load_tools
 from openapi_tools.errors import SettingsError
-from openapi_tools.observability import Event
+from openapi_tools.observability.events import Event
 from openapi_tools.redaction import Redactor
 from openapi_tools.serving import server_records, team_server, workers
 from openapi_tools.serving.server_records import AuditLog, SafeFormatter
