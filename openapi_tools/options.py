@@ -11,7 +11,12 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from openapi_tools.common.setting_fields import RENAMED_SETTINGS, holds_paths, setting_names
+from openapi_tools.common.setting_fields import (
+    REMOVED_SETTINGS,
+    RENAMED_SETTINGS,
+    holds_paths,
+    setting_names,
+)
 from openapi_tools.errors import CredentialsError, SettingsError, there_are
 
 if TYPE_CHECKING:
@@ -94,6 +99,8 @@ def describe_unknown_setting(name: str, also: Iterable[str] = (), *, most: int =
     """Return a message about a name that no setting has: its new name, or the nearest names."""
     if renamed := RENAMED_SETTINGS.get(name):
         return f"{name}: unknown setting; its name is {renamed} now."
+    if removal := REMOVED_SETTINGS.get(name):
+        return f"{name}: this setting was removed: {removal}"
     close = close_names(name, (*also, *sorted(setting_names())), most=most)
     return f"{name}: unknown setting{close}"
 

@@ -125,7 +125,6 @@ class SettingsMembers(TypedDict, total=False):
     stale: bool
     synonyms: Mapping[str, Sequence[str]]
     embed: _Function | None
-    transport: Literal["auto", "httpx", "fast"]
     state: SharedState | None
     rate: float | None
     user_concurrency: int | None

@@ -30,7 +30,6 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
 pytest_plugins = ["openapi_tools.testing.pytest_plugin"]
-TRANSPORTS = ("httpx", "fast")
 LEFT_OUT = pytest.StashKey[int]()
 LONGEST = (
     *("fuzz/test_fuzz.py", "tests/test_packaging.py", "contracts/test_extras.py"),
@@ -46,29 +45,13 @@ SHARED = ROOT.parent / "shared"
 
 
 def pytest_configure(config):
-    """Keep documents in a folder of the test run's own, in every process that it starts.
-
-    `OPENAPI_TOOLS_TRANSPORT=httpx pytest …` runs any test over the transport it names.
-    """
+    """Keep documents in a folder of the test run's own, in every process that it starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell starts background jobs so; children inherit it, and tests interrupt children.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = tempfile.TemporaryDirectory(prefix="openapi-tools-cache-")
     os.environ["OPENAPI_TOOLS_CACHE_DIR"] = folder.name
     config.add_cleanup(folder.cleanup)
-    if name := os.environ.get("OPENAPI_TOOLS_TRANSPORT"):
-        from openapi_tools import Settings
-        from openapi_tools.common.setting_fields import SettingFields
-
-        SettingFields.transport = name  # type: ignore[misc]
-        Settings.model_fields["transport"].default = name
-        Settings.model_rebuild(force=True)
-
-
-@pytest.fixture(scope="module", params=TRANSPORTS)
-def transport(request):
-    """The name of each transport, for tests of what has to hold over both."""
-    return str(request.param)
 
 
 @pytest.fixture(params=["httpx", "httpx2"])

@@ -18,6 +18,7 @@ from openapi_tools import FileStore, Settings, SettingsError, SharedState, load_
 from openapi_tools.cli import typed_arguments
 from openapi_tools.common.setting import Setting
 from openapi_tools.common.setting_fields import (
+    REMOVED_SETTINGS,
     RENAMED_SETTINGS,
     SettingFields,
     setting_names,
@@ -87,6 +88,13 @@ def test_the_old_name_of_a_setting_is_refused_with_the_new_one(old, new):
         with pytest.raises(SettingsError, match=f"{old}: unknown setting; its name is {new} now."):
             refused()
     assert new in Settings.model_fields
+
+
+@pytest.mark.parametrize("name", REMOVED_SETTINGS)
+def test_a_setting_that_was_removed_is_refused_with_what_to_do(name):
+    for refused in (lambda: Settings(**{name: "x"}), lambda: load_tools("a", **{name: "x"})):
+        with pytest.raises(SettingsError, match=f"{name}: this setting was removed: .*leave it"):
+            refused()
 
 
 def test_every_setting_has_a_type_a_default_and_sentences():

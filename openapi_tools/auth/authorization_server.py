@@ -18,8 +18,8 @@ from openapi_tools.errors import CallError
 from openapi_tools.http_rules import read_url
 from openapi_tools.redaction import Secret, excerpt
 from openapi_tools.requests import origin_of
+from openapi_tools.transport.content_codings import CODINGS, Decoder
 from openapi_tools.transport.failures import TRANSPORT_FAULTS, make_call_error, retry_after
-from openapi_tools.transport.http_messages import CODINGS, Decoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

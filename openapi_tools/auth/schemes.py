@@ -180,7 +180,7 @@ def _key(scheme: Scheme, secret: str) -> RequestAuth:
 
 
 def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
-    from openapi_tools.transport.sockets import client_context
+    from openapi_tools.transport.tls_contexts import client_tls_context
 
     if _is_context(value):
         return value
@@ -188,7 +188,7 @@ def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
     if given.password is not None:
         password = _text(scheme, given.password)
         scheme.redactor.know(password)
-    return client_context(given.cert, given.key, password=password, ca_file=scheme.ca_file)
+    return client_tls_context(given.cert, given.key, password=password, ca_file=scheme.ca_file)
 
 
 def _is_context(value: Any) -> TypeGuard[ssl.SSLContext]:

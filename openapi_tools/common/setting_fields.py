@@ -315,13 +315,6 @@ class SettingFields:
             python_only=True,
         ),
     ] = None
-    transport: Annotated[
-        Literal["auto", "httpx", "fast"],
-        Setting(
-            'The HTTP transport without a client of yours: `"httpx"`, `"fast"` or `"auto"`.',
-            page="#faster-calls",
-        ),
-    ] = "auto"
     state: Annotated[
         Any,
         Setting(
@@ -353,6 +346,9 @@ class SettingFields:
 
 RENAMED_SETTINGS = {"check_answers": "check_responses"}
 """New names by the old ones, which are refused."""
+
+REMOVED_SETTINGS = {"transport": "there is one transport now, without 'fast'; leave it out."}
+"""What to do instead of settings that there are no more, which are refused."""
 
 DEFAULT_SETTINGS: Any = SettingFields()  # in place of `Settings`: readers use its fields only
 

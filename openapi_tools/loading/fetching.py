@@ -32,8 +32,8 @@ from openapi_tools.requests.builder import with_auth
 from openapi_tools.responses.shown_text import looks_like_html
 from openapi_tools.tools.session import brings_identity, settings_with
 from openapi_tools.transport import APIResponse, Sender, SendOptions
+from openapi_tools.transport.content_codings import CODINGS
 from openapi_tools.transport.failures import describe_request
-from openapi_tools.transport.http_messages import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
 
 if TYPE_CHECKING:

@@ -230,7 +230,7 @@ def open_session(
     known = Credentials(given, own, redactor=redactor, **about)
     brings = brings_identity(client)
     session = Session(settings, known, redactor, found, client, brings)
-    if client is not None or settings.transport == "fast" or settings.http_cache:
+    if client is not None or settings.http_cache:
         _ = session.sender  # raises for an unusable client or a missing extra
     return session
 

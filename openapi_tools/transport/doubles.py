@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from openapi_tools.transport.network_policy import NetworkPolicy
 
 
-# By class, the function that was found to be its own.
-_own_functions: dict[type, object] = {}
+# The functions of httpx and httpcore that no double has replaced, by class.
+_genuine_functions: dict[type, object] = {}
 
 
 def is_doubled() -> bool:
@@ -28,22 +28,9 @@ def is_doubled() -> bool:
     return _is_replaced(httpx.AsyncHTTPTransport) or _is_replaced(httpcore.AsyncConnectionPool)
 
 
-async def send_to_double(
-    request: httpx.Request, policy: NetworkPolicy, context: ssl.SSLContext
-) -> httpx.Response:
-    """Send a request by httpx; where the double lets it pass, its address is judged first."""
-    host = request.url.raw_host.decode("ascii")
-    port = request.url.port or (443 if request.url.scheme == "https" else 80)
-    request.extensions["trace"] = partial(_judge, policy, host, port)
-    transport = httpx.AsyncHTTPTransport(
-        verify=context, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
-    )
-    return await transport.handle_async_request(request)
-
-
 def _is_replaced(owner: Any) -> bool:
     function = owner.handle_async_request
-    if function is _own_functions.get(owner):
+    if function is _genuine_functions.get(owner):
         return False
     while not inspect.isfunction(function) and hasattr(function, "__wrapped__"):
         function = function.__wrapped__  # of a tracer; calls have spans of their own
@@ -53,18 +40,41 @@ def _is_replaced(owner: Any) -> bool:
     # nothing. Wrappers copy a function's names, but not the file in which it was written.
     if inspect.getfile(function) != inspect.getfile(inspect.unwrap(owner.aclose)):
         return True
-    _own_functions[owner] = function
+    _genuine_functions[owner] = function
     return False
 
 
-async def _judge(
-    policy: NetworkPolicy, host: str, port: int, event: str, info: dict[str, Any]
-) -> None:
-    """Judge the address of a new connection, as httpcore's extension `trace` reports it."""
-    if event == "connection.connect_tcp.complete":
-        stream = info["return_value"]
-        try:
-            policy.check(host, port, [stream.get_extra_info("server_addr")[0]])
-        except BaseException:
-            await stream.aclose()
-            raise
+class DoubledTransports:
+    """The transports of httpx through which a pool gives its requests to a test double."""
+
+    def __init__(self, policy: NetworkPolicy) -> None:
+        self._policy = policy
+        self._transports: dict[ssl.SSLContext, httpx.AsyncHTTPTransport] = {}
+
+    async def send(self, request: httpx.Request, context: ssl.SSLContext) -> httpx.Response:
+        """Send a request by httpx; a double may let it pass to a server."""
+        host = request.url.raw_host.decode("ascii")
+        port = request.url.port or (443 if request.url.scheme == "https" else 80)
+        request.extensions["trace"] = partial(self._check_address, host, port)
+        if context not in self._transports:
+            # Only new connections are checked, so that none is kept for another host's policy.
+            limits = httpx.Limits(max_keepalive_connections=0)
+            self._transports[context] = httpx.AsyncHTTPTransport(
+                verify=context, trust_env=False, limits=limits
+            )
+        return await self._transports[context].handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for transport in self._transports.values():
+            await transport.aclose()
+
+    async def _check_address(self, host: str, port: int, event: str, info: dict[str, Any]) -> None:
+        """Judge the address of a new connection, as httpcore's extension `trace` reports it."""
+        if event == "connection.connect_tcp.complete":
+            stream = info["return_value"]
+            try:
+                self._policy.check(host, port, [stream.get_extra_info("server_addr")[0]])
+            except BaseException:
+                await stream.aclose()
+                raise

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import re
 import time
 from contextlib import aclosing, suppress
@@ -14,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import essence, is_json, is_sequential, reads
+from openapi_tools.http_rules import essence, is_json, is_sequential, names_credential, reads
 from openapi_tools.observability import current, trace_headers
 from openapi_tools.transport.connection_pool import CERTIFICATE, PROXY, REUSED
+from openapi_tools.transport.content_codings import Decoder, too_large
 from openapi_tools.transport.failures import (
     TRANSPORT_FAULTS,
     describe_request,
@@ -26,7 +29,6 @@ from openapi_tools.transport.failures import (
     request_path,
     timeout_error,
 )
-from openapi_tools.transport.http_messages import BODILESS, Decoder, learn_headers, too_large
 from openapi_tools.transport.redirects import REDIRECT_STATUSES, next_request
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
 _LARGEST_READ = 1024 * 1024  # bytes of an answer that an authentication reads
 _NOTHING = httpx.ByteStream(b"")
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
+_BODILESS = (204, 304)
+_SHORTEST_SECRET = 8  # shorter values of added headers are versions or kinds
 _DIGITS = 20  # of a `Content-Length`; the transport refuses longer ones
 
 
@@ -261,7 +265,7 @@ class Exchange:
         if response.is_stream_consumed:
             # A mock transport gave content, and httpx has decoded it.
             await take(response.content)
-        elif self.request.method == "HEAD" or response.status_code in BODILESS:
+        elif self.request.method == "HEAD" or response.status_code in _BODILESS:
             async for _ in response.aiter_raw():
                 pass
         else:
@@ -347,3 +351,18 @@ async def _read_whole(response: httpx.Response) -> httpx.Response:
     read = httpx.Response(response.status_code, content=b"".join(pieces), **known)
     read.headers = response.headers
     return read
+
+
+def learn_headers(
+    before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
+) -> None:
+    """Give `learn` the secrets in headers that a request did not have before."""
+    for name, value in request.headers.multi_items():
+        if (name, value) not in before and names_credential(name):
+            word, _, rest = value.partition(" ")
+            secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
+            if word.lower() == "basic":
+                with suppress(binascii.Error, UnicodeDecodeError):
+                    pair = base64.b64decode(rest).decode()
+                    secrets += [pair, pair.partition(":")[2]]
+            learn(*(secret for secret in secrets if len(secret) >= _SHORTEST_SECRET))

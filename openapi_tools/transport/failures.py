@@ -14,8 +14,8 @@ import httpx
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import reads, repeats
 from openapi_tools.redaction import excerpt
-from openapi_tools.transport.proxy_connections import ProxyFaultError
-from openapi_tools.transport.sockets import TlsError
+from openapi_tools.transport.connections import TlsError
+from openapi_tools.transport.proxies import ProxyFaultError
 
 logger = logging.getLogger("openapi_tools")
 

@@ -20,16 +20,16 @@ from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.http_rules import is_safe, reads, repeats
 from openapi_tools.shared_state import MemoryState
 from openapi_tools.transport.call_limits import Limits
-from openapi_tools.transport.connection_pool import make_client, uses_httptools
+from openapi_tools.transport.connection_pool import make_client
 from openapi_tools.transport.exchange import (
     NO_TIMEOUTS,
     APIResponse,
     Exchange,
     SendFailure,
     SendOptions,
+    learn_headers,
 )
 from openapi_tools.transport.failures import describe_request, timeout_error
-from openapi_tools.transport.http_messages import learn_headers
 from openapi_tools.transport.loop_client import LoopClient
 from openapi_tools.transport.network_policy import NetworkPolicy, policy_of
 from openapi_tools.transport.retries import RETRIED_STATUSES, report_retry, retry_delay
@@ -88,8 +88,6 @@ class Sender:
         # multiply its load.
         self._retry_budget = _RETRY_BUDGET
         self.is_closed = False
-        if client is None and settings.transport == "fast":
-            uses_httptools(settings)  # a missing package is told now, not by the first call
         self._client = None if client is None else _adapt_client(client)
         self._process = os.getpid()
         self._loop_clients: dict[asyncio.AbstractEventLoop, LoopClient] = {}

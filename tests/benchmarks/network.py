@@ -19,17 +19,14 @@ EACH = 10
 """Calls that each of those makes, one after another, before it is the next kind's turn."""
 RAW = "httpx: client.request(…).json()"
 AIOHTTP = "aiohttp: session.request(…), response.json()"
-HTTPX, FAST = (f'tool.execute, transport="{transport}"' for transport in ("httpx", "fast"))
-LACKING = {
-    AIOHTTP: ("aiohttp", "not installed: .venv/bin/pip install aiohttp"),
-    FAST: ("httptools", "not installed: .venv/bin/pip install 'openapi-tools[fast]'"),
-}
+EXECUTE = "tool.execute"
+NOT_INSTALLED = {AIOHTTP: ("aiohttp", "not installed: .venv/bin/pip install aiohttp")}
 
 
 def sequential(rounds, folder):
     with Answering() as url, peers.started(folder, url) as running:
         took = asyncio.run(_sequential(rounds, url, running))
-    table = [(RAW,), (AIOHTTP,), (HTTPX, at_most(1.0)), (FAST, at_most(0.8))]
+    table = [(RAW,), (AIOHTTP,), (EXECUTE, at_most(1.0))]
     lacking = {kind: peer.absent(folder) for peer in peers.PEERS for kind in peer.calls}
     for method in METHODS:
         yield from _compared(took, [*table, *((kind,) for kind in lacking)], lacking, f"{method}: ")
@@ -38,11 +35,11 @@ def sequential(rounds, folder):
 def concurrent(rounds):
     with Answering() as url:
         took = asyncio.run(_concurrent(max(rounds // 2, 1), url))
-    yield from _compared(took, [(RAW,), (AIOHTTP,), (HTTPX,), (FAST, at_least(3))])
+    yield from _compared(took, [(RAW,), (AIOHTTP,), (EXECUTE, at_least(3))])
 
 
 def _compared(took, table, lacking=(), prefix=""):
-    notes = {name: note for name, (_, note) in LACKING.items()} | dict(lacking)
+    notes = {name: note for name, (_, note) in NOT_INSTALLED.items()} | dict(lacking)
     for name, *goals in table:
         found = took.get(prefix + name)
         if found is None:
@@ -65,19 +62,15 @@ async def _sequential(rounds, url, running):
 
 
 def _is_installed(name):
-    return name not in LACKING or importlib.util.find_spec(LACKING[name][0]) is not None
+    return name not in NOT_INSTALLED or importlib.util.find_spec(NOT_INSTALLED[name][0]) is not None
 
 
 @contextlib.asynccontextmanager
 async def _clients(url):
     async with contextlib.AsyncExitStack() as stack:
         client = await stack.enter_async_context(httpx.AsyncClient())
-        toolsets = {}
-        for name in filter(_is_installed, (HTTPX, FAST)):
-            transport = "fast" if name == FAST else "httpx"
-            settings = Settings(base_url=url, concurrency=IN_FLIGHT, transport=transport)
-            toolset = load_tools(DOCUMENT, settings=settings)
-            toolsets[name] = await stack.enter_async_context(toolset)
+        settings = Settings(base_url=url, concurrency=IN_FLIGHT)
+        toolset = await stack.enter_async_context(load_tools(DOCUMENT, settings=settings))
         session = None
         if _is_installed(AIOHTTP):
             session = await stack.enter_async_context(_session())
@@ -86,8 +79,7 @@ async def _clients(url):
             actions = {RAW: requesting(method, client, url + URL)}
             if session is not None:
                 actions[AIOHTTP] = _with_aiohttp(method, session, url + URL)
-            tools = {name: executing(method, toolset) for name, toolset in toolsets.items()}
-            return {**actions, **tools}
+            return {**actions, EXECUTE: executing(method, toolset)}
 
         yield calls
 

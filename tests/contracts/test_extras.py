@@ -24,9 +24,7 @@ BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(
 NOT_THERE = ("No matching distribution found", "Could not find a version", "Connection")
 
 
-OTHERS = {
-    *("browse", "code", "dev", "docs", "fast", "http-cache", "otel", "redis", "serve", "testing")
-}
+OTHERS = {*("browse", "code", "dev", "docs", "http-cache", "otel", "redis", "serve", "testing")}
 
 
 def extras():

@@ -130,7 +130,7 @@ async def test_an_upload_that_hangs_ends_in_time_and_closes_its_file(folder):
     assert open_files() <= opened
 
 
-async def test_a_digest_challenge_is_answered_with_the_file_again(folder, transport):
+async def test_a_digest_challenge_is_answered_with_the_file_again(folder):
     handle = FolderStore(folder).put(io.BytesIO(BLOCK * 20))
     bodies = []
     challenge = b'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256'
@@ -149,7 +149,7 @@ async def test_a_digest_challenge_is_answered_with_the_file_again(folder, transp
     given = {"scheme": {"type": "http", "scheme": "digest"}}
     root = {**API, "components": {"securitySchemes": given}, "security": [{"scheme": []}]}
     async with Faults(challenged) as server:
-        members = Settings(download_dir=folder, base_url=server.url, transport=transport)
+        members = Settings(download_dir=folder, base_url=server.url)
         pair = {"scheme": ("me", "p4ss-of-digests")}
         async with load_tools(root, credentials=pair, settings=members) as toolset:
             result = await toolset.call("put", {"body": {"handle": handle}})

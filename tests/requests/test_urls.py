@@ -13,9 +13,9 @@ wrong = pytest.mark.parametrize("place", WRONG)
 wrong_reference = pytest.mark.parametrize("place", [*WRONG, "//[x", "http://\u2100.test/"])
 
 
-async def error_of(source, base_url=None, transport="httpx", **more):
+async def error_of(source, base_url=None, **more):
     """Return the kind and the text of the error result of a call."""
-    settings = Settings(timeout=20, base_url=base_url, transport=transport)
+    settings = Settings(timeout=20, base_url=base_url)
     async with load_tools(source, settings=settings, **more) as toolset:
         result = await toolset["call"].execute({})
     return result.error["type"], str(result)
@@ -32,9 +32,9 @@ def redirecting(place):
 
 
 @wrong
-async def test_a_redirect_to_it_is_not_followed(place, transport):
+async def test_a_redirect_to_it_is_not_followed(place):
     async with redirecting(place) as server:
-        kind, told = await error_of(document(), server.url, transport)
+        kind, told = await error_of(document(), server.url)
 
         with pytest.raises(SourceError, match="it is not an address"):
             await asyncio.to_thread(load_tools, server.url)

@@ -267,10 +267,8 @@ async def test_304_without_a_condition_is_an_error():
         ("application/x-ndjson", b'{"a": 1}\n{"a": 2', [{"a": 1}, OVER]),
     ],
 )
-async def test_endless_json_gives_what_came_by_the_end_of_the_time(
-    media_type, sent, output, transport
-):
-    result = await stalled(f"Content-Type: {media_type}", sent, transport=transport)
+async def test_endless_json_gives_what_came_by_the_end_of_the_time(media_type, sent, output):
+    result = await stalled(f"Content-Type: {media_type}", sent)
 
     assert (result.success, result.output) == (True, output)
     assert result.metadata["truncated"]["chars"] == len(sent)
@@ -322,8 +320,8 @@ async def test_an_answer_of_which_no_whole_value_came_in_time_is_a_timeout(head,
         ("application/json; charset=gb2312", '{"a": "北京", "b'.encode("gb2312"), {"a": "北京"}),
     ],
 )
-async def test_half_an_object_is_a_timeout_that_has_what_came(kind, sent, body, transport):
-    result = await stalled(f"Content-Type: {kind}", sent, transport=transport)
+async def test_half_an_object_is_a_timeout_that_has_what_came(kind, sent, body):
+    result = await stalled(f"Content-Type: {kind}", sent)
 
     assert (result.error["type"], result.error["status"]) == ("timeout", 200)
     assert result.error["body"] == body

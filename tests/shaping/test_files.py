@@ -43,9 +43,9 @@ def tools(url, folder, **members):
     return load_tools(f"{url}/openapi.json", settings=Settings(download_dir=folder, **members))
 
 
-async def test_an_answer_is_a_handle_that_every_file_argument_takes(url, folder, transport):
+async def test_an_answer_is_a_handle_that_every_file_argument_takes(url, folder):
     events = []
-    async with tools(url, folder, transport=transport) as toolset:
+    async with tools(url, folder) as toolset:
         toolset.subscribe(events.append)
         found = await toolset.call("get_file", {"megabytes": 3})
         file = {"handle": found.output["handle"]}
@@ -101,8 +101,8 @@ def _memory(name):
 @pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured in /proc")
-async def test_files_of_50_mb_go_from_one_api_to_another_in_little_memory(url, folder, transport):
-    one, other = (tools(url, folder, transport=transport) for _ in range(2))
+async def test_files_of_50_mb_go_from_one_api_to_another_in_little_memory(url, folder):
+    one, other = (tools(url, folder) for _ in range(2))
     async with one, other:
         await one.call("get_file", {"megabytes": 1})
         await other.call("put_whole", {"body": {"text": "a"}})

@@ -19,8 +19,8 @@ from openapi_tools import Settings, load_tools
 
 PATHS = {{"/x": {{"get": operation(operationId="x")}}}}
 
-def tools(url, transport="httpx"):
-    settings = Settings(base_url=url, transport=transport, timeout=20)
+def tools(url):
+    settings = Settings(base_url=url, timeout=20)
     return load_tools(document(PATHS), settings=settings)
 
 def forked(work):
@@ -35,7 +35,7 @@ def forked(work):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 """
 THREADS = """
-toolset, ending = tools(sys.argv[1], sys.argv[2]), []
+toolset, ending = tools(sys.argv[1]), []
 
 def call():
     return asyncio.run(toolset["x"].execute({})).success
@@ -136,9 +136,8 @@ async def run(program, *arguments):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("transport", ["httpx", "fast"])
-async def test_children_of_a_process_whose_threads_call_make_their_own(recorder, transport):
-    assert await run(THREADS, recorder.url, transport) == (f"{[0] * 10}\n", "")
+async def test_children_of_a_process_whose_threads_call_make_their_own(recorder):
+    assert await run(THREADS, recorder.url) == (f"{[0] * 10}\n", "")
 
 
 @pytest.mark.long

@@ -18,8 +18,8 @@ from servers.tls import TlsServer
 from openapi_tools import Settings, load_tools
 from openapi_tools.transport import Sender
 from openapi_tools.transport.connection_pool import make_client
+from openapi_tools.transport.connections import connect
 from openapi_tools.transport.network_policy import NetworkPolicy
-from openapi_tools.transport.sockets import connect
 
 ANYWHERE = NetworkPolicy(private=True)
 POISON = answer(b'{"poison": true}')
@@ -30,13 +30,13 @@ def get(url):
     return httpx.Request("GET", url)
 
 
-async def test_failing_calls_leave_no_file_open(transport):
+async def test_failing_calls_leave_no_file_open():
     async def close(peer):
         await peer.request()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         closed = listener.getsockname()[1]
-    sender = Sender(Settings(timeout=5.0, concurrency=10, transport=transport))
+    sender = Sender(Settings(timeout=5.0, concurrency=10))
     async with Faults(close) as server:
         counts = []
         for _ in range(3):
@@ -51,7 +51,7 @@ async def test_failing_calls_leave_no_file_open(transport):
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.02], ids=["at once", "later"])
-async def test_a_second_answer_is_nobodys(pause, transport):
+async def test_a_second_answer_is_nobodys(pause):
     async def twice(peer):
         while True:
             await peer.request()
@@ -59,7 +59,7 @@ async def test_a_second_answer_is_nobodys(pause, transport):
             await asyncio.sleep(pause)
             await peer.write(POISON)
 
-    async with Faults(twice) as server, make_client(Settings(transport=transport)) as client:
+    async with Faults(twice) as server, make_client(Settings()) as client:
         for _ in range(3):
             assert (await client.get(server.url)).content == b'{"own": true}'
             await asyncio.sleep(2 * pause)
@@ -67,9 +67,9 @@ async def test_a_second_answer_is_nobodys(pause, transport):
         assert server.connections == 3
 
 
-async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transport):
+async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys():
     with TlsServer(None, answer(b'{"own": true}'), later=POISON) as server:
-        async with make_client(Settings(transport=transport)) as client:
+        async with make_client(Settings()) as client:
             first = (await client.get(server.url)).content
             server.said.wait(5)  # nothing of this loop runs until the poison is there
             second = (await client.get(server.url)).content
@@ -78,8 +78,8 @@ async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transpor
     assert server.greeted == 2
 
 
-async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced(transport):
-    client = make_client(Settings(transport=transport))
+async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced():
+    client = make_client(Settings())
     async with Faults(replying(answer())) as server, client:
         await client.get(server.url)
         await server.until(lambda: server.ended == 1)
@@ -105,7 +105,7 @@ async def test_what_is_not_read_is_not_taken_without_end():
         stream.abort()
 
 
-async def test_a_large_body_arrives_whole_at_a_slow_reader(transport):
+async def test_a_large_body_arrives_whole_at_a_slow_reader():
     body = os.urandom(1024) * 8 * 1024
 
     async def doze(peer):
@@ -113,7 +113,7 @@ async def test_a_large_body_arrives_whole_at_a_slow_reader(transport):
         await peer.request()
         await peer.write(answer())
 
-    async with Faults(doze) as server, make_client(Settings(transport=transport)) as client:
+    async with Faults(doze) as server, make_client(Settings()) as client:
         answered = await client.post(server.url, content=body, timeout=10)
 
     assert answered.status_code == 200
@@ -137,11 +137,9 @@ async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch):
     assert took < 5
 
 
-async def test_many_loops_in_many_threads_share_a_toolset(transport):
+async def test_many_loops_in_many_threads_share_a_toolset():
     async with Faults(serve) as server:
-        toolset = load_tools(
-            document(), settings=Settings(base_url=server.url, timeout=10.0, transport=transport)
-        )
+        toolset = load_tools(document(), settings=Settings(base_url=server.url, timeout=10.0))
 
         async def several():
             return await asyncio.gather(*(toolset["call"].execute({}) for _ in range(5)))

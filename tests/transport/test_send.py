@@ -92,9 +92,9 @@ async def test_waiting_for_a_turn_counts_towards_the_deadline():
 @pytest.mark.parametrize(
     "sent", [b"", OK[:9], OK + b"Content-Length: 4\r\n\r\n{}"], ids=["nothing", "head", "body"]
 )
-async def test_a_cancelled_call_is_cancelled_and_leaves_no_connection(sent, closing, transport):
+async def test_a_cancelled_call_is_cancelled_and_leaves_no_connection(sent, closing):
     async with Faults(stalling(sent)) as server:
-        settings = Settings(base_url=server.url, transport=transport)
+        settings = Settings(base_url=server.url)
         async with load_tools(document(), settings=settings) as toolset:
             task = asyncio.create_task(toolset["call"].execute({}))
             await server.until(lambda: bool(server.requests))

@@ -10,9 +10,9 @@ from servers.faults import Faults
 from servers.tls import OK, Authority, TlsServer
 
 from openapi_tools import Context, Settings, load_tools
-from openapi_tools.transport import sockets
+from openapi_tools.transport import tls_contexts
 from openapi_tools.transport.connection_pool import make_client
-from openapi_tools.transport.sockets import client_context, trusted
+from openapi_tools.transport.tls_contexts import client_tls_context, server_tls_context
 
 MUTUAL = document(security=[{"cert": []}, {}])
 MUTUAL["components"] = {"securitySchemes": {"cert": {"type": "mutualTLS"}}}
@@ -126,9 +126,9 @@ async def test_the_environment_adds_no_authority_unless_it_is_trusted(ours, monk
 
 def test_tls_is_strict_and_writes_no_keys(monkeypatch, tmp_path):
     monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
-    sockets._shared.cache_clear()
+    tls_contexts._shared_context.cache_clear()
 
-    context = trusted(Settings())
+    context = server_tls_context(Settings())
 
     assert context.verify_mode == ssl.CERT_REQUIRED
     assert context.check_hostname
@@ -176,24 +176,22 @@ async def test_a_changed_file_of_authorities_is_read_again(ours, theirs, tmp_pat
     assert after.success, after
 
 
-async def test_a_client_certificate_is_presented_only_by_calls_that_have_it(
-    ours, theirs, transport
-):
+async def test_a_client_certificate_is_presented_only_by_calls_that_have_it(ours, theirs):
     optional = ours.server(clients=theirs)
     optional.verify_mode = ssl.CERT_OPTIONAL
-    context = client_context(theirs.client(), ca_file=ours.file)
+    context = client_tls_context(theirs.client(), ca_file=ours.file)
     with TlsServer(optional) as server:
-        known = {"ca_file": ours.file, "transport": transport}
+        known = {"ca_file": ours.file}
         await called_with(server, None, context, None, context, **known)
 
     assert ["client@example.com" in subject for subject, _ in server.requests] == [False, True] * 2
     assert server.greeted == 2
 
 
-async def test_two_client_certificates_do_not_share_a_connection(ours, theirs, transport):
-    one, other = (client_context(theirs.client(), ca_file=ours.file) for _ in range(2))
+async def test_two_client_certificates_do_not_share_a_connection(ours, theirs):
+    one, other = (client_tls_context(theirs.client(), ca_file=ours.file) for _ in range(2))
     with TlsServer(ours.server(clients=theirs)) as server:
-        await called_with(server, one, other, one, other, ca_file=ours.file, transport=transport)
+        await called_with(server, one, other, one, other, ca_file=ours.file)
 
     assert (len(server.requests), server.greeted) == (4, 2)
 
@@ -202,15 +200,15 @@ def test_nobody_is_asked_for_the_password_of_a_key(ours, monkeypatch):
     given = []
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", lambda *args: given.append(args[3]))
 
-    client_context(ours.client())
+    client_tls_context(ours.client())
 
     assert given == [""]  # with None, OpenSSL would wait at the terminal
 
 
 async def test_a_foreign_client_certificate_is_named_and_does_not_make_a_server_trusted(
-    ours, theirs, transport
+    ours, theirs
 ):
-    known = {"ca_file": ours.file, "transport": transport}
+    known = {"ca_file": ours.file}
     with TlsServer(ours.server(clients=theirs)) as server, TlsServer(theirs.server()) as other:
         (refused,) = await called_with(server, {"cert": ours.client()}, **known)
         (refusing,) = await called_with(other, {"cert": ours.client()}, **known)
@@ -260,20 +258,20 @@ async def test_a_client_certificate_that_cannot_be_used_is_refused_without_its_p
     assert server.requests == []
 
 
-async def test_a_large_answer_over_tls_arrives_whole(ours, transport):
+async def test_a_large_answer_over_tls_arrives_whole(ours):
     body = b"x" * 3 * 2**20
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)
     with TlsServer(ours.server(), head + body) as server:
-        known = {"ca_file": ours.file, "transport": transport}
+        known = {"ca_file": ours.file}
         results = await called_with(server, None, None, None, **known)
 
     assert [result.metadata["truncated"]["chars"] for result in results] == [len(body)] * 3
     assert server.greeted == 1  # nothing is left over that would look like a second answer
 
 
-async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(ours, transport):
+async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(ours):
     with TlsServer(ours.server(), later=OK.replace(b"{}", b"[]")) as server:
-        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
+        async with make_client(Settings(ca_file=ours.file)) as client:
             for _ in range(3):
                 assert (await client.get(server.url)).content == b"{}"
                 assert await asyncio.to_thread(server.said.wait, 20)

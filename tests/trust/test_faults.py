@@ -1,7 +1,7 @@
 """Every fault of a peer: a result of the right type, in time, within its size, sent once.
 
-The whole set is asked for over each transport, and once more from a server that sends every byte by
-itself, where each route is asked for with one of its methods, by turns.
+The whole set is asked for, and once more from a server that sends every byte by itself, where each
+route is asked for with one of its methods, by turns.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ TRIES = 3
 """On a busy machine a call can be late for no fault of its own, but not each time."""
 ERROR, OUTPUT = 4096, 256_000
 BYTEWISE = "byte by byte"
-WAYS = ("httpx", "fast", BYTEWISE)
+WAYS = ("at once", BYTEWISE)
 pytestmark = [pytest.mark.long, pytest.mark.untraced]
-over_each_transport = pytest.mark.parametrize("report", WAYS[:-1], indirect=True)
+at_once = pytest.mark.parametrize("report", WAYS[:-1], indirect=True)
 
 
 class Outcome(NamedTuple):
@@ -96,8 +96,7 @@ async def report(request):
             site = await stack.enter_async_context(FaultSite(bytewise=True))
         else:
             site = stack.enter_context(FaultProcess())
-        transport = "auto" if found.bytewise else request.param
-        common = {"base_url": site.url, "transport": transport}
+        common = {"base_url": site.url}
         late = found.of(lasting=True)
         for _ in range(TRIES):
             await found.ask(late, timeout=BUDGET, concurrency=len(CASES), **common)
@@ -164,7 +163,7 @@ def test_no_call_is_led_to_another_origin_or_repeats_a_cookie(report):
     assert not any(path.endswith("/caught") for path in report.told["seen"])
 
 
-@over_each_transport
+@at_once
 def test_a_model_reads_instructions_as_text_no_user_of_a_url_and_the_words_of_a_long_error(report):
     slugs = ("instructing-text", "redirect-user-info", "500-of-10-mb")
     instructing, leading, large = (
@@ -188,7 +187,7 @@ WAITS = {
 }
 
 
-@over_each_transport
+@at_once
 def test_the_wait_is_a_clean_number_or_none(report):
     waits = {slug: report.outcomes["GET", slug].result.error.get("retry_after") for slug in WAITS}
 
@@ -196,7 +195,7 @@ def test_the_wait_is_a_clean_number_or_none(report):
     assert 30 < report.outcomes["POST", "429-date"].result.error["retry_after"] <= 60
 
 
-@over_each_transport
+@at_once
 def test_an_answer_that_is_too_large_says_how_large_it_is(report):
     truncated = report.outcomes["GET", "json-9-mb"].result.metadata["truncated"]
 

@@ -47,9 +47,9 @@ def tools_at(url, **settings):
     return load_tools(fault_document([case_of("echo")]), settings=Settings(**settings))
 
 
-async def ends_of(method, act, transport, *, fresh):
+async def ends_of(method, act, *, fresh):
     """Return how a call ends that something is done to, at each of its awaits in turn."""
-    settings = {"concurrency": 1, "transport": transport}  # a turn that is not given back shows
+    settings = {"concurrency": 1}  # a turn that is not given back shows
     ends = []
     async with FaultSite() as site:
         for at in range(MOST):  # at 0 nothing is done, but all imported
@@ -80,7 +80,7 @@ ERRORS = [
 
 @FRESH
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-async def test_a_call_that_breaks_at_any_await_is_an_error_result(error, fresh, transport):
+async def test_a_call_that_breaks_at_any_await_is_an_error_result(error, fresh):
     def act(waited):
         """Let the future itself fail, where there is one."""
         if type(waited) is not asyncio.Future or waited.done():
@@ -89,7 +89,7 @@ async def test_a_call_that_breaks_at_any_await_is_an_error_result(error, fresh, 
         return None
 
     # A POST: a broken read may be tried again, unseen.
-    ends = await ends_of("post", act, transport, fresh=fresh)
+    ends = await ends_of("post", act, fresh=fresh)
 
     # What breaks before anything was sent, or on its way out, may do no harm.
     broken = {end.error["type"] for end in ends if end.is_error}
@@ -99,11 +99,11 @@ async def test_a_call_that_breaks_at_any_await_is_an_error_result(error, fresh, 
 
 
 @FRESH
-async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh, transport):
+async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh):
     def act(_):
         asyncio.current_task().cancel()
 
-    ends = await ends_of("get", act, transport, fresh=fresh)
+    ends = await ends_of("get", act, fresh=fresh)
 
     assert {type(end) for end in ends} == {asyncio.CancelledError}
 

@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from openapi_tools.transport.http_messages import WireExchange
+from openapi_tools.transport.connections import Connection, TlsError, connect
+from openapi_tools.transport.http1 import WireExchange
 from openapi_tools.transport.network_policy import NetworkPolicy, literal
 from openapi_tools.transport.proxy_environment import join_authority
-from openapi_tools.transport.sockets import TlsError, connect
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterator
 
     from openapi_tools.transport.proxy_environment import Proxy
-    from openapi_tools.transport.sockets import Stream
 
 _ANYWHERE = NetworkPolicy(private=True)  # the user's environment names the proxy, no document does
 
@@ -46,7 +45,7 @@ _REFUSALS = {
     8: "type of address not supported",
 }
 """What a SOCKS proxy replies. Spec: RFC 1928, section 6."""
-_LASTING = (2, 7, 8)
+_LASTING_REPLIES = (2, 7, 8)
 _NO_CREDENTIALS = "SOCKS: it asks for credentials; they belong in its address in the environment"
 
 
@@ -69,26 +68,28 @@ def refusal(proxy: Proxy, status: int) -> ProxyFaultError:
     return ProxyFaultError(proxy, reason, is_lasting=status < HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-async def connect_to_proxy(proxy: Proxy, context: ssl.SSLContext) -> Stream:
+async def connect_to_proxy(proxy: Proxy, context: ssl.SSLContext) -> Connection:
     """Connect to a proxy that forwards requests, by TLS if it asks for that; ProxyFaultError."""
     with _name_proxy(proxy):
-        stream = await connect(proxy.host, proxy.port, _ANYWHERE)
+        connection = await connect(proxy.host, proxy.port, _ANYWHERE)
         if proxy.scheme == "https":
-            await stream.start_tls(context, proxy.host)
-    return stream
+            await connection.start_tls(context, proxy.host)
+    return connection
 
 
-async def connect_through(proxy: Proxy, host: str, port: int, context: ssl.SSLContext) -> Stream:
+async def connect_through(
+    proxy: Proxy, host: str, port: int, context: ssl.SSLContext
+) -> Connection:
     """Connect to a server through a proxy, which resolves the name; ProxyFaultError."""
-    stream = await connect_to_proxy(proxy, context)
-    open_tunnel = _open_by_socks if proxy.is_socks else _open_by_http
+    connection = await connect_to_proxy(proxy, context)
+    open_tunnel = _open_socks_tunnel if proxy.is_socks else _open_http_tunnel
     try:
         with _name_proxy(proxy):
-            await open_tunnel(stream, proxy, host, port)
+            await open_tunnel(connection, proxy, host, port)
     except BaseException:
-        stream.abort()
+        connection.abort()
         raise
-    return stream
+    return connection
 
 
 @contextmanager
@@ -105,47 +106,47 @@ def _name_proxy(proxy: Proxy) -> Iterator[None]:
         raise ProxyFaultError(proxy, reason, is_lasting=isinstance(error, TlsError)) from error
 
 
-async def _open_by_http(stream: Stream, proxy: Proxy, host: str, port: int) -> None:
+async def _open_http_tunnel(connection: Connection, proxy: Proxy, host: str, port: int) -> None:
     authority = join_authority(host, port).encode("ascii")
     headers = [(b"Host", authority), *proxy.headers]
     request = httpx.Request("CONNECT", "http://" + authority.decode("ascii"), headers=headers)
-    exchange = WireExchange(request, fast=False, target=authority)
-    await stream.write(exchange.at_once() or b"")
+    exchange = WireExchange(request, target=authority)
+    await connection.write(exchange.encode_whole() or b"")
     while not exchange.status:
-        exchange.feed(await _read(stream, proxy))
+        exchange.feed(await _read_some(connection, proxy))
     if not HTTPStatus.OK <= exchange.status < HTTPStatus.MULTIPLE_CHOICES:
         raise refusal(proxy, exchange.status)
     if exchange.trailing_data:
         raise ProxyFaultError(proxy, "it sent data before TLS began", is_lasting=True)
 
 
-async def _open_by_socks(stream: Stream, proxy: Proxy, host: str, port: int) -> None:
-    replies = _SocksReplies(stream, proxy)
-    await _authenticate(stream, proxy, replies)
+async def _open_socks_tunnel(connection: Connection, proxy: Proxy, host: str, port: int) -> None:
+    replies = _SocksReplies(connection, proxy)
+    await _authenticate(connection, proxy, replies)
     address = _encode_address(proxy, host)
-    await stream.write(bytes((_SOCKS, _REQUEST, _RESERVED)) + address + port.to_bytes(2, "big"))
+    await connection.write(bytes((_SOCKS, _REQUEST, _RESERVED)) + address + port.to_bytes(2, "big"))
     _, code, _, kind = await replies.take(4)
     if code:
         reason = _REFUSALS.get(code, f"reply {code}")
-        raise ProxyFaultError(proxy, f"SOCKS: {reason}", is_lasting=code in _LASTING)
+        raise ProxyFaultError(proxy, f"SOCKS: {reason}", is_lasting=code in _LASTING_REPLIES)
     # The proxy's own address at the server: nobody asks for it.
     await replies.take((_ADDRESS_BYTES.get(kind) or (await replies.take(1))[0]) + 2)
     if replies.unread:
         raise ProxyFaultError(proxy, "SOCKS: it sent data before the request", is_lasting=True)
 
 
-async def _authenticate(stream: Stream, proxy: Proxy, replies: _SocksReplies) -> None:
+async def _authenticate(connection: Connection, proxy: Proxy, replies: _SocksReplies) -> None:
     """Agree on a method, and send user and password if the proxy wants them (RFC 1929)."""
     has_credentials = bool(proxy.user or proxy.password)
     methods = (_NO_AUTHENTICATION, _PASSWORD) if has_credentials else (_NO_AUTHENTICATION,)
-    await stream.write(bytes((_SOCKS, len(methods), *methods)))
+    await connection.write(bytes((_SOCKS, len(methods), *methods)))
     _, method = await replies.take(2)
     if method not in methods:
         reason = "SOCKS: it accepts no password" if has_credentials else _NO_CREDENTIALS
         raise ProxyFaultError(proxy, reason, is_lasting=True)
     if method == _PASSWORD:
-        parts = [_with_length(proxy, part) for part in (proxy.user, proxy.password)]
-        await stream.write(bytes((_PASSWORD_VERSION,)) + b"".join(parts))
+        parts = [_prefix_length(proxy, part) for part in (proxy.user, proxy.password)]
+        await connection.write(bytes((_PASSWORD_VERSION,)) + b"".join(parts))
         if (await replies.take(2))[1]:
             reason = "SOCKS: it does not accept the user and password"
             raise ProxyFaultError(proxy, reason, is_lasting=True)
@@ -154,15 +155,15 @@ async def _authenticate(stream: Stream, proxy: Proxy, replies: _SocksReplies) ->
 class _SocksReplies:
     """What a SOCKS proxy sends, in pieces of known lengths."""
 
-    def __init__(self, stream: Stream, proxy: Proxy) -> None:
-        self._stream = stream
+    def __init__(self, connection: Connection, proxy: Proxy) -> None:
+        self._connection = connection
         self._proxy = proxy
         self.unread = b""
 
     async def take(self, size: int) -> bytes:
         """Return the next bytes, exactly so many; ProxyFaultError at the end."""
         while len(self.unread) < size:
-            self.unread += await _read(self._stream, self._proxy)
+            self.unread += await _read_some(self._connection, self._proxy)
             if self.unread.startswith(b"HTTP/"):
                 raise ProxyFaultError(self._proxy, "it speaks HTTP, not SOCKS", is_lasting=True)
         data, self.unread = self.unread[:size], self.unread[size:]
@@ -171,21 +172,21 @@ class _SocksReplies:
 
 def _encode_address(proxy: Proxy, host: str) -> bytes:
     if literal(host) is None:
-        return bytes((_NAME,)) + _with_length(proxy, host.encode("ascii"))
+        return bytes((_NAME,)) + _prefix_length(proxy, host.encode("ascii"))
     if ":" in host:
         return bytes((_IPV6,)) + socket.inet_pton(socket.AF_INET6, host)
     return bytes((_IPV4,)) + socket.inet_pton(socket.AF_INET, host)
 
 
-def _with_length(proxy: Proxy, data: bytes) -> bytes:
+def _prefix_length(proxy: Proxy, data: bytes) -> bytes:
     if len(data) > _LONGEST:
         reason = f"SOCKS: a name, a user or a password is longer than {_LONGEST} bytes"
         raise ProxyFaultError(proxy, reason, is_lasting=True)
     return bytes((len(data),)) + data
 
 
-async def _read(stream: Stream, proxy: Proxy) -> bytes:
-    data = await stream.read()
+async def _read_some(connection: Connection, proxy: Proxy) -> bytes:
+    data = await connection.read()
     if not data:
         raise ProxyFaultError(proxy, "it closed the connection")
     return data

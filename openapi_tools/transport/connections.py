@@ -1,7 +1,4 @@
-"""Connections on asyncio, to addresses that the network policy has judged, and TLS on them.
-
-No setting turns the verification of certificates off.
-"""
+"""Connections on asyncio, to addresses that the network policy has judged, and TLS on them."""
 
 from __future__ import annotations
 
@@ -13,82 +10,80 @@ import select
 import socket
 import ssl
 import time
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import aiohappyeyeballs
-import certifi
 import httpx
 
-from openapi_tools.errors import CallError, CredentialsError
-from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import excerpt
 from openapi_tools.transport.network_policy import NetworkPolicy, literal, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.settings import Settings
-
-_MOST_UNREAD = 256 * 1024
-_FEW_UNREAD = 64 * 1024
+_MOST_UNREAD_BYTES = 256 * 1024
+_RESUME_BYTES = 64 * 1024
 _FIRST_PIECE = 4 * 1024
 _LARGEST_PIECE = 64 * 1024
-_QUICK = 0.005  # seconds in which a piece has to be processed for the next one to be larger
-_NEXT_ADDRESS = 0.25  # seconds until the next address is tried, too (RFC 8305, section 5)
+_FAST_READER_SECONDS = 0.005  # the next piece is larger if one is processed in this time
+_NEXT_ADDRESS_SECONDS = 0.25  # then the next address is tried, too (RFC 8305, section 5)
 
 _ISSUER = re.compile(r"issuer|self.signed")
-_NO_TLS = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
-_OF_CERTIFICATES = ("UNKNOWN_CA", "CERTIFICATE", "ACCESS_DENIED")
-_SHOWN = 120
-_making = ForkLock()  # OpenSSL has locks of its own that a forked process would find held
+_NOT_TLS = (
+    "WRONG_VERSION_NUMBER",
+    "PACKET_LENGTH_TOO_LONG",
+    "RECORD_LAYER_FAILURE",
+    "HTTP_REQUEST",
+)
+_CERTIFICATE_ALERTS = ("UNKNOWN_CA", "CERTIFICATE", "ACCESS_DENIED")
+_EXCERPT_CHARS = 120
 
 
 class TlsError(httpx.ConnectError):
     """TLS failed on an open connection; trying again changes nothing."""
 
 
-class Stream(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One connection; it buffers what arrives, and stops reading when too much is unread."""
 
     def __init__(self) -> None:
-        self._transport: asyncio.Transport  # set before the stream is given to anyone
+        self._transport: asyncio.Transport  # set by `connection_made`
         self._unread = bytearray()
         self._has_ended = self._is_full = self._is_paused = False
-        self._fault: Exception | None = None
+        self._lost_error: Exception | None = None
         self._change = asyncio.Event()
         self._piece = _FIRST_PIECE
-        self._given = 0.0  # when the last bytes were returned
+        self._read_at = 0.0  # when the last bytes were returned
 
     async def read(self) -> bytes:
         """Return the next bytes; empty at the end. Raises ReadError of httpx, or TlsError."""
         # Pieces grow for fast readers only: thousands of tiny chunks hold up the loop.
-        is_slow = self._given and time.perf_counter() - self._given > _QUICK
+        is_slow = self._read_at and time.perf_counter() - self._read_at > _FAST_READER_SECONDS
         self._piece = _FIRST_PIECE if is_slow else min(2 * self._piece, _LARGEST_PIECE)
         if self._unread or self._has_ended:
-            await asyncio.sleep(0)  # other tasks and deadlines get their turn all the same
+            await asyncio.sleep(0)  # so that other tasks and deadlines run meanwhile
         while not self._unread and not self._has_ended:
-            await self._changed()
-        if not self._unread and isinstance(self._fault, ssl.SSLError) and not self._given:
+            await self._wait_for_change()
+        if not self._unread and isinstance(self._lost_error, ssl.SSLError) and not self._read_at:
             # With TLS 1.3 a server looks at our certificate after our side of the handshake.
-            raise TlsError(_tls_words(self._fault)) from self._fault
-        if not self._unread and self._fault is not None:
-            words = _words(self._fault) if isinstance(self._fault, OSError) else ""
-            raise httpx.ReadError(words) from self._fault
-        self._given = time.perf_counter()
+            raise TlsError(_describe_tls_error(self._lost_error)) from self._lost_error
+        if not self._unread and self._lost_error is not None:
+            error = self._lost_error
+            reason = _describe_os_error(error) if isinstance(error, OSError) else ""
+            raise httpx.ReadError(reason) from error
+        self._read_at = time.perf_counter()
         data = bytes(self._unread[: self._piece])
         del self._unread[: self._piece]
-        if self._is_paused and len(self._unread) < _FEW_UNREAD:
+        if self._is_paused and len(self._unread) < _RESUME_BYTES:
             self._is_paused = False
             self._transport.resume_reading()
-            # TLS holds back decrypted bytes until the next turn; only then is it known that
-            # nothing follows.
+            # asyncio hands over decrypted bytes in the next round of its loop. Only then is it
+            # known that nothing follows.
             await asyncio.sleep(0)
         return data
 
     async def write(self, data: bytes) -> None:
-        """Send bytes; returns when there is room for more. Raises WriteError of httpx."""
+        """Send bytes, and return when more can be sent. Raises WriteError of httpx."""
         if not data:
             return
         if self._has_ended or self._transport.is_closing():
@@ -97,20 +92,20 @@ class Stream(asyncio.Protocol):
         while self._is_full:
             if self._has_ended:  # the server may have answered before
                 raise httpx.WriteError("the connection is closed")
-            await self._changed()
+            await self._wait_for_change()
 
     def abort(self) -> None:
-        """Close the connection; asyncio returns the socket in the next turn of its loop."""
+        """Close the connection; asyncio closes the socket in the next round of its loop."""
         self._transport.abort()
 
     async def start_tls(self, context: ssl.SSLContext, name: str) -> None:
         """Start TLS with a certificate for a name (RFC 8446); TlsError or ConnectError."""
-        if self._unread:  # plain text must not pass for decrypted text later
+        if self._unread:  # or plain bytes would pass for decrypted ones
             self.abort()
             raise TlsError("the server spoke before TLS began")
         try:
             context.set_alpn_protocols(["http/1.1"])
-            with _errors_of_httpx():
+            with _raise_httpx_errors():
                 # A name's dot at the end is DNS's; no certificate has it (RFC 6066).
                 transport = await asyncio.get_running_loop().start_tls(
                     self._transport, self, context, server_hostname=name.rstrip(".")
@@ -144,7 +139,7 @@ class Stream(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Buffer bytes; pause reading when there are too many."""
         self._unread += data
-        if len(self._unread) > _MOST_UNREAD:
+        if len(self._unread) > _MOST_UNREAD_BYTES:
             self._is_paused = True
             self._transport.pause_reading()
         self._change.set()
@@ -157,7 +152,7 @@ class Stream(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Note the end, and its reason unless an orderly end came before."""
         if not self._has_ended:
-            self._fault = exc
+            self._lost_error = exc
         self.eof_received()
 
     def pause_writing(self) -> None:
@@ -169,29 +164,29 @@ class Stream(asyncio.Protocol):
         self._is_full = False
         self._change.set()
 
-    async def _changed(self) -> None:
+    async def _wait_for_change(self) -> None:
         self._change.clear()
         await self._change.wait()
 
 
-async def connect(host: str, port: int, policy: NetworkPolicy) -> Stream:
+async def connect(host: str, port: int, policy: NetworkPolicy) -> Connection:
     """Connect to one of a host's addresses (RFC 8305); CallError (`denied`), errors of httpx."""
-    with _errors_of_httpx():
-        addresses = await _resolved(host, port)
+    with _raise_httpx_errors():
+        addresses = await _resolve(host, port)
         policy.check(host, port, (str(info[4][0]) for info in addresses))
         sock = await aiohappyeyeballs.start_connection(
-            addresses, happy_eyeballs_delay=_NEXT_ADDRESS
+            addresses, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS
         )
         try:
             loop = asyncio.get_running_loop()
-            _, stream = await loop.create_connection(Stream, sock=sock)
+            _, connection = await loop.create_connection(Connection, sock=sock)
         except BaseException:
             sock.close()
             raise
-    return stream
+    return connection
 
 
-async def _resolved(host: str, port: int) -> list[tuple[int, int, int, str, tuple[Any, ...]]]:
+async def _resolve(host: str, port: int) -> list[tuple[int, int, int, str, tuple[Any, ...]]]:
     if literal(host) is not None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         address = (host, port, 0, 0) if ":" in host else (host, port)
@@ -206,113 +201,41 @@ async def _resolved(host: str, port: int) -> list[tuple[int, int, int, str, tupl
 
 
 @contextlib.contextmanager
-def _errors_of_httpx() -> Iterator[None]:
+def _raise_httpx_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise connect_error(error) from error
+        raise _convert_error(error) from error
 
 
-def connect_error(error: OSError) -> httpx.TransportError:
+def _convert_error(error: OSError) -> httpx.TransportError:
     """Return an error of the system as the one of httpx, with the system's reason."""
     if isinstance(error, TimeoutError):
-        return httpx.ConnectTimeout(_words(error))
+        return httpx.ConnectTimeout(_describe_os_error(error))
     if isinstance(error, ssl.SSLError):
-        return TlsError(_tls_words(error))
-    return httpx.ConnectError(_words(error))
+        return TlsError(_describe_tls_error(error))
+    return httpx.ConnectError(_describe_os_error(error))
 
 
-def _words(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     """Return the system's reason, without the address that asyncio adds to it."""
     if isinstance(error, socket.gaierror):
         return str(error.strerror or "the host is not known")
     return os.strerror(error.errno) if error.errno else "no connection came about"
 
 
-def _tls_words(error: ssl.SSLError) -> str:
+def _describe_tls_error(error: ssl.SSLError) -> str:
     """Return why TLS failed, for an error of a handshake or of an alert that followed it."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        text = excerpt(" ".join(str(error.verify_message).split()), _SHOWN).rstrip(".")
+        text = excerpt(" ".join(str(error.verify_message).split()), _EXCERPT_CHARS).rstrip(".")
         other = "; Settings(ca_file=…) trusts other authorities" if _ISSUER.search(text) else ""
         return f"the server's certificate is not accepted: {text}{other}"
     reason = str(error.reason or "")
-    if any(word in reason for word in _NO_TLS):
+    if any(word in reason for word in _NOT_TLS):
         return "the server does not speak TLS; is its address one of http?"
     if "CERTIFICATE_REQUIRED" in reason:
         return "the server asks for a client certificate"
-    if "ALERT" in reason and any(word in reason for word in _OF_CERTIFICATES):
+    if "ALERT" in reason and any(word in reason for word in _CERTIFICATE_ALERTS):
         return "the server does not accept the client certificate"
-    return f"the TLS handshake failed: {reason.replace('_', ' ').lower()[:_SHOWN] or 'broken off'}"
-
-
-def trusted(settings: Settings) -> ssl.SSLContext:
-    """Return the context without a certificate of our own; CallError for an unreadable file."""
-    try:
-        return _shared(_usual(trust_env=settings.trust_env), _dated(settings.ca_file))
-    except (OSError, ValueError) as error:
-        reason = f"the certificate authorities cannot be read ({_reason(error)})"
-        where = "look at Settings(ca_file=…)"
-        if settings.trust_env:
-            where += " and at SSL_CERT_FILE and SSL_CERT_DIR of the environment"
-        raise CallError("connection", f"{reason}; {where}.", retryable=False) from None
-
-
-def client_context(
-    cert: str | Path,
-    key: str | Path | None = None,
-    *,
-    password: str | None = None,
-    ca_file: str | Path | None = None,
-) -> ssl.SSLContext:
-    """Return the context that presents a certificate (RFC 8446, 4.4.2), or CredentialsError."""
-    try:
-        context = _context(_usual(trust_env=False), _dated(ca_file))
-    except (OSError, ValueError) as error:
-        reason = f"the certificate authorities cannot be read ({_reason(error)})"
-        raise CredentialsError(f"{reason}; look at Settings(ca_file=…).") from None
-    try:
-        # Without any password OpenSSL asks for one at the terminal, and waits.
-        context.load_cert_chain(cert, key, password or "")
-    except (OSError, ValueError) as error:
-        reason = f"the client certificate cannot be used ({_reason(error)})"
-        raise CredentialsError(
-            f"{reason}; give PEM files of a certificate and its key, and the key's password."
-        ) from None
-    return context
-
-
-def _usual(*, trust_env: bool) -> tuple[str, str]:
-    if trust_env:
-        file, folder = os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")
-        if file or folder:
-            return file, "" if file else folder
-    return certifi.where(), ""
-
-
-def _dated(path: str | Path | None) -> tuple[str, int]:
-    """Return a file and its time of change, so that a changed one is read again."""
-    return ("", 0) if path is None else (os.fspath(path), Path(path).stat().st_mtime_ns)
-
-
-def _context(usual: tuple[str, str], further: tuple[str, int]) -> ssl.SSLContext:
-    with _making:
-        # Not `create_default_context`: it writes the keys to the file that SSLKEYLOGFILE names.
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.hostname_checks_common_name = False  # RFC 9525, section 2
-        context.load_verify_locations(usual[0] or None, usual[1] or None)
-        if further[0]:
-            context.load_verify_locations(further[0])
-    return context
-
-
-_shared = lru_cache(maxsize=8)(_context)  # making one takes 20 ms
-
-
-def _reason(error: OSError | ValueError) -> str:
-    """Return why a file could not be used, without its content."""
-    if isinstance(error, ssl.SSLError):
-        return str(error.reason or "no PEM").replace("_", " ").lower()
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    return type(error).__name__
+    words = reason.replace("_", " ").lower()[:_EXCERPT_CHARS] or "broken off"
+    return f"the TLS handshake failed: {words}"

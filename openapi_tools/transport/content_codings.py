@@ -1,0 +1,143 @@
+"""The content codings of bodies (RFC 9110, section 8.4), undone in bounded steps."""
+
+from __future__ import annotations
+
+import zlib
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import CallError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CODINGS = "gzip, deflate"  # the supported content codings, for `Accept-Encoding`
+_SUPPORTED = frozenset({"gzip", "x-gzip", "deflate"})
+# Codings of IANA's registry, and others in use. Servers also write words there that are no coding
+# (`utf-8`, `none`, `binary`, `aws-chunked`); they change nothing about the body.
+_UNSUPPORTED = frozenset(
+    {"aes128gcm", "br", "compress", "dcb", "dcz", "exi", "pack200-gzip", "x-compress", "zstd"}
+    | {"bz2", "bzip2", "lz4", "lzma", "sdch", "snappy", "xz", "zlib"}
+    | {"x-bzip2", "x-lzma", "x-snappy", "x-snappy-framed", "x-xz"}
+)
+_STEP = 64 * 1024
+_MOST_CODINGS = 5
+_MOST_MEMBERS = 10_000
+_GZIP, _ZLIB, _RAW = 31, 15, -15  # the `wbits` of zlib
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def _codings_in(header: str) -> list[str]:
+    """Return the codings that a `Content-Encoding` names, in lower case (RFC 9110, 8.4)."""
+    words = (word.partition(";")[0].strip(" \t\"'").lower() for word in header.split(","))
+    return [word for word in words if word in _SUPPORTED or word in _UNSUPPORTED]
+
+
+class Decoder:
+    """Decodes the content codings of one answer; CallErrors: `decode`, `too_large`.
+
+    A kilobyte of gzip can expand to megabytes: pieces are small, and each coding has a limit.
+    """
+
+    def __init__(self, header: str, limit: int, setting: str = "max_response_bytes") -> None:
+        named = _codings_in(header)
+        if len(named) > _MOST_CODINGS:
+            reason = (
+                f"the answer is coded {len(named)} times over; at most {_MOST_CODINGS} are undone."
+            )
+            raise CallError("decode", reason)
+        self._codings = [_Inflater(name, limit, setting) for name in reversed(named)]
+        self._room = limit + limit // 64 + _STEP
+        self._setting = setting
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield decoded pieces of at most 64 KiB."""
+        # No coding makes data that much longer; data that decodes to nothing may never end.
+        self._room -= len(data)
+        if self._room < 0:
+            raise too_large(setting=self._setting)
+        # The rest of each step is copied: long data would be copied many times.
+        for start in range(0, len(data), _STEP):
+            pieces: Iterator[bytes] = iter((data[start : start + _STEP],))
+            for coding in self._codings:
+                pieces = chain.from_iterable(map(coding.feed, pieces))
+            yield from pieces
+
+    def finish(self) -> None:
+        """Check that nothing is missing at the end."""
+        for coding in self._codings:
+            coding.finish()
+
+
+class _Inflater:
+    """Undoes one content coding, up to a limit; deflate is a zlib stream or bare deflate data."""
+
+    def __init__(self, name: str, limit: int, setting: str) -> None:
+        if name not in _SUPPORTED:
+            reason = f"the answer is coded as {name!r}, which is not supported."
+            raise CallError("decode", reason)
+        self._name = name.removeprefix("x-")
+        self._left, self._setting = limit, setting
+        self._stream: Any | None = None
+        self._members = 0
+        self._waiting = b""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        data, self._waiting = self._waiting + data, b""
+        while data and (self._stream is not None or self._begins(data)):
+            stream = self._stream
+            yield from self._pieces(stream, data)
+            if self._name == "deflate":
+                return
+            data = stream.unused_data  # type: ignore[union-attr] # `_begins` has made it
+            if stream.eof:  # type: ignore[union-attr] # as above
+                self._stream = None
+
+    def finish(self) -> None:
+        missing = self._waiting if self._name == "deflate" else b""
+        if missing or (self._stream is not None and not self._stream.eof):
+            raise CallError("decode", f"the answer's {self._name} ends too early.")
+        if self._waiting.strip(b"\0"):
+            raise self._wrong()
+
+    def _wrong(self) -> CallError:
+        return CallError("decode", f"the answer says {self._name} and is not.")
+
+    def _begins(self, data: bytes) -> bool:
+        """Begin a stream; keep padding, or too little to tell, for later."""
+        is_padding = self._name == "gzip" and not data.strip(b"\0")
+        if is_padding or len(data) < len(_GZIP_MAGIC):
+            self._waiting = data[:1] if is_padding else data
+            return False
+        if self._name == "deflate":
+            # RFC 1950, section 2.2
+            is_zlib = data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2], "big") % 31 == 0
+            self._stream = zlib.decompressobj(_ZLIB if is_zlib else _RAW)
+            return True
+        self._members += 1
+        if not data.startswith(_GZIP_MAGIC) or self._members > _MOST_MEMBERS:
+            raise self._wrong()
+        self._stream = zlib.decompressobj(_GZIP)
+        return True
+
+    def _pieces(self, stream: Any, data: bytes) -> Iterator[bytes]:
+        piece = b""
+        # After a full piece more may follow although all data has been consumed.
+        while (data or len(piece) == _STEP) and not stream.eof:
+            try:
+                piece = stream.decompress(data, _STEP)
+            except zlib.error:
+                raise self._wrong() from None
+            data = stream.unconsumed_tail
+            self._left -= len(piece)
+            if self._left < 0:
+                raise too_large(setting=self._setting)
+            if piece:
+                yield piece
+
+
+def too_large(declared: int | None = None, setting: str = "max_response_bytes") -> CallError:
+    """Return the error for an answer over the cap, of so many bytes if the server said that."""
+    size = f" of {declared} bytes" if declared is not None else ""
+    reason = f"the answer{size} is larger than allowed ({setting}); ask for less of it."
+    return CallError("too_large", reason)
