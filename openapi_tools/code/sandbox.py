@@ -1,4 +1,4 @@
-"""The sandbox, a process for each run: the one module that knows pydantic-monty."""
+"""The sandbox, a process for each run: the only module that uses pydantic-monty."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from openapi_tools.errors import ErrorType
 
     Edit = tuple[tuple[int, int], int, str]
-    """A place (row, column), a number of characters there, and the text in their place."""
+    """A position (row, column), how many characters are replaced there, and the replacement."""
     Line = list[tuple[TokenInfo, int]]
-    """The tokens of a logical line, each with the number of brackets around it."""
+    """The tokens of a logical line, each with its bracket depth."""
 
 with requiring("code"):
     from pydantic_monty import (
@@ -38,12 +38,12 @@ with requiring("code"):
     )
 
 _PRINTED = 1024 * 1024  # bytes of prints; more end the program
-_KEPT = 32 * 1024 * 1024  # bytes of variables that are kept for the next program
+_VARIABLES_BYTES = 32 * 1024 * 1024  # of the variables that the next program gets
 _PAUSES = 1000
-_SHOWN = 2000
+_LONGEST_MESSAGE = 2000
 _HUGE = re.compile(r"(?<![0-9])[0-9]{309}")
 _MISTAKES = 5
-_UNSURE = re.compile(r" \| |None|Unknown|Any")
+_UNSURE_TYPE = re.compile(r" \| |None|Unknown|Any")
 _ADVICE = {
     "'RuntimeError' object has no attribute": "str(error) has status and reason",
     "'coroutine' object is not callable": "write pages(function, argument=...)",
@@ -54,7 +54,7 @@ _ADVICE = {
     "No module named": "there are base64, collections, csv, dataclasses, datetime, decimal, "
     "functools, hashlib, itertools, json, math, random, re, time and typing",
 }
-"""What to do about an error of a program, by words of its message."""
+"""What to do about an error of a program, by a part of its message."""
 _RULES = frozenset(
     {"invalid-argument-type", "missing-argument", "unknown-argument"}
     | {"too-many-positional-arguments", "parameter-already-assigned"}
@@ -107,7 +107,7 @@ def __fault(value, place):
         else:
             for key, item in value.items() if isinstance(value, dict) else enumerate(value):
                 if not isinstance(key, (str, int, float, type(None))):
-                    return f"{place} has a key of type {type(key).__name__}; use a text"
+                    return f"{place} has a key of type {type(key).__name__}; use a string"
                 waiting.append((item, f"{place}[{key!r}]", above + [id(value)]))
     return ""
 """
@@ -118,89 +118,101 @@ _FUNCTION = "async def {0}(*args, **kwargs): return await __call({0!r}, args, kw
 
 @dataclass(slots=True)
 class Outcome:
-    """The end of a program: its value as JSON text, or the kind and the reason of its failure."""
+    """How a program ended: its value as JSON, or the kind and the reason of its failure."""
 
     value: str = ""
     printed: str = ""
-    state: bytes | None = None  # its variables, if they can be kept for the next program
+    state: bytes | None = None  # its variables, if the next program may have them
     kind: ErrorType | None = None
     reason: str = ""
 
 
-async def run(
+async def run_program(
     program: tuple[Iterable[str], str],
     host: Callable[[str], Awaitable[Any]],
     limits: CodeLimits,
     outcome: Outcome,
     state: bytes | None = None,
 ) -> None:
-    """Run a program to its outcome; nothing is raised but cancellation.
+    """Run a program and fill in its outcome; raises nothing but cancellation.
 
-    `host` makes a call, `[name, args, kwargs]` in JSON, and returns JSON, a large one as bytes.
+    `host` makes a call, given as `[name, args, kwargs]` in JSON. It returns JSON-native data, or
+    JSON as bytes if it is large.
     """
     printed, (names, code) = CollectString(_PRINTED), program
     lines = ["" if state else _PRELUDE, *map(_FUNCTION.format, names), "__value = None"]
-    told: Any = {"external_lookup": {"__host": host}, "print_callback": printed}
     try:
         async with (
             AsyncMonty(max_processes=1) as pool,
-            pool.checkout(limits=_limits(limits)) as session,
+            pool.checkout(limits=_monty_limits(limits)) as session,
         ):
             if state is not None:
                 await session.load_session(state)
             await session.feed_run("\n".join(lines))
             try:
-                await session.feed_run(code, **told)
+                await session.feed_run(
+                    code, external_lookup={"__host": host}, print_callback=printed
+                )
                 outcome.value = str(await session.feed_run("__text(__value)"))
                 if _HUGE.search(outcome.value):
                     fault = await session.feed_run("__fault(__value, 'the result')")
                     outcome.value = f"!{fault}" if fault else outcome.value
             except (MontyRuntimeError, MontySyntaxError) as error:
-                outcome.kind, outcome.reason = _failure(error)
-            if outcome.kind in (None, "invalid_input"):  # else the variables may be damaged
+                outcome.kind, outcome.reason = _describe_failure(error)
+            if outcome.kind in (None, "invalid_input"):  # otherwise the variables may be damaged
                 dumped = await session.dump()
-                outcome.state = dumped if len(dumped) <= _KEPT else None
+                outcome.state = dumped if len(dumped) <= _VARIABLES_BYTES else None
     except MontyError as error:
-        outcome.kind, outcome.reason = _failure(error)
+        outcome.kind, outcome.reason = _describe_failure(error)
     finally:
         outcome.printed = printed.output
     if outcome.value.startswith("!"):
-        outcome.kind, outcome.reason = "invalid_input", f"{outcome.value[1:_SHOWN]}. Return JSON."
+        outcome.kind, outcome.reason = (
+            "invalid_input",
+            f"{outcome.value[1:_LONGEST_MESSAGE]}. Return JSON.",
+        )
     if outcome.kind == "too_large" and len(outcome.printed) > _PRINTED // 2:
         outcome.reason = "the program printed too much"
 
 
-async def mistakes(code: str, stubs: str, limits: CodeLimits) -> list[str]:
-    """Return the calls in a program whose arguments do not fit, without running it."""
-    checked: Any = {"type_check": True, "type_check_stubs": stubs, "type_check_format": "json"}
-    checked["limits"] = _limits(limits)
+async def find_mistakes(code: str, stubs: str, limits: CodeLimits) -> list[str]:
+    """Return the calls in a program whose arguments have wrong types, without running it."""
     try:
-        async with AsyncMonty(max_processes=1) as pool, pool.checkout(**checked) as session:
-            # The last line never fits, so that nothing runs.
+        async with (
+            AsyncMonty(max_processes=1) as pool,
+            pool.checkout(
+                type_check=True,
+                type_check_stubs=stubs,
+                type_check_format="json",
+                limits=_monty_limits(limits),
+            ) as session,
+        ):
+            # The last line always has a type error, so that nothing runs.
             await session.feed_run(code + "\n__stop: int = ''", print_callback=CollectString())
     except MontyTypingError as error:
-        found = (_mistake(each, code.split("\n")) for each in json.loads(error.display()))
-        return [*filter(None, found)][:_MISTAKES]
+        rows = code.split("\n")
+        mistakes = (_describe_mistake(each, rows) for each in json.loads(error.display()))
+        return [*filter(None, mistakes)][:_MISTAKES]
     except MontyError:
-        pass  # the run says it better
+        pass  # the run will give a better message
     return []
 
 
-def _mistake(found: dict[str, Any], lines: list[str]) -> str:
-    """Return a mistake in words; empty for one that is not sure, or not about a function's call."""
-    row, column = found["location"]["row"], found["location"]["column"]
-    message = str(found["message"]).replace("`", "")[:_SHOWN]
-    end = found["end_location"]["column"] if found["end_location"]["row"] == row else None
+def _describe_mistake(diagnostic: dict[str, Any], lines: list[str]) -> str:
+    # Empty unless it certainly is a mistake, and about a call of a function.
+    row, column = diagnostic["location"]["row"], diagnostic["location"]["column"]
+    message = str(diagnostic["message"]).replace("`", "")[:_LONGEST_MESSAGE]
+    end = diagnostic["end_location"]["column"] if diagnostic["end_location"]["row"] == row else None
     source = "".join(lines[row - 1 : row])[column - 1 : end and end - 1]
-    is_call = found["code"] in _RULES and re.search(r"\b(?:of|to) function \w", message)
-    given = message.rpartition("found ")[2] if "Expected " in message else "Literal["
-    is_sure = given.startswith("Literal[") or "Literal[" not in message
-    if not is_call or not is_sure or source.startswith("*") or _UNSURE.search(given):
+    is_call = diagnostic["code"] in _RULES and re.search(r"\b(?:of|to) function \w", message)
+    actual = message.rpartition("found ")[2] if "Expected " in message else "Literal["
+    is_sure = actual.startswith("Literal[") or "Literal[" not in message
+    if not is_call or not is_sure or source.startswith("*") or _UNSURE_TYPE.search(actual):
         return ""
     return f"line {row}: {source[:100]}: {message}"
 
 
-def _limits(limits: CodeLimits) -> Any:
+def _monty_limits(limits: CodeLimits) -> Any:
     return {
         "max_feed_duration_secs": float(limits.cpu_seconds),
         "max_memory": int(limits.memory_bytes),
@@ -210,10 +222,9 @@ def _limits(limits: CodeLimits) -> Any:
     }
 
 
-def _failure(error: MontyError) -> tuple[ErrorType, str]:
-    """Return the kind and the words of a failure, with the line of the program."""
+def _describe_failure(error: MontyError) -> tuple[ErrorType, str]:
     inner = error.exception()
-    text = str(inner)[:_SHOWN]
+    text = str(inner)[:_LONGEST_MESSAGE]
     if isinstance(error, MontyCrashedError):
         return "protocol", "the sandbox ended unexpectedly"
     if isinstance(inner, TimeoutError) and "limit exceeded" in text:
@@ -221,10 +232,10 @@ def _failure(error: MontyError) -> tuple[ErrorType, str]:
     if isinstance(inner, MemoryError):
         return "too_large", f"the program took too much memory: {text}"
     frames = error.traceback() if isinstance(error, MontyRuntimeError | MontySyntaxError) else []
-    own = [frame.line for frame in frames if frame.filename == frames[0].filename]
-    place = f"line {own[-1]}: " if own else ""
-    known = _ADVICE.items() if type(inner) is not RuntimeError else ()
-    advice = next((f"; {words}" for part, words in known if part in text), "")
+    lines = [frame.line for frame in frames if frame.filename == frames[0].filename]
+    place = f"line {lines[-1]}: " if lines else ""
+    advice_table = _ADVICE.items() if type(inner) is not RuntimeError else ()
+    advice = next((f"; {words}" for part, words in advice_table if part in text), "")
     return "invalid_input", f"{place}{type(inner).__name__}: {text}{advice}"
 
 
@@ -233,16 +244,16 @@ _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", "|=", "&=
 _BLANK = {tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT}
 
 
-def prepared(code: str) -> str:
-    """Return a program as the sandbox takes it, which leaves its value in `__value`."""
+def rewrite_program(code: str) -> str:
+    """Return a program that the sandbox can run, and that leaves its value in `__value`."""
     code = code.replace("\r\n", "\n")
     try:
-        lines = list(_lines(tokenize.generate_tokens(io.StringIO(code).readline)))
+        lines = list(_logical_lines(tokenize.generate_tokens(io.StringIO(code).readline)))
     except (tokenize.TokenError, SyntaxError):
         return code
-    edits = [*_returns(lines), *(_last(lines[-1]) if lines else ())]
+    edits = [*_return_edits(lines), *(_last_value_edits(lines[-1]) if lines else ())]
     for line in lines:
-        edits += (*_loops(line), *_firsts(line))
+        edits += (*_async_for_edits(line), *_next_edits(line))
     rows = code.split("\n")
     for (row, column), size, text in sorted(edits, reverse=True):
         old = rows[row - 1]
@@ -250,8 +261,8 @@ def prepared(code: str) -> str:
     return "\n".join(rows)
 
 
-def _lines(tokens: Iterable[TokenInfo]) -> Iterator[Line]:
-    """Yield the logical lines; the colon of a lambda counts as inside of brackets."""
+def _logical_lines(tokens: Iterable[TokenInfo]) -> Iterator[Line]:
+    # The colon of a lambda counts as inside brackets: it ends no statement.
     line: Line = []
     depth, lambdas = 0, list[int]()
     for token in tokens:
@@ -270,24 +281,24 @@ def _lines(tokens: Iterable[TokenInfo]) -> Iterator[Line]:
         depth += text in ("(", "[", "{")
 
 
-def _returns(lines: list[Line]) -> Iterator[Edit]:
-    """Yield the edits that keep the value of each `return` outside of functions."""
-    functions: list[int] = []  # the columns of those around a line
+def _return_edits(lines: list[Line]) -> Iterator[Edit]:
+    # A `return` outside of functions stores its value, and then ends the program.
+    functions: list[int] = []  # the columns of the functions around a line
     for line in lines:
         column = line[0][0].start[1]
         functions = [each for each in functions if each < column]
         if not {token.string for token, _ in line[:2]}.isdisjoint(("class", "def")):
             functions.append(column)
-        for place, (token, _) in enumerate(line):
+        for index, (token, _) in enumerate(line):
             if token.string == "return" and not functions:
-                value = _until(line, place + 1, 0, (";",))
-                if value > place + 1:
+                value = _find_end(line, index + 1, 0, (";",))
+                if value > index + 1:
                     yield token.start, len("return"), "__value = ("
                     yield line[value - 1][0].end, 0, "); return"
 
 
-def _last(line: Line) -> Iterator[Edit]:
-    """Yield the edits that keep the value of the last statement, or of its `result`."""
+def _last_value_edits(line: Line) -> Iterator[Edit]:
+    # The value of the last statement is stored, or the `result` that it assigns.
     line = line[:-1] if line[-1][0].string == ";" and line[1:] else line
     ends = [at for at, (token, depth) in enumerate(line, 1) if (token.string, depth) == (";", 0)]
     statement = line[max(ends, default=0) :]
@@ -301,14 +312,14 @@ def _last(line: Line) -> Iterator[Edit]:
         yield statement[-1][0].end, 0, "; __value = result"
 
 
-def _loops(line: Line) -> Iterator[Edit]:
-    """Yield the edits of each `async for`."""
-    for place in range(len(line) - 1):
-        (token, depth), (follower, _) = line[place : place + 2]
+def _async_for_edits(line: Line) -> Iterator[Edit]:
+    # The sandbox has no `async for`: it loops over the awaited list.
+    for index in range(len(line) - 1):
+        (token, depth), (follower, _) = line[index : index + 2]
         if (token.string, follower.string) != ("async", "for"):
             continue
-        start = _until(line, place + 2, depth, ("in",))
-        end = _until(line, start + 1, depth, (":", "async", "for", "if"))
+        start = _find_end(line, index + 2, depth, ("in",))
+        end = _find_end(line, start + 1, depth, (":", "async", "for", "if"))
         if end > start + 1:
             same = follower.start[0] == token.start[0]
             yield token.start, follower.start[1] - token.start[1] if same else len("async"), ""
@@ -317,18 +328,18 @@ def _loops(line: Line) -> Iterator[Edit]:
                 yield line[end - 1][0].end, 0, ")"
 
 
-def _firsts(line: Line) -> Iterator[Edit]:
-    """Yield the edits of each `next((… for …), …)`, whose generator is a list in the sandbox."""
-    for place in range(len(line) - 2):
-        words = [token.string for token, _ in line[place : place + 3]]
+def _next_edits(line: Line) -> Iterator[Edit]:
+    # The sandbox makes a list of the generator in `next((… for …), …)`, which `next` refuses.
+    for index in range(len(line) - 2):
+        words = [token.string for token, _ in line[index : index + 3]]
         if words == ["next", "(", "("]:
-            yield line[place + 2][0].start, 0, "iter"
+            yield line[index + 2][0].start, 0, "iter"
 
 
-def _until(line: Line, start: int, around: int, words: tuple[str, ...]) -> int:
-    """Return the place of the next of some words at a depth, or where its brackets end."""
-    for place in range(start, len(line)):
-        token, depth = line[place]
+def _find_end(line: Line, start: int, around: int, words: tuple[str, ...]) -> int:
+    # The index of the next of some words at a depth, or of the token that closes its brackets.
+    for index in range(start, len(line)):
+        token, depth = line[index]
         if depth < around or (depth == around and token.string in words):
-            return place
+            return index
     return len(line)

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from openapi_tools import code as code_room
 from openapi_tools import search as search_room
 from openapi_tools import tools as tools_room
 from openapi_tools.errors import SettingsError
@@ -216,7 +215,9 @@ class Toolset:
         Raises:
             MissingExtraError: The extra `code` is not installed.
         """
-        return self._functions(lambda tools: code_room.code_tools.code_tools(tools, limits))
+        from openapi_tools.code.code_tools import make_code_tools  # needs the extra `code`
+
+        return self._functions(lambda tools: make_code_tools(tools, limits))
 
     def only(self, takes: Callable[[OperationTool], bool]) -> Toolset:
         """Return the toolset for a caller who may use some tools only, also behind functions."""

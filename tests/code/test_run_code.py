@@ -44,7 +44,7 @@ PROGRAMS = {
     "pages by name": ("len(await pages('list_items', max_items=5))", 5),
     "a caught failure": (
         "try:\n    await get_user(404)\nexcept ApiError as error:\n    x = str(error)\nx[:18]",
-        "GET /users/404 ans",
+        "GET /users/404 ret",
     ),
     "a tuple": ("(1, 'ü')", [1, "ü"]),
     "the first of a generator": ("next((x for x in [1, 2] if x > 1), None)", 2),
@@ -153,7 +153,7 @@ async def test_answers_are_whole_inside_and_the_result_is_cut():
     assert "cut at 1000 characters" in flood.header_note
 
 
-async def test_a_program_is_told_once_that_answers_lack_their_end():
+async def test_a_program_is_told_once_that_responses_were_cut():
     api = mock_api(DOCUMENT, answers={"list_items": (200, [1] * 300_000)})
     code = load_tools(DOCUMENT, client=api.client()).code_tools()
     program = "x = [await list_items() for _ in range(2)]\nlen(x)"
@@ -161,7 +161,7 @@ async def test_a_program_is_told_once_that_answers_lack_their_end():
     result = await code.call("run_code", {"code": program})
 
     assert result.output == 2
-    assert result.header_note == "of an answer of list_items only the beginning was read"
+    assert result.header_note == "a response of list_items was cut: only its beginning was read"
 
 
 async def test_the_two_tools_take_few_tokens_and_find_functions():

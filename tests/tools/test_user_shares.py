@@ -97,7 +97,7 @@ async def test_the_variables_of_one_user_push_out_none_of_another(monkeypatch):
     pytest.importorskip("pydantic_monty")
     from openapi_tools.code import code_tools
 
-    monkeypatch.setattr(code_tools, "_LEAST_KEPT", code_tools._KEPT // 4)
+    monkeypatch.setattr(code_tools, "_LEAST_VARIABLES", code_tools._VARIABLES_BYTES // 4)
     code = Shop().toolset().code_tools()
     bob = {"user": "bob", "conversation": "b"}
     await code.call("run_code", {"code": "x = 1"}, context=bob)
