@@ -24,7 +24,7 @@ from openapi_tools.errors import DocumentError, MissingExtraError, counted
 from openapi_tools.json_values import select_attributes, split_pointer
 from openapi_tools.loading.load import Given, Reader, configured
 from openapi_tools.loading.source import fetcher_of, read_overlays
-from openapi_tools.openapi_core import Finding, lint_rules, shorten
+from openapi_tools.openapi_core import Finding, lint_rules, shorten_line
 from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import without_user
 
@@ -57,10 +57,10 @@ def lint(
     toolset = shared.load(source)
     with busy("Checking the document"):
         found = [*_duplicate_keys(source), *_validity(toolset)]
-        hints = lint_rules.tool_findings(toolset)
+        hints = lint_rules.find_tool_problems(toolset)
     skipped = [Finding(item.pointer, item.reason, rule="skipped") for item in toolset.skipped]
     everything = [*found, *skipped, *hints]
-    score = lint_rules.score(everything, toolset.counts["operations"])
+    score = lint_rules.score_document(everything, toolset.counts["operations"])
     if wants_json or form == "json":
         told, advice = (
             [select_attributes(item, _FACTS) for item in some] for some in (found, hints)
@@ -80,11 +80,13 @@ def lint(
 def _validity(toolset: Toolset) -> list[Finding]:
     """Return the findings of openapi-core; none without it, which standard error says."""
     try:
-        from openapi_tools.openapi_core.document_check import findings  # takes half a second
+        from openapi_tools.openapi_core.document_check import (
+            find_document_errors,
+        )  # takes half a second
     except MissingExtraError as error:
         remark(f"note: the document's validity is not checked: {error}")
         return []
-    return findings(toolset.document)
+    return find_document_errors(toolset.document)
 
 
 def _duplicate_keys(source: Any) -> list[Finding]:
@@ -98,7 +100,7 @@ def _duplicate_keys(source: Any) -> list[Finding]:
     try:
         Reader(given.settings, fetcher, known, duplicates=True, strict=True).read(given.source)
     except DocumentError as error:
-        return [Finding(error.pointer, shorten(error.reason), rule="duplicate-key")]
+        return [Finding(error.pointer, shorten_line(error.reason), rule="duplicate-key")]
     return []
 
 
@@ -127,7 +129,7 @@ def _write_overlay(toolset: Toolset, source: Any, path: Path, *, force: bool) ->
     def reload(overlay: dict[str, Any]) -> Toolset:
         return shared.load(source, overlays=[overlay])
 
-    overlay, left = lint_rules.overlay_of(toolset, reload)
+    overlay, left = lint_rules.make_overlay(toolset, reload)
     count = len(overlay["actions"])
     if count:
         text = yaml.safe_dump(overlay, sort_keys=False, allow_unicode=True, width=100)
@@ -176,7 +178,7 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
         _tell_proofs(proofs, summary)
     if not counts["proved"] + counts["failed"]:
         reason = next((proof.reason for proof in proofs), "no tool is selected.")
-        remark(f"nothing could be judged: {clean(shorten(reason), lines=False)}")
+        remark(f"nothing could be judged: {clean(shorten_line(reason), lines=False)}")
     return int(bool(by_tool or not counts["proved"] + counts["failed"]))
 
 
@@ -184,7 +186,7 @@ def _tell_proofs(proofs: list[Proof], summary: dict[str, int]) -> None:
     width = max((len(proof.tool) for proof in proofs), default=4)
     heads = [("Tool", "Request", "Answer", "Reason")] * bool(proofs)
     for name, *cells in [*heads, *map(astuple, proofs)]:
-        request, answer, reason = (clean(shorten(text), lines=False) for text in cells[:3])
+        request, answer, reason = (clean(shorten_line(text), lines=False) for text in cells[:3])
         say(f"{clean(name, lines=False):<{width}}  {request:<10}  {answer:<10}  {reason}".rstrip())
     counts = ", ".join(f"{summary[name]} {name}" for name in _VERDICTS)
     by_document = summary["failed by the document"]
@@ -196,7 +198,7 @@ def _fault(proof: Proof) -> Finding:
     severity = "note" if proof.verdict == "not judged" else "error"
     severity = "warning" if proof.cause == "document" else severity
     rule = proof.verdict.replace(" ", "-") + "-by-document" * (proof.cause == "document")
-    return Finding(proof.pointer, f"{proof.tool}: {shorten(proof.reason)}", severity, rule)
+    return Finding(proof.pointer, f"{proof.tool}: {shorten_line(proof.reason)}", severity, rule)
 
 
 def _outcome(proof: Proof) -> str:
@@ -221,7 +223,7 @@ def _junit(proofs: list[Proof], summary: dict[str, int], source: str) -> str:
         names = {"name": clean(proof.tool, lines=False), "classname": clean(_shown(source))}
         case = ET.SubElement(suite, "testcase", names)
         if kind:
-            said = clean(shorten(proof.reason), lines=False)
+            said = clean(shorten_line(proof.reason), lines=False)
             ET.SubElement(
                 case, kind, message=f"{_outcome(proof)}: {said}", type=proof.cause or kind
             )

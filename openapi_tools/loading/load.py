@@ -355,9 +355,9 @@ def _open_session(
         provenance=Provenance(root_servers(document), references.has_public, origin),
     )
     if settings.check_responses:
-        from openapi_tools.openapi_core import make_checker
+        from openapi_tools.openapi_core import make_response_check
 
-        session.check_answer = make_checker(
+        session.check_answer = make_response_check(
             lambda: as_openapi_3(references.bundled), base_url=lambda: session.settings.base_url
         )
     return session

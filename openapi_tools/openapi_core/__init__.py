@@ -1,7 +1,7 @@
-"""openapi-core's checks of requests, answers and documents, and the operation of a request.
+"""openapi-core's checks of requests, responses and documents, and the operation of a request.
 
-The mock uses them for requests, `Settings(check_responses=True)` for answers, `lint` for documents.
-Loading and calling do not need them.
+The mock uses them for requests, `Settings(check_responses=True)` for responses, `lint` for
+documents. Loading and calling do not need them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from openapi_tools.openapi_core.exchange_check import Judge
+    from openapi_tools.openapi_core.exchange_check import ExchangeChecker
     from openapi_tools.transport import APIResponse
 
 Node: TypeAlias = Mapping[str, Any]
@@ -34,39 +34,43 @@ _LONGEST = 240
 _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 
-def make_checker(
+def make_response_check(
     document: Node | Callable[[], Mapping[str, Any]],
     *,
     base_url: str | Callable[[], str | None] | None = None,
 ) -> Callable[[httpx.Request, APIResponse], list[str]]:
-    """Return a function that checks answers against a document, one line for each difference.
+    """Return a function that checks responses against a document, one line for each difference.
 
     It never raises and opens no file or connection. Its first call imports openapi-core; each call
     costs 1 to 20 ms. `base_url` overrides the document's servers. Functions return both at the
-    first answer. The document has the form of OpenAPI 3.
+    first response. The document has the form of OpenAPI 3.
 
     Raises:
         MissingExtraError: The extra `testing` is not installed.
     """
     if find_spec("openapi_core") is None:
         raise missing_extra("openapi_core", "testing")
-    judges: list[Judge] = []
+    checkers: list[ExchangeChecker] = []
 
-    def check(request: httpx.Request, answer: APIResponse) -> list[str]:
-        if not judges:
+    def check(request: httpx.Request, response: APIResponse) -> list[str]:
+        if not checkers:
             address = base_url() if callable(base_url) else base_url
             base_path = None if address is None else urlsplit(address).path
-            judges.append(make_judge(document() if callable(document) else document, base_path))
-        return judges[0].answer(request, answer.status, answer.headers, answer.content)
+            checkers.append(
+                make_exchange_checker(document() if callable(document) else document, base_path)
+            )
+        return checkers[0].response_errors(
+            request, response.status, response.headers, response.content
+        )
 
     return check
 
 
-def make_judge(document: Node, base_path: str | None) -> Judge:
-    """Return a judge of exchanges; this imports openapi-core, for 300 ms."""
-    from openapi_tools.openapi_core.exchange_check import Judge
+def make_exchange_checker(document: Node, base_path: str | None) -> ExchangeChecker:
+    """Return a checker of requests and responses; it imports openapi-core, for 300 ms."""
+    from openapi_tools.openapi_core.exchange_check import ExchangeChecker
 
-    return Judge(document, base_path)
+    return ExchangeChecker(document, base_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ class Finding:
     rule: str = "openapi"
 
 
-def shorten(text: str, limit: int = _LONGEST) -> str:
+def shorten_line(text: str, limit: int = _LONGEST) -> str:
     """Return text on one line, without its middle where it is too long."""
     line = " ".join(redacted(text).split())
     if len(line) <= limit:
@@ -94,11 +98,11 @@ def shorten(text: str, limit: int = _LONGEST) -> str:
 
 def operation_at(document: Node, place: str) -> tuple[Node, Node]:
     """Return the path item and the operation at a JSON Pointer; `{}` for those of other files."""
-    _, path, *member = split_pointer(place)
+    _, path, *keys = split_pointer(place)
     item = node = follow_references(
         document, follow_references(document, document.get("paths")).get(path)
     )
-    for key in member:
+    for key in keys:
         node = follow_references(document, node.get(key))
     return item, node
 
@@ -134,15 +138,21 @@ class Routes:
             if not isinstance(path, str) or path.startswith("x-"):
                 continue
             item = follow_references(document, entry)
-            for keys, operation in _operations(item):
+            for keys, operation in _find_operations(item):
                 template = read_template(path, _path_names(document, item, operation))
                 shape, _, fixed = template.path.partition("#")[0].partition("?")
                 shape = shape if shape.startswith("/") else f"/{shape}"  # as loading has it
-                bases = [base_path] if base_path is not None else _bases(document, item, operation)
-                ends = tuple(dict.fromkeys(base.rstrip("/") for base in bases))
+                bases = (
+                    [base_path]
+                    if base_path is not None
+                    else _server_paths(document, item, operation)
+                )
+                base_paths = tuple(dict.fromkeys(base.rstrip("/") for base in bases))
                 # Values of only one variable have slashes: of several, which has which is open.
                 greedy = [name for name, slashes in template.variables.items() if slashes][-1:]
-                served = _ServedPath(ends, shape, frozenset(parse_qsl(fixed)), "".join(greedy))
+                served = _ServedPath(
+                    base_paths, shape, frozenset(parse_qsl(fixed)), "".join(greedy)
+                )
                 route = Route(("paths", path, *keys), operation, item, template.path, {})
                 self._listed[str(keys[-1]).lower()].append((served, route))
 
@@ -153,32 +163,35 @@ class Routes:
         one with most text beside them.
         """
         path, _, query = target.partition("?")
-        given = parse_qsl(query, keep_blank_values=True)
-        found = []
+        query_pairs = parse_qsl(query, keep_blank_values=True)
+        routes = []
         for served, route in self._listed.get(method.lower(), ()):
-            texts = served.values_in(path)
-            if texts is not None and served.query <= set(given):
-                values = zip(VARIABLE.findall(route.template), texts, strict=False)
-                found.append(replace(route, variables={n: unquote(text) for n, text in values}))
-        names = {*(name for name, _ in given), *(name.lower() for name in headers)}
-        return min(found, key=lambda route: _rank(route, given, names), default=None)
+            values = served.values_in(path)
+            if values is not None and served.query <= set(query_pairs):
+                names = VARIABLE.findall(route.template)
+                variables = {n: unquote(value) for n, value in zip(names, values, strict=False)}
+                routes.append(replace(route, variables=variables))
+        present = {*(name for name, _ in query_pairs), *(name.lower() for name in headers)}
+        return min(routes, key=lambda route: _rank_route(route, query_pairs, present), default=None)
 
 
-def _rank(route: Route, given: list[tuple[str, str]], names: set[str]) -> tuple[int, int, int]:
+def _rank_route(
+    route: Route, query_pairs: list[tuple[str, str]], names: set[str]
+) -> tuple[int, int, int]:
     # AWS documents distinguish operations of one path by `#Action=X` or `#uploads`, or by a header.
     fragment = parse_qsl(route.path.partition("#")[2], keep_blank_values=True)
-    fits = all((name, value) in given if value else name in names for name, value in fragment)
+    fits = all((name, value) in query_pairs if value else name in names for name, value in fragment)
     # `/a/{id}:cancel` comes before `/a/{id}`, which matches the same requests.
     fixed = len(VARIABLE.sub("", route.path))
     return len(route.variables), -len(fragment) if fits else 1, -fixed
 
 
-def _operations(item: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
+def _find_operations(item: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
     for name, operation in item.items():
         if isinstance(name, str) and name.lower() in METHODS and isinstance(operation, Mapping):
             yield (name,), operation
-    more = item.get("additionalOperations")
-    for name, operation in more.items() if isinstance(more, Mapping) else ():
+    additional = item.get("additionalOperations")
+    for name, operation in additional.items() if isinstance(additional, Mapping) else ():
         if isinstance(operation, Mapping):
             yield ("additionalOperations", name), operation
 
@@ -191,7 +204,7 @@ def _path_names(document: Node, item: Node, operation: Node) -> frozenset[str]:
     return frozenset(name for name in names if isinstance(name, str))
 
 
-def _bases(document: Node, item: Node, operation: Node) -> list[str]:
+def _server_paths(document: Node, item: Node, operation: Node) -> list[str]:
     levels = (operation.get("servers"), item.get("servers"), document.get("servers"))
     servers = next((level for level in levels if isinstance(level, list) and level), [])
     urls = [server.get("url") for server in servers if isinstance(server, Mapping)]
@@ -210,12 +223,12 @@ class _ServedPath:
     def values_in(self, path: str) -> list[str] | None:
         """Return the values of the variables in a path; None for another path."""
         for before, values in match_path(self.shape, path, greedy=self.greedy):
-            if any(_ends_base(base, before) for base in self.bases):
+            if any(_is_server_path(base, before) for base in self.bases):
                 return values
         return None
 
 
-def _ends_base(base: str, path: str) -> bool:
+def _is_server_path(base: str, path: str) -> bool:
     """Whether a path is that of a server; its variables take any text, with slashes."""
     literals = VARIABLE.split(base.removeprefix("./"))[::2]
     if base and not base.startswith(("/", "{")):

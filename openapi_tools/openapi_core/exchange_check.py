@@ -1,4 +1,4 @@
-"""Check requests and answers against a document with openapi-core.
+"""Check requests and responses against a document with openapi-core.
 
 Its own readings are corrected where they depart from the standard.
 """
@@ -20,15 +20,15 @@ from urllib.parse import parse_qsl, unquote
 from openapi_tools.errors import requiring
 from openapi_tools.http_rules import is_form
 from openapi_tools.json_values import follow_references
-from openapi_tools.openapi_core import Route, Routes, shorten
+from openapi_tools.openapi_core import Route, Routes, shorten_line
 from openapi_tools.openapi_core.document_check import LinearPatterns, closed_path
 from openapi_tools.openapi_core.text_values import TextReader, UndefinedReading
 from openapi_tools.openapi_core.value_check import (
     NOT_JUDGED,
-    Declared,
+    DeclaredValue,
     SampleFault,
     ValueCheck,
-    describe,
+    describe_errors,
     parameters_of,
 )
 
@@ -53,12 +53,17 @@ if TYPE_CHECKING:
     Lines = Callable[[httpx.Request, Route], Iterator[str]]
 
 _STATUS_WITHOUT_BODY = (204, 205, 304)
-_TEXT_OF: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool, "object": dict}
+_PYTHON_TYPES: dict[str, Any] = {
+    "integer": int,
+    "number": int | float,
+    "boolean": bool,
+    "object": dict,
+}
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 _JUDGED = ("application/json", *_FORMS)
 
 
-class Judge:
+class ExchangeChecker:
     """Checks exchanges against one document; it fetches nothing and never raises.
 
     A line that begins with `not judged` says what openapi-core could not check.
@@ -80,19 +85,19 @@ class Judge:
 
     @cached_property
     def _keys(self) -> frozenset[tuple[str, str]]:
-        return frozenset(_places_of_keys(self.document))
+        return frozenset(_api_key_locations(self.document))
 
-    def request(self, request: httpx.Request) -> list[str]:
+    def request_errors(self, request: httpx.Request) -> list[str]:
         """Return the errors of a request whose body has been read; one line each."""
-        return self._ask(request, self._request_lines)
+        return self._collect_lines(request, self._request_lines)
 
-    def answer(
+    def response_errors(
         self, request: httpx.Request, status: int, headers: Mapping[str, str], content: bytes
     ) -> list[str]:
-        """Return the errors of an answer; one line each."""
-        answer = SimpleNamespace(status_code=status, headers=headers, data=content or None)
-        answer.content_type = _media_type(headers)
-        return self._ask(request, partial(self._answer_lines, answer))
+        """Return the errors of a response; one line each."""
+        response = SimpleNamespace(status_code=status, headers=headers, data=content or None)
+        response.content_type = _media_type(headers)
+        return self._collect_lines(request, partial(self._response_lines, response))
 
     def sample_faults(
         self,
@@ -108,19 +113,19 @@ class Judge:
             body: Media type and value; None for no body.
         """
         route = Route(pointer, {}, {}, pointer[1], {})
-        item, operation = self._paths(route)
-        check = self._check("RequestBody", ())
-        found: list[SampleFault] = []
+        item, operation = self._spec_paths(route)
+        check = self._value_check("RequestBody", ())
+        faults: list[SampleFault] = []
         for declared in parameters_of(operation, item):
             key = (declared.location, declared.name)
             if key in values:
-                found += check.sample_faults(declared.schema, values[key], declared.place, key)
+                faults += check.sample_faults(declared.schema, values[key], declared.place, key)
         if body is not None:
             schema = operation / "requestBody" / "content" / body[0] / "schema"
-            found += check.sample_faults(schema, body[1], "body: ", ("body", ""))
-        return found
+            faults += check.sample_faults(schema, body[1], "body: ", ("body", ""))
+        return faults
 
-    def _ask(self, request: httpx.Request, lines: Lines) -> list[str]:
+    def _collect_lines(self, request: httpx.Request, lines: Lines) -> list[str]:
         try:
             route = self._routes.find(
                 request.method, request.url.raw_path.decode("ascii"), request.headers
@@ -132,83 +137,91 @@ class Judge:
                 warnings.simplefilter("ignore")
                 return list(dict.fromkeys(lines(request, route)))
         except Exception as error:  # noqa: BLE001 -- a check never stops a call
-            return [shorten(f"not judged: openapi-core gave up ({type(error).__name__}: {error})")]
+            return [
+                shorten_line(f"not judged: openapi-core gave up ({type(error).__name__}: {error})")
+            ]
 
     def _request_lines(self, request: httpx.Request, route: Route) -> Iterator[str]:
-        item, operation = self._paths(route)
+        item, operation = self._spec_paths(route)
         parameters = list(parameters_of(operation, item))
-        texts = _texts(request, route)
-        check = self._check("RequestBody", {declared.name for declared in parameters})
+        strings = _strings_by_location(request, route)
+        check = self._value_check("RequestBody", {declared.name for declared in parameters})
         for declared in parameters:
-            yield from check.errors(declared, texts.get(declared.location))
-        seen = _seen(request, route)
-        body = self._validator("RequestBody", route, seen.content_type).iter_errors(seen)
-        yield from _lines(_about_body(body, seen.content_type))
+            yield from check.find_errors(declared, strings.get(declared.location))
+        core_request = _to_openapi_core(request, route)
+        body = self._validator("RequestBody", route, core_request.content_type).iter_errors(
+            core_request
+        )
+        yield from _describe_body_errors(_filter_body_errors(body, core_request.content_type))
 
-    def _answer_lines(
-        self, answer: SimpleNamespace, request: httpx.Request, route: Route
+    def _response_lines(
+        self, response: SimpleNamespace, request: httpx.Request, route: Route
     ) -> Iterator[str]:
         if not isinstance(route.operation.get("responses"), Mapping):
             return
-        _, operation = self._paths(route)
-        check = self._check("ResponseHeaders", ())
+        _, operation = self._spec_paths(route)
+        check, status = self._value_check("ResponseHeaders", ()), response.status_code
         try:
-            response = ResponseFinder(operation / "responses").find(str(answer.status_code))
+            declared_response = ResponseFinder(operation / "responses").find(str(status))
         except ResponseFinderError as error:
-            yield shorten(str(error))
+            yield shorten_line(str(error))
             return
-        for declared in _headers_of(response):
-            yield from check.errors(declared, answer.headers)
-        if request.method == "HEAD" or answer.status_code in _STATUS_WITHOUT_BODY:
+        for declared in _declared_headers(declared_response):
+            yield from check.find_errors(declared, response.headers)
+        if request.method == "HEAD" or status in _STATUS_WITHOUT_BODY:
             return
-        if answer.data is not None or not _has_no_content(answer.status_code, route, self.document):
-            kind = answer.content_type
-            seen = _seen(request, route)
-            data = self._validator("ResponseData", route, kind).iter_errors(seen, answer)
-            yield from _lines(_about_body(data, kind))
+        if response.data is not None or not _has_no_content(status, route, self.document):
+            kind = response.content_type
+            core_request = _to_openapi_core(request, route)
+            errors = self._validator("ResponseData", route, kind).iter_errors(
+                core_request, response
+            )
+            yield from _describe_body_errors(_filter_body_errors(errors, kind))
 
-    def _paths(self, route: Route) -> tuple[SchemaPath, SchemaPath]:
+    def _spec_paths(self, route: Route) -> tuple[SchemaPath, SchemaPath]:
         """Return the path item and the operation."""
         item = operation = self._spec / "paths" / route.path
         for key in route.pointer[2:]:
             operation /= key
         return item, operation
 
-    def _parts(self, part: str) -> Any:
+    def _validator_class(self, part: str) -> Any:
         version = "".join(str(self.document.get("openapi", "")).split(".")[:2])
         module = request_validators if part.startswith("Request") else response_validators
-        if (make := getattr(module, f"V{version}{part}Validator", None)) is None:
+        if (validator_class := getattr(module, f"V{version}{part}Validator", None)) is None:
             raise LookupError(f"it knows no version {self.document.get('openapi')!r}")
-        return make
+        return validator_class
 
-    def _reader(self, part: str, taken: Iterable[str] = ()) -> TextReader:
-        make = self._parts(part)
-        validators = LinearPatterns(make.schema_validators_factory)
-        return TextReader(self.document, validators, make.schema_casters_factory, taken)
+    def _text_reader(self, part: str, parameter_names: Iterable[str] = ()) -> TextReader:
+        validator_class = self._validator_class(part)
+        validators = LinearPatterns(validator_class.schema_validators_factory)
+        return TextReader(
+            self.document, validators, validator_class.schema_casters_factory, parameter_names
+        )
 
-    def _check(self, part: str, taken: Iterable[str]) -> ValueCheck:
-        reader = self._reader(part, taken)
+    def _value_check(self, part: str, parameter_names: Iterable[str]) -> ValueCheck:
+        reader = self._text_reader(part, parameter_names)
         return ValueCheck(self._spec, reader, self._keys)
 
     def _validator(self, part: str, route: Route, content_type: str) -> Any:
-        reader = self._reader(part)
-        return self._parts(part)(
+        reader = self._text_reader(part)
+        return self._validator_class(part)(
             self._spec,
-            path_finder_cls=partial(_Found, route, *self._paths(route)),
+            path_finder_cls=partial(_KnownRouteFinder, route, *self._spec_paths(route)),
             schema_validators_factory=reader.validators,
             extra_media_type_deserializers=_Decoders(content_type),
             style_deserializers_factory=reader,
         )
 
 
-def _headers_of(response: SchemaPath) -> Iterator[Declared]:
+def _declared_headers(response: SchemaPath) -> Iterator[DeclaredValue]:
     # Spec: OpenAPI 3.2.0, section 4.17: a header named Content-Type is ignored.
     for name, path in response.get("headers", {}).items():
         if name.lower() != "content-type":
-            yield Declared(path, name, "header", path.read_value())
+            yield DeclaredValue(path, name, "header", path.read_value())
 
 
-class _Found:
+class _KnownRouteFinder:
     """A path finder for openapi-core that knows the route already."""
 
     def __init__(
@@ -222,7 +235,7 @@ class _Found:
         return self._found
 
 
-def _texts(request: httpx.Request, route: Route) -> dict[str, Any]:
+def _strings_by_location(request: httpx.Request, route: Route) -> dict[str, Any]:
     """Return the strings of a request by location and name."""
     encoded = request.url.query.decode("ascii", "replace")
     return {
@@ -233,7 +246,7 @@ def _texts(request: httpx.Request, route: Route) -> dict[str, Any]:
     }
 
 
-def _seen(request: httpx.Request, route: Route) -> SimpleNamespace:
+def _to_openapi_core(request: httpx.Request, route: Route) -> SimpleNamespace:
     """Return a request, whose body has been read, in openapi-core's protocol."""
     kind = _media_type(request.headers)
     return SimpleNamespace(
@@ -300,7 +313,7 @@ class _Decoders(dict[str, Callable[..., Any]]):
         return lambda value, **_parameters: value if self._raw else json.loads(value)
 
 
-class _Parts(ImmutableMultiDict[str, Any]):
+class _MultipartValues(ImmutableMultiDict[str, Any]):
     """The parts of a multipart body; openapi-core takes no part for an empty array."""
 
     def getlist(self, key: str, type: Any = None) -> list[Any]:  # noqa: A002 -- werkzeug's name
@@ -309,30 +322,32 @@ class _Parts(ImmutableMultiDict[str, Any]):
         return super().getlist(key, type)
 
 
-def _read_parts(value: bytes, **parameters: str) -> _Parts:
+def _read_parts(value: bytes, **parameters: str) -> _MultipartValues:
     parts: Any = data_form_loads(value, **parameters)
-    return _Parts(list(parts.items(multi=True)))
+    return _MultipartValues(list(parts.items(multi=True)))
 
 
-def _about_body(errors: Iterator[Exception], content_type: str) -> Iterator[Exception]:
+def _filter_body_errors(errors: Iterator[Exception], content_type: str) -> Iterator[Exception]:
     """Yield the errors about a body; a media type that is not listed is reported for every body."""
     is_judged = not content_type or _is_judged(content_type)
     is_multipart = content_type.startswith("multipart/")
     for error in errors:
-        about_type = isinstance(error.__cause__, MediaTypeFinderError)
-        ignored = isinstance(error, MissingRequestBody) or (is_multipart and _drop_untyped(error))
-        if (is_judged or about_type) and not ignored:
+        is_about_type = isinstance(error.__cause__, MediaTypeFinderError)
+        is_ignored = isinstance(error, MissingRequestBody) or (
+            is_multipart and _drop_errors_of_untyped(error)
+        )
+        if (is_judged or is_about_type) and not is_ignored:
             yield error
 
 
 def _has_no_content(status: int, route: Route, document: Mapping[str, Any]) -> bool:
     """Whether a response declares no content; openapi-core demands a body all the same."""
     responses = follow_references(document, route.operation["responses"])
-    declared = responses.get(str(status), responses.get("default"))
-    return declared is not None and not follow_references(document, declared).get("content")
+    response = responses.get(str(status), responses.get("default"))
+    return response is not None and not follow_references(document, response).get("content")
 
 
-def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
+def _api_key_locations(document: Document) -> Iterator[tuple[str, str]]:
     schemes = follow_references(
         document, follow_references(document, document.get("components")).get("securitySchemes")
     )
@@ -341,7 +356,7 @@ def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
             yield str(scheme.get("in")).lower(), str(scheme.get("name")).lower()
 
 
-def _drop_untyped(error: Exception) -> bool:
+def _drop_errors_of_untyped(error: Exception) -> bool:
     """Drop errors about values that are still the text on the wire; tell whether none is left."""
     cause: Any = error.__cause__
     details = getattr(cause, "schema_errors", None)
@@ -361,11 +376,13 @@ def _is_untyped(detail: Any) -> bool:
         value = json.loads(detail.instance)
     except ValueError:
         return False
-    asked = detail.validator_value
-    return isinstance(asked, str) and isinstance(value, _TEXT_OF.get(asked, ()))
+    expected_type = detail.validator_value
+    return isinstance(expected_type, str) and isinstance(
+        value, _PYTHON_TYPES.get(expected_type, ())
+    )
 
 
-def _lines(errors: Iterable[Exception]) -> Iterator[str]:
+def _describe_body_errors(errors: Iterable[Exception]) -> Iterator[str]:
     """Yield one line for each error of a body."""
     try:
         for error in errors:
@@ -373,10 +390,10 @@ def _lines(errors: Iterable[Exception]) -> Iterator[str]:
             place = "" if cause is None else "body: "
             details = getattr(cause, "schema_errors", None)
             if type(cause).__name__ == "DeserializeError":
-                yield shorten(f"{NOT_JUDGED}: {place}openapi-core does not read it here")
+                yield shorten_line(f"{NOT_JUDGED}: {place}openapi-core does not read it here")
             elif details:
-                yield from describe(details, place)
+                yield from describe_errors(details, place)
             else:
-                yield shorten(f"{place}{cause or error}")
+                yield shorten_line(f"{place}{cause or error}")
     except UndefinedReading as error:
         yield f"{NOT_JUDGED}: body: {error}"

@@ -45,13 +45,13 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _ALL_BRACKETS = re.compile(r"(?:\[[^\[\]]*+\])++")
 _SCALARS = frozenset({"integer", "number", "boolean", "null", "string"})
 _HOLDERS = {"array": {"items", "prefixItems"}, "object": {"properties", "additionalProperties"}}
-_OF_SEVERAL = ("deepObject", "pipeDelimited", "spaceDelimited")  # not for single values
+_STYLES_OF_SEVERAL = ("deepObject", "pipeDelimited", "spaceDelimited")  # not for single values
 _DELIMITERS = {"csv": ",", "ssv": " ", "tsv": "\t", "pipes": "|"}
 _NESTED = "OpenAPI does not define how an array or object inside another value is written"
 _SEVERAL = "a property of an exploded object occurs more than once"
 
 
-class _Repeated(list[str]):
+class _RepeatedValues(list[str]):
     """The values of a name that occurs several times, whose object may be another parameter."""
 
 
@@ -81,14 +81,19 @@ class TextReader(StyleDeserializersFactory):
         self, spec: SchemaPath, schema: SchemaPath, style: str, explode: bool, name: str
     ) -> Any:
         """Return a reader; its `deserialize` takes a location's texts by name."""
-        own = schema.read_value() if schema.exists() else {}
-        how = _Style(style, explode, name, self._taken)
-        return _Reader(self._document, own, how, partial(self.validators.create, spec, schema))
+        schema_value = schema.read_value() if schema.exists() else {}
+        style_decoder = _StyleDecoder(style, explode, name, self._taken)
+        return _ValueReader(
+            self._document,
+            schema_value,
+            style_decoder,
+            partial(self.validators.create, spec, schema),
+        )
 
 
-class _Reader:
+class _ValueReader:
     def __init__(
-        self, document: Node, schema: Any, style: _Style, validator: Callable[[], Any]
+        self, document: Node, schema: Any, style: _StyleDecoder, validator: Callable[[], Any]
     ) -> None:
         self._document = document
         self._schema = schema
@@ -102,14 +107,14 @@ class _Reader:
 
     def deserialize(self, location: Any) -> Any:
         """Return the value that fits, else any; KeyError where it is missing."""
-        texts = _with_strings(location)
+        texts = _decode_parts(location)
         values = []
         undefined = missing = None
         for branch in self._branches(self._schema):
-            for shape in _shapes(branch):
+            for shape in _shapes_of_branch(branch):
                 try:
                     raw = self._style.read(shape, branch, texts)
-                    values.append(self._typed(raw, branch))
+                    values.append(self._convert(raw, branch))
                 except KeyError as error:
                     missing = error
                 except UndefinedReading as error:
@@ -131,37 +136,42 @@ class _Reader:
     def _branches(self, schema: Any, depth: int = 0) -> Iterator[Branch]:
         self._left -= 1
         node = follow_references(self._document, schema)
-        found: list[Branch] = [(node,)]
+        branches: list[Branch] = [(node,)]
         unions = [[part] for part in as_list(node.get("allOf"))]
         unions += [as_list(node[key]) for key in ("anyOf", "oneOf") if as_list(node.get(key))]
         for union in unions if self._left > 0 and depth < _DEEPEST else ():
             parts = (branch for part in union for branch in self._branches(part, depth + 1))
             inner = list(islice(parts, _MOST_BRANCHES))
-            pairs = (above + branch for above in found for branch in inner)
-            found = list(islice(pairs, _MOST_BRANCHES))
-        yield from found
+            pairs = (parent + branch for parent in branches for branch in inner)
+            branches = list(islice(pairs, _MOST_BRANCHES))
+        yield from branches
 
-    def _typed(self, raw: Any, branch: Branch) -> Any:
+    def _convert(self, raw: Any, branch: Branch) -> Any:
         """Return raw strings as the types that a branch asks for."""
-        if isinstance(raw, list) and not (isinstance(raw, _Repeated) and _is_single(branch)):
-            return [self._typed_part(item, _items(branch, place)) for place, item in enumerate(raw)]
+        if isinstance(raw, list) and not (isinstance(raw, _RepeatedValues) and _is_single(branch)):
+            return [
+                self._convert_part(item, _item_schemas(branch, place))
+                for place, item in enumerate(raw)
+            ]
         if isinstance(raw, Mapping):
-            return {name: self._typed_part(raw[name], _member(branch, name)) for name in raw}
-        types = _types(branch)
-        if isinstance(raw, _Repeated):
+            return {
+                name: self._convert_part(raw[name], _property_schemas(branch, name)) for name in raw
+            }
+        types = _types_of_branch(branch)
+        if isinstance(raw, _RepeatedValues):
             raise UndefinedReading(_SEVERAL)
         if types and not types & _SCALARS:
-            return self._typed(_split_inner(raw, branch), branch)
-        return (self._choose(list(_scalars(raw, types)), branch) or [raw])[0]
+            return self._convert(_split_inner(raw, branch), branch)
+        return (self._choose(list(_read_scalars(raw, types)), branch) or [raw])[0]
 
-    def _typed_part(self, raw: Any, schemas: list[Any]) -> Any:
+    def _convert_part(self, raw: Any, schemas: list[Any]) -> Any:
         schema = schemas[0] if len(schemas) == 1 else {"allOf": schemas}
         if not schemas:
             return raw
         values, undefined = [], None
         for branch in self._branches(schema):
             try:
-                values.append(self._typed(raw, branch))
+                values.append(self._convert(raw, branch))
             except UndefinedReading as error:
                 undefined = error
         fitting = self._choose(values, (schema,), is_sure=undefined is None)
@@ -170,26 +180,26 @@ class _Reader:
         return fitting[0]
 
 
-def _with_strings(location: Any) -> Any:
+def _decode_parts(location: Any) -> Any:
     """Return the parts of a multipart body as strings; other locations have them already."""
     if not any(isinstance(value, bytes) for value in location.values()):
         return location
     pairs = location.items(multi=True)
-    return type(location)((name, _decoded(value)) for name, value in pairs)
+    return type(location)((name, _decode_part(value)) for name, value in pairs)
 
 
-def _decoded(value: Any) -> Any:
+def _decode_part(value: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _types(branch: Branch) -> frozenset[str]:
+def _types_of_branch(branch: Branch) -> frozenset[str]:
     """Return the types that all schemas of a branch have room for; none where they name none."""
     kinds = [node.get("type") for node in branch]
     listed = [[kind] if isinstance(kind, str) else as_list(kind) for kind in kinds]
     # Types of other languages, such as `any`, say nothing.
-    if named := [known for names in listed if (known := TYPES.intersection(names))]:
-        whole = [names | {"integer"} if "number" in names else names for names in named]
-        return frozenset.intersection(*whole) or named[0]
+    if declared := [known_types for names in listed if (known_types := TYPES.intersection(names))]:
+        with_integers = [names | {"integer"} if "number" in names else names for names in declared]
+        return frozenset.intersection(*with_integers) or declared[0]
     keys = {key for node in branch for key in node}
     return frozenset(kind for kind, holders in _HOLDERS.items() if holders & keys)
 
@@ -203,37 +213,37 @@ def _split_inner(text: str, branch: Branch) -> list[str]:
 
 
 def _is_single(branch: Branch) -> bool:
-    types = _types(branch)
+    types = _types_of_branch(branch)
     return bool(types) and "array" not in types
 
 
-def _shapes(branch: Branch) -> Iterator[str]:
+def _shapes_of_branch(branch: Branch) -> Iterator[str]:
     """Yield the shapes of a value, as openapi-core calls them: empty for a scalar."""
-    types = _types(branch)
+    types = _types_of_branch(branch)
     yield from (kind for kind in _HOLDERS if kind in types)
     if not types or types & _SCALARS:
         yield ""
 
 
-def _items(branch: Branch, place: int) -> list[Any]:
-    found = []
+def _item_schemas(branch: Branch, place: int) -> list[Any]:
+    schemas = []
     for node in branch:
-        fixed = as_list(node.get("prefixItems"))
-        schema = fixed[place] if place < len(fixed) else node.get("items")
-        found += [schema] if isinstance(schema, Mapping) else []
-    return found
+        prefix_items = as_list(node.get("prefixItems"))
+        schema = prefix_items[place] if place < len(prefix_items) else node.get("items")
+        schemas += [schema] if isinstance(schema, Mapping) else []
+    return schemas
 
 
-def _member(branch: Branch, name: str) -> list[Any]:
-    found = []
+def _property_schemas(branch: Branch, name: str) -> list[Any]:
+    schemas = []
     for node in branch:
         properties = as_dict(node.get("properties"))
         schema = properties.get(name, node.get("additionalProperties"))
-        found += [schema] if isinstance(schema, Mapping) else []
-    return found
+        schemas += [schema] if isinstance(schema, Mapping) else []
+    return schemas
 
 
-def _scalars(text: str, types: frozenset[str]) -> Iterator[Any]:
+def _read_scalars(text: str, types: frozenset[str]) -> Iterator[Any]:
     """Yield what a string may mean; a string itself is the last reading where types are named."""
     is_short = len(text) < _LONGEST_NUMBER
     if not types:
@@ -253,7 +263,7 @@ def _scalars(text: str, types: frozenset[str]) -> Iterator[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Style:
+class _StyleDecoder:
     """How a value is written, and the names that no exploded object has."""
 
     style: str
@@ -263,12 +273,12 @@ class _Style:
 
     def read(self, shape: str, branch: Branch, location: Any) -> Any:
         """Return the strings of a value; KeyError where there are none."""
-        if self.style in _OF_SEVERAL and not shape:
+        if self.style in _STYLES_OF_SEVERAL and not shape:
             return location[self.name]  # not defined, but nothing else can be meant
         if self.style == "deepObject":
             return _read_brackets(self.name, location)
         if self.style == "form" and self.explode and shape == "object":
-            return _read_members(branch, self.taken, location)
+            return _read_exploded_object(branch, self.taken, location)
         how = f"{self.style!r} with explode" if self.explode else repr(self.style)
         undefined = UndefinedReading(f"OpenAPI does not define style {how} for an {shape}")
         decoder = _DECODERS.get(self.style)
@@ -280,30 +290,35 @@ class _Style:
             raise undefined from error
 
 
-def _read_members(branch: Branch, taken: frozenset[str], location: Any) -> dict[str, Any]:
+def _read_exploded_object(
+    branch: Branch, parameter_names: frozenset[str], location: Any
+) -> dict[str, Any]:
     """Return an exploded object, whose members stand beside other values."""
     keys = {key for node in branch for key in node.get("properties") or ()}
     if any(node.get("additionalProperties") not in (None, False) for node in branch) or not keys:
-        keys |= set(location) - taken
-    found = {key: location.getlist(key) for key in location if key in keys}
-    if not found:
+        keys |= set(location) - parameter_names
+    values = {key: location.getlist(key) for key in location if key in keys}
+    if not values:
         raise KeyError
-    return {key: texts[0] if len(texts) == 1 else _Repeated(texts) for key, texts in found.items()}
+    return {
+        key: texts[0] if len(texts) == 1 else _RepeatedValues(texts)
+        for key, texts in values.items()
+    }
 
 
 def _read_brackets(name: str, location: Any) -> Any:
     """Return a value of style `deepObject`, of any depth as many servers read it."""
-    found: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
     for key, value in location.items(multi=True):
         keys = key.removeprefix(name) if key.startswith(name) else ""
         if _ALL_BRACKETS.fullmatch(keys):
-            _plant(found, _BRACKETS.findall(keys), value)
-    if not found:
+            _set_nested_value(tree, _BRACKETS.findall(keys), value)
+    if not tree:
         raise KeyError(name)
-    return _with_arrays(found)
+    return _indexes_to_arrays(tree)
 
 
-def _plant(tree: dict[str, Any], keys: list[str], value: str) -> None:
+def _set_nested_value(tree: dict[str, Any], keys: list[str], value: str) -> None:
     """Set a value deep inside, `[]` being the next free index."""
     for key in keys[:-1]:
         branch = tree.setdefault(key or str(len(tree)), {})
@@ -311,12 +326,12 @@ def _plant(tree: dict[str, Any], keys: list[str], value: str) -> None:
     tree[keys[-1] or str(len(tree))] = value
 
 
-def _with_arrays(tree: Any) -> Any:
+def _indexes_to_arrays(tree: Any) -> Any:
     if not isinstance(tree, Mapping):
         return tree
     if all(key.isdecimal() for key in tree):
-        return [_with_arrays(value) for value in tree.values()]
-    return {key: _with_arrays(value) for key, value in tree.items()}
+        return [_indexes_to_arrays(value) for value in tree.values()]
+    return {key: _indexes_to_arrays(value) for key, value in tree.items()}
 
 
 def _read_label(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.errors import requiring
 from openapi_tools.http_rules import essence, is_json
 from openapi_tools.json_values import follow_references, join_pointer
-from openapi_tools.openapi_core import shorten
+from openapi_tools.openapi_core import shorten_line
 from openapi_tools.openapi_core.text_values import TextReader, UndefinedReading
 from openapi_tools.requests.encoding import is_token
 
@@ -41,7 +41,7 @@ class SampleFault(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredValue:
     """A Parameter or Header Object, its name and location (`"header"` in a response)."""
 
     path: SchemaPath
@@ -76,19 +76,21 @@ class ValueCheck:
     reader: TextReader
     keys: frozenset[tuple[str, str]] = frozenset()
 
-    def errors(self, declared: Declared, texts: Any) -> Iterator[str]:
+    def find_errors(self, declared: DeclaredValue, strings: Any) -> Iterator[str]:
         """Yield the errors of a value among the texts of its location; one line each."""
         if declared.location == "header" and not is_token(declared.name):
             if declared.node.get("required") is True:
                 yield f"{NOT_JUDGED}: {declared.place}a header cannot have this name"
             return
-        if texts is None:
+        if strings is None:
             yield f"{NOT_JUDGED}: {declared.place}'in: {declared.location}' is not read here"
             return
         try:
-            value = self._read(declared, texts)
+            value = self._read(declared, strings)
         except KeyError:
-            if declared.node.get("required") is True and not self._may_miss(declared, texts):
+            if declared.node.get("required") is True and not self._may_be_missing(
+                declared, strings
+            ):
                 yield f"Missing required {declared.title}: {declared.name}"
         except UndefinedReading as error:
             yield f"{NOT_JUDGED}: {declared.place}{error}"
@@ -96,18 +98,20 @@ class ValueCheck:
             yield f"{declared.place}the value is not valid JSON"
         else:
             if value != "" or declared.node.get("allowEmptyValue") is not True:
-                yield from describe(self._misfits(declared.schema, value), declared.place)
+                yield from describe_errors(
+                    self._schema_errors(declared.schema, value), declared.place
+                )
 
     def sample_faults(
         self, schema: SchemaPath, value: Any, place: str, key: tuple[str, str]
     ) -> Iterator[SampleFault]:
         """Yield how a value departs from its schema."""
         location, name = key
-        for error in self._misfits(schema, value):
+        for error in self._schema_errors(schema, value):
             part = next(iter(error.absolute_path), "") if location == "body" else name
-            yield SampleFault(location, str(part), next(describe([error], place)))
+            yield SampleFault(location, str(part), next(describe_errors([error], place)))
 
-    def _misfits(self, schema: SchemaPath, value: Any) -> list[Any]:
+    def _schema_errors(self, schema: SchemaPath, value: Any) -> list[Any]:
         if not schema.exists():
             return []
         try:
@@ -118,10 +122,10 @@ class ValueCheck:
             return [e for e in details if (e.validator, *e.path) != ("readOnly",)]
         return []
 
-    def _read(self, declared: Declared, texts: Any) -> Any:
+    def _read(self, declared: DeclaredValue, strings: Any) -> Any:
         if "content" in declared.node:
             kind = next(iter(follow_references(declared.node, declared.node["content"])), "")
-            text = texts[declared.name]
+            text = strings[declared.name]
             if is_json(kind):
                 return json.loads(text)
             if essence(kind) != "text/plain":
@@ -129,16 +133,16 @@ class ValueCheck:
             return text
         style, explode = get_style_and_explode(declared.path)
         if declared.location == "cookie" and style == "form" and explode:
-            texts = _split_ampersands(texts)
+            strings = _split_ampersands(strings)
         reader = self.reader.create(self.spec, declared.schema, style, explode, declared.name)
-        return reader.deserialize(texts)
+        return reader.deserialize(strings)
 
-    def _may_miss(self, declared: Declared, texts: Any) -> bool:
+    def _may_be_missing(self, declared: DeclaredValue, strings: Any) -> bool:
         """Tell whether a value is a credential, or an empty array or object in a path."""
         if (declared.location, declared.name.lower()) in self.keys:
             return True
         mark = _MARKS.get(str(declared.node.get("style")), "")
-        return declared.location == "path" and str(texts.get(declared.name, "")).startswith(mark)
+        return declared.location == "path" and str(strings.get(declared.name, "")).startswith(mark)
 
 
 def _split_ampersands(cookies: Any) -> Any:
@@ -147,19 +151,19 @@ def _split_ampersands(cookies: Any) -> Any:
     pairs = [
         (key, text)
         for name, value in cookies.items(multi=True)
-        for key, text in _pairs(name, value)
+        for key, text in _split_pairs(name, value)
     ]
     return type(cookies)(pairs)
 
 
-def _pairs(name: str, value: str) -> list[tuple[str, str]]:
-    first, *others = value.split("&")
-    if not all("=" in part for part in others):
+def _split_pairs(name: str, value: str) -> list[tuple[str, str]]:
+    first, *rest = value.split("&")
+    if not all("=" in part for part in rest):
         return [(name, value)]
-    return [(name, first), *((part.partition("=")[0], part.partition("=")[2]) for part in others)]
+    return [(name, first), *((part.partition("=")[0], part.partition("=")[2]) for part in rest)]
 
 
-def parameters_of(operation: SchemaPath, item: SchemaPath) -> Iterator[Declared]:
+def parameters_of(operation: SchemaPath, item: SchemaPath) -> Iterator[DeclaredValue]:
     """Yield the parameters of an operation, its own over its path's, without ignored ones."""
     seen: set[tuple[str, str]] = set()
     for holder in (operation, item):
@@ -168,11 +172,11 @@ def parameters_of(operation: SchemaPath, item: SchemaPath) -> Iterator[Declared]
             location, name = str(node.get("in")), str(node.get("name"))
             is_ignored = location == "header" and name.lower() in IGNORED_HEADERS
             if (location, name) not in seen and not is_ignored:
-                yield Declared(path, name, location, node)
+                yield DeclaredValue(path, name, location, node)
             seen.add((location, name))
 
 
-def describe(errors: Iterable[Any], place: str) -> Iterator[str]:
+def describe_errors(errors: Iterable[Any], place: str) -> Iterator[str]:
     """Yield one line for each error of a schema: the place, then the fault."""
     for error in errors:
         where = join_pointer(getattr(error, "absolute_path", ()))
@@ -182,4 +186,4 @@ def describe(errors: Iterable[Any], place: str) -> Iterator[str]:
         is_missing = " could not be resolved" in named.partition("\n")[0]
         is_known = not (is_reference and is_missing and not named.startswith("#"))
         line = place + (f"{where}: {text}" if where else text)
-        yield shorten(line if is_known else f"{NOT_JUDGED}: {line}")
+        yield shorten_line(line if is_known else f"{NOT_JUDGED}: {line}")

@@ -20,7 +20,7 @@ from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra
 from openapi_tools.json_values import follow_references
 from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.openapi_3 import as_openapi_3
-from openapi_tools.openapi_core import METHODS, Route, Routes, make_judge
+from openapi_tools.openapi_core import METHODS, Route, Routes, make_exchange_checker
 from openapi_tools.testing.mock_answers import (
     Document,
     Shown,
@@ -41,7 +41,7 @@ from openapi_tools.tools.toolset import Toolset
 from openapi_tools.validation import SMALL_TEXT
 
 if TYPE_CHECKING:
-    from openapi_tools.openapi_core.exchange_check import Judge
+    from openapi_tools.openapi_core.exchange_check import ExchangeChecker
     from openapi_tools.tools.tool import OperationTool
 
 ADDRESS = "http://mock.invalid"
@@ -127,9 +127,9 @@ class MockApi:
         return dict(zip(places, self._answers.values(), strict=False))
 
     @cached_property
-    def judge(self) -> Judge:
+    def judge(self) -> ExchangeChecker:
         """What checks requests."""
-        return make_judge(self.openapi_3, self._options["base_path"])
+        return make_exchange_checker(self.openapi_3, self._options["base_path"])
 
     @cached_property
     def _routes(self) -> Routes:
@@ -232,7 +232,7 @@ class MockApi:
                 call.tool = tool.name
                 call.arguments = marked.hide_arguments(arguments_of(tool, request, route))
         if self._options["judge"]:
-            call.problems = self.judge.request(request)
+            call.problems = self.judge.request_errors(request)
             self.problems.extend(call.problems)
         return call
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes
 
-from openapi_tools.openapi_core.document_check import Finding, findings
+from openapi_tools.openapi_core.document_check import Finding, find_document_errors
 
 
 def document(paths, version="3.1.0", **more):
@@ -66,7 +66,7 @@ FOUND = [
 def test_a_fault_is_found_at_its_place(row):
     source, *expected = row
 
-    found = findings(source)
+    found = find_document_errors(source)
 
     assert [item for item in found if item.message == expected[1]] == [Finding(*expected)]
 
@@ -78,7 +78,7 @@ def test_a_fault_does_not_hide_those_behind_it():
         "/c": {"$ref": "#/paths/~1c"},
     }
 
-    found = {item.pointer for item in findings(document(paths))}
+    found = {item.pointer for item in find_document_errors(document(paths))}
 
     assert {"/paths/~1a/get/parameters/0", "/paths/~1b~1{c}/get", "/paths/~1c"} <= found
 
@@ -88,11 +88,11 @@ def test_a_diamond_of_schemas_is_checked_in_time():
         f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 2} for n in range(40)
     }
 
-    assert findings(schemas(**parts, S40={"type": "object"})) == []
+    assert find_document_errors(schemas(**parts, S40={"type": "object"})) == []
 
 
 def test_a_long_message_is_one_short_line():
-    found = findings(taking(query(schema={"type": "string", "default": [["x"] * 999]})))
+    found = find_document_errors(taking(query(schema={"type": "string", "default": [["x"] * 999]})))
 
     assert found
     assert all(len(item.message) < 300 and "\n" not in item.message for item in found)
@@ -102,7 +102,7 @@ def test_nothing_is_fetched():
     schema = {"$schema": "http://127.0.0.1:9/dialect", "$ref": "http://127.0.0.1:9/x.json"}
 
     with nothing_reached():
-        assert findings(schemas(A=schema, B={"$id": "http://h/"}))
+        assert find_document_errors(schemas(A=schema, B={"$id": "http://h/"}))
 
 
 KEYS = ["paths", "/a", "get", "parameters", "responses", "200", "schema", "$ref", "content", "tags"]
@@ -112,6 +112,6 @@ NODES = nodes([*KEYS, "components", "schemas"], ["#/paths", "#/x", "object"], le
 @pytest.mark.long
 @given(paths=NODES, components=NODES, version=st.sampled_from(["2.0", "3.0.0", "3.1.0", "3.2.0"]))
 def test_nothing_raises_whatever_the_document_says(paths, components, version):
-    found = findings(document(paths, version, components=components))
+    found = find_document_errors(document(paths, version, components=components))
 
     assert all(isinstance(item, Finding) for item in found)

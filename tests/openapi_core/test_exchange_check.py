@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes
 
-from openapi_tools.openapi_core.exchange_check import Judge
+from openapi_tools.openapi_core.exchange_check import ExchangeChecker
 
 BASE = "http://api.example.com"
 VERSIONS = ("3.0.3", "3.1.0", "3.2.0")
@@ -31,7 +31,7 @@ def taking(entry, kind="application/json", *, required=True):
 
 
 def with_body(schema):
-    return Judge(document(**taking({"schema": schema})))
+    return ExchangeChecker(document(**taking({"schema": schema})))
 
 
 def parameter(name, location, schema, **more):
@@ -170,10 +170,10 @@ JUDGED = {
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(("members", "good", "bad"), JUDGED.values(), ids=JUDGED)
 def test_a_request_is_judged_by_its_parameters_and_body(members, good, bad, version):
-    judge = Judge(document(version, **members))
+    checker = ExchangeChecker(document(version, **members))
 
-    assert judge.request(post(**good)) == []
-    assert len(judge.request(post(**bad))) == 1
+    assert checker.request_errors(post(**good)) == []
+    assert len(checker.request_errors(post(**bad))) == 1
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_request_is_judged_by_its_parameters_and_body(members, good, bad, vers
          "odd name", "repeated"],
 )  # fmt: skip
 def test_a_problem_says_where_and_what(members, request_, problem):
-    (said,) = Judge(document(**members)).request(post(**request_))
+    (said,) = ExchangeChecker(document(**members)).request_errors(post(**request_))
 
     assert problem in said
 
@@ -223,7 +223,7 @@ FINE = {
 
 @pytest.mark.parametrize(("version", "members", "request_"), FINE.values(), ids=FINE)
 def test_what_may_be_left_out_or_cannot_be_compared_is_no_problem(version, members, request_):
-    assert Judge(document(version, **members)).request(post(**request_)) == []
+    assert ExchangeChecker(document(version, **members)).request_errors(post(**request_)) == []
 
 
 @pytest.mark.parametrize("name", ["X-Key", "x-key"])
@@ -232,7 +232,7 @@ def test_a_missing_credential_is_no_problem_even_when_it_is_declared_as_a_parame
     scheme = {"type": "apiKey", "in": "header", "name": "X-Key"}
     source |= {"components": {"securitySchemes": {"key": scheme}}, "security": [{"key": []}]}
 
-    assert Judge(source).request(post()) == []
+    assert ExchangeChecker(source).request_errors(post()) == []
 
 
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
@@ -241,17 +241,17 @@ def test_a_schema_that_refers_to_itself_is_read_to_an_end(keyword):
     source = document(parameters=[parameter("p", "query", {"anyOf": [{"enum": ["a"]}, again]})])
     source["components"] = {"schemas": {"again": {keyword: [again] * 5, "type": "integer"}}}
 
-    problems = Judge(source).request(post("1?p=a"))
+    problems = ExchangeChecker(source).request_errors(post("1?p=a"))
 
     assert all("maximum recursion depth" in problem for problem in problems)  # of jsonschema
 
 
 @pytest.mark.parametrize("name", ["Accept", "content-type", "AUTHORIZATION"])
 def test_header_parameters_that_the_standard_ignores_are_not_judged(name):
-    judge = Judge(document(parameters=[parameter(name, "header", {"enum": ["one"]})]))
+    checker = ExchangeChecker(document(parameters=[parameter(name, "header", {"enum": ["one"]})]))
 
-    assert judge.request(post()) == []
-    assert judge.request(post(headers={name: "two"})) == []
+    assert checker.request_errors(post()) == []
+    assert checker.request_errors(post(headers={name: "two"})) == []
 
 
 DAY = {"type": "string", "format": "date", "default": "today"}
@@ -259,19 +259,24 @@ DAY = {"type": "string", "format": "date", "default": "today"}
 
 @pytest.mark.parametrize("location", ["query", "header", "cookie"])
 def test_a_wrong_default_that_is_not_sent_is_no_fault_of_a_request(location):
-    judge = Judge(document(parameters=[{"name": "p", "in": location, "schema": DAY}]))
+    checker = ExchangeChecker(document(parameters=[{"name": "p", "in": location, "schema": DAY}]))
 
-    assert judge.request(post()) == []
+    assert checker.request_errors(post()) == []
 
 
 def test_a_wrong_default_of_a_header_that_is_not_sent_is_no_fault_of_an_answer():
     answers = {"200": {"description": "ok", "headers": {"X-Day": {"schema": DAY}}}}
 
-    assert Judge(document(responses=answers)).answer(post(), 200, httpx.Headers(), b"") == []
+    assert (
+        ExchangeChecker(document(responses=answers)).response_errors(
+            post(), 200, httpx.Headers(), b""
+        )
+        == []
+    )
 
 
 def test_a_document_of_another_version_is_not_judged_and_says_so():
-    (problem,) = Judge({"swagger": "2.0", "paths": {"/a": {"get": {}}}}).request(
+    (problem,) = ExchangeChecker({"swagger": "2.0", "paths": {"/a": {"get": {}}}}).request_errors(
         httpx.Request("GET", f"{BASE}/a")
     )
 
@@ -279,7 +284,7 @@ def test_a_document_of_another_version_is_not_judged_and_says_so():
 
 
 def test_a_request_that_fits_no_operation_is_a_problem():
-    problems = Judge(document()).request(httpx.Request("GET", f"{BASE}/nowhere"))
+    problems = ExchangeChecker(document()).request_errors(httpx.Request("GET", f"{BASE}/nowhere"))
 
     assert problems == ["GET /nowhere: the document has no such operation"]
 
@@ -290,15 +295,15 @@ def test_a_request_that_fits_no_operation_is_a_problem():
 )
 def test_another_document_is_never_read(reference):
     with nothing_reached():
-        (problem,) = with_body({"$ref": reference}).request(post(json={}))
+        (problem,) = with_body({"$ref": reference}).request_errors(post(json={}))
 
     assert problem.startswith("not judged: openapi-core gave up")
 
 
 def test_a_long_problem_is_one_short_line():
-    judge = with_body({"enum": ["a"]})
+    checker = with_body({"enum": ["a"]})
 
-    (problem,) = judge.request(post(**typed(JSON, json.dumps("line\n" * 10_000))))
+    (problem,) = checker.request_errors(post(**typed(JSON, json.dumps("line\n" * 10_000))))
 
     assert len(problem) < 300
     assert "\n" not in problem
@@ -311,9 +316,12 @@ BROKEN = nodes([*KEYS, "a", "~"])
 @pytest.mark.long
 @given(operation=BROKEN, version=st.sampled_from(["3.0.0", "3.1.0", "3.2.0", "4.0", "", None]))
 def test_nothing_raises_whatever_the_document_says(operation, version):
-    judge = Judge({"openapi": version, "paths": {"/things/{id}": {"post": operation}}})
+    checker = ExchangeChecker({"openapi": version, "paths": {"/things/{id}": {"post": operation}}})
     request, headers = post(json={"a": 1}), httpx.Headers({"content-type": JSON})
 
-    told = [*judge.request(request), *judge.answer(request, 200, headers, b"[]")]
+    told = [
+        *checker.request_errors(request),
+        *checker.response_errors(request, 200, headers, b"[]"),
+    ]
 
     assert all(isinstance(line, str) for line in told)

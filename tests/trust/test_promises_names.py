@@ -12,7 +12,7 @@ from trust.promises import an_object, component, quiet
 
 from openapi_tools import Select, generate_package, load_tools
 from openapi_tools.model import Server, ServerVariable
-from openapi_tools.openapi_core.document_check import findings
+from openapi_tools.openapi_core.document_check import find_document_errors
 
 TOOL = re.compile(r"[a-z_][a-z0-9_]{0,63}")
 ARGUMENT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
@@ -50,7 +50,7 @@ def test_ids_that_look_or_clean_alike_give_portable_names_that_differ(ids):
 def test_a_name_that_only_looks_like_another_is_seen_to_differ_and_noted(look_alike):
     paths = with_ids("list", look_alike)
     plain, other = tools(paths)
-    (finding,) = findings(document(paths))
+    (finding,) = find_document_errors(document(paths))
 
     assert plain.name == "list"
     assert re.search(r"_[0-9a-f]{6}$", other.name)
