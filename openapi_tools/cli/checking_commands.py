@@ -24,7 +24,7 @@ from openapi_tools.errors import DocumentError, MissingExtraError, counted
 from openapi_tools.json_values import select_attributes, split_pointer
 from openapi_tools.loading.load import Given, Reader, configured
 from openapi_tools.loading.source import fetcher_of, read_overlays
-from openapi_tools.openapi_core import Finding, lint_rules, shorten_line
+from openapi_tools.openapi_core import Finding, lint_fixes, lint_rules, shorten_line
 from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import without_user
 
@@ -129,14 +129,14 @@ def _write_overlay(toolset: Toolset, source: Any, path: Path, *, force: bool) ->
     def reload(overlay: dict[str, Any]) -> Toolset:
         return shared.load(source, overlays=[overlay])
 
-    overlay, left = lint_rules.make_overlay(toolset, reload)
+    overlay, left = lint_fixes.make_overlay(toolset, reload)
     count = len(overlay["actions"])
     if count:
         text = yaml.safe_dump(overlay, sort_keys=False, allow_unicode=True, width=100)
         write_new(path, text, force=force)
         remark(f"{path} written: {counted(count, 'action')}; apply it with --overlay {path}.")
     else:
-        remark(f"nothing to mend, so {path} is not written.")
+        remark(f"nothing to fix, so {path} is not written.")
     for entry in left:
         remark(f"still skipped: {entry.method} {entry.path} at {entry.pointer}: {entry.reason}")
 

@@ -1,4 +1,4 @@
-"""Rules of `lint` about tools, a score, and overlays that mend what can be mended mechanically.
+"""Rules of `lint` about tools, and a score.
 
 Each rule yields findings with the JSON Pointer of the place in the document; the document is walked
 as plain data, beside the tools that were made of it.
@@ -6,9 +6,6 @@ as plain data, beside the tools that were made of it.
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
@@ -18,12 +15,10 @@ from openapi_tools.json_values import (
     ASSERTION_KEYWORDS,
     as_dict,
     as_list,
-    as_string,
     dump_json_bytes,
     follow_references,
     join_pointer,
     pointer_token,
-    resolve_pointer,
     resolve_reference,
     split_pointer,
 )
@@ -32,31 +27,24 @@ from openapi_tools.requests.path_notations import read_template
 from openapi_tools.visible_text import short_name, snake_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from openapi_tools.model import Skipped
     from openapi_tools.tools.toolset import Toolset
 
     Node = Mapping[str, Any]
-    Reload = Callable[[dict[str, Any]], Toolset]
 
 LOSSES = {"error": 1.0, "warning": 0.3, "hint": 0.1, "note": 0.0}  # of an operation's one point
 _NO_SERVER = "no server is named; add one"
 _LARGEST = 8_000
 _MOST_SHOWN = 5
 _DEEPEST = 4
-_MOST_ROUNDS = 20
 _TELLING_KEYWORDS = ASSERTION_KEYWORDS | {"format", "items", "additionalProperties", "properties"}
 _MOST_LIST_PROPERTIES = (
     4  # members of an object that is no more than a list with its total, next page and links
 )
-_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
-_ESCAPED = re.compile(r"['\\\x00-\x1f\x80-\x9f\u2028\u2029]")
-_LONGEST = 4_096  # characters of a target
-_UNTARGETED = re.compile(r"[\x00-\x07\x0b\x0e-\x1f]")  # python-jsonpath refuses their escapes
 
 
-class _LintedOperation(NamedTuple):
+class LintedOperation(NamedTuple):
     """An operation as the document has it, and its tool."""
 
     keys: tuple[str, ...]
@@ -65,6 +53,7 @@ class _LintedOperation(NamedTuple):
     tool: Any
 
     def make_finding(self, rule: str, severity: str, message: str) -> Finding:
+        """Return a finding about this operation."""
         return Finding(join_pointer(self.keys), message, severity, rule)
 
 
@@ -74,13 +63,13 @@ def find_tool_problems(toolset: Toolset) -> list[Finding]:
     Spec: OpenAPI 3.2.0, section 4.10 (Operation Object).
     """
     root = toolset.document
-    places = list(_linted_operations(toolset))
+    places = list(linted_operations(toolset))
     findings = [*_check_document(root, places)]
     seen: set[str] = set()
     for place in places:
         for rule in (
-            _check_id,
-            _check_description,
+            check_id,
+            check_description,
             _check_arguments,
             _check_variables,
             _check_paging,
@@ -88,7 +77,7 @@ def find_tool_problems(toolset: Toolset) -> list[Finding]:
             findings += rule(place, root)
         for key in ("parameters", "requestBody"):
             start = join_pointer((*place.keys, key))
-            for pointer, node in _walk_objects(root, start, place.node.get(key), seen):
+            for pointer, node in walk_objects(root, start, place.node.get(key), seen):
                 findings += _check_unions(root, pointer, node)
     return findings
 
@@ -108,16 +97,16 @@ def score_document(findings: Iterable[Finding], operations: int) -> int:
     return round(100 * max(0.0, 1 - lost / max(operations, 1)))
 
 
-def _linted_operations(toolset: Toolset) -> Iterator[_LintedOperation]:
+def linted_operations(toolset: Toolset) -> Iterator[LintedOperation]:
     """Yield the operations of tools, but for those of other files."""
     for tool in toolset:
         place = str(getattr(tool, "pointer", "/paths//"))
         item, node = operation_at(toolset.document, place)
         if node:
-            yield _LintedOperation(split_pointer(place), node, item, tool)
+            yield LintedOperation(split_pointer(place), node, item, tool)
 
 
-def _check_document(root: Node, places: list[_LintedOperation]) -> Iterator[Finding]:
+def _check_document(root: Node, places: list[LintedOperation]) -> Iterator[Finding]:
     holders = [root, *(place.node for place in places)]
     if places and not any(holder.get("security") for holder in holders):
         message = "no operation requires a credential; declare 'security' if the API wants one."
@@ -131,8 +120,9 @@ def _check_document(root: Node, places: list[_LintedOperation]) -> Iterator[Find
         )
 
 
-def _check_id(place: _LintedOperation, _root: Node) -> Iterator[Finding]:
-    operation_id, name = place.node.get("operationId"), _tool_name(place)
+def check_id(place: LintedOperation, _root: Node) -> Iterator[Finding]:
+    """Yield a finding if the operationId is missing, or is not the tool's name."""
+    operation_id, name = place.node.get("operationId"), tool_name(place)
     if not isinstance(operation_id, str) or not operation_id:
         message = f"without an operationId the tool is called {name!r}; give a short verb and noun."
         yield place.make_finding("missing-id", "warning", message)
@@ -147,19 +137,20 @@ def _check_id(place: _LintedOperation, _root: Node) -> Iterator[Finding]:
         yield place.make_finding("generated-name", "hint", message)
 
 
-def _tool_name(place: _LintedOperation) -> str:
+def tool_name(place: LintedOperation) -> str:
     """Return the tool's name without the prefix of the settings."""
     name: str = place.tool.form[0]
     return name.removeprefix(place.tool.session.settings.prefix)
 
 
-def _check_description(place: _LintedOperation, _root: Node) -> Iterator[Finding]:
+def check_description(place: LintedOperation, _root: Node) -> Iterator[Finding]:
+    """Yield a finding if there is neither a summary nor a description."""
     if not any(h.get(key) for h in (place.node, place.item) for key in ("summary", "description")):
         message = "neither summary nor description; say in a sentence when to use it."
         yield place.make_finding("missing-description", "warning", message)
 
 
-def _check_arguments(place: _LintedOperation, _root: Node) -> Iterator[Finding]:
+def _check_arguments(place: LintedOperation, _root: Node) -> Iterator[Finding]:
     tool = place.tool
     schema = tool.input_schema
     properties = schema.get("properties", {})
@@ -181,7 +172,7 @@ def _check_arguments(place: _LintedOperation, _root: Node) -> Iterator[Finding]:
         )
 
 
-def _undeclared_variables(place: _LintedOperation, root: Node) -> list[str]:
+def undeclared_variables(place: LintedOperation, root: Node) -> list[str]:
     """Return the variables of a path for which there is no parameter."""
     holders = (place.item.get("parameters"), place.node.get("parameters"))
     parameters = [
@@ -195,13 +186,13 @@ def _undeclared_variables(place: _LintedOperation, root: Node) -> list[str]:
     return [name for name in read_template(path, declared).variables if name not in declared]
 
 
-def _check_variables(place: _LintedOperation, root: Node) -> Iterator[Finding]:
-    for name in _undeclared_variables(place, root):
+def _check_variables(place: LintedOperation, root: Node) -> Iterator[Finding]:
+    for name in undeclared_variables(place, root):
         message = f"{{{name}}} in the path is not declared; add a parameter with 'in: path'."
         yield place.make_finding("undeclared-variable", "warning", message)
 
 
-def _check_paging(place: _LintedOperation, _root: Node) -> Iterator[Finding]:
+def _check_paging(place: LintedOperation, _root: Node) -> Iterator[Finding]:
     tool = place.tool
     if tool.method != "GET" or tool.operation.paging is not None or place.keys[1].endswith("}"):
         return
@@ -222,7 +213,7 @@ def _is_list(schema: Node) -> bool:
     return len(properties) <= _MOST_LIST_PROPERTIES and len(lists) == 1
 
 
-def _walk_objects(root: Any, start: str, node: Any, seen: set[str]) -> Iterator[tuple[str, Node]]:
+def walk_objects(root: Any, start: str, node: Any, seen: set[str]) -> Iterator[tuple[str, Node]]:
     """Yield the objects from a place on, also behind local references, each with its pointer."""
     waiting = [(start, node)]
     while waiting:
@@ -273,131 +264,3 @@ def _can_tell_apart(one: Node, other: Node, root: Node, depth: int = 0) -> bool:
         for name in shared
     )
     return names != other_names or any(_can_tell_apart(*pair, root, depth + 1) for pair in pairs)
-
-
-def make_overlay(toolset: Toolset, reload: Reload) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
-    """Return an overlay that mends a document, and the operations that it leaves skipped.
-
-    It has no actions where nothing can be mended. Faulty parts are removed, and their place filled
-    where that is safe: undeclared variables of paths become texts, tools keep their names as ids.
-
-    Args:
-        toolset: The tools of the document.
-        reload: Loads the document with an overlay more.
-
-    Spec: Overlay Specification 1.0.0.
-    """
-    actions: list[dict[str, Any]] = []
-    for number in range(1, _MOST_ROUNDS):
-        if not (removals := _removal_actions(toolset, number)):
-            break
-        actions += removals
-        toolset = reload(_write_overlay(actions))
-    actions += _update_actions(toolset)
-    return _write_overlay(actions), toolset.skipped
-
-
-def _write_overlay(actions: list[dict[str, Any]]) -> dict[str, Any]:
-    info = {"title": "Mends for tools, by `openapi-tools lint --fix`", "version": "1.0.0"}
-    return {"overlay": "1.0.0", "info": info, "actions": actions}
-
-
-def _removal_actions(toolset: Toolset, number: int) -> list[dict[str, Any]]:
-    """Return actions that remove the faulty parts of skipped operations."""
-    root, reasons = toolset.document, dict[tuple[Any, ...], str]()
-    for entry in toolset.skipped:
-        for keys in _find_faulty_parts(root, entry):
-            reasons.setdefault(keys, f"Round {number}, skipped: {entry.reason}"[:300])
-    # The last items of a list go first: then no item moves before its turn.
-    ordered = sorted(
-        reasons, key=lambda keys: [(isinstance(k, str), k) for k in keys], reverse=True
-    )
-    targets = ((_write_json_path(keys), reasons[keys]) for keys in ordered)
-    return [{"target": path, "description": why, "remove": True} for path, why in targets]
-
-
-def _find_faulty_parts(root: Any, entry: Skipped) -> Iterator[tuple[Any, ...]]:
-    """Yield the places of the parts to remove: broken references, else the faulty part itself."""
-    keys = _keys_at(root, split_pointer(entry.pointer))
-    if not keys:  # behind a reference
-        return
-    is_inner = keys[-1] in ("parameters", "requestBody", "content")
-    broken_references = (
-        list(_find_broken_references(root, join_pointer(keys), entry.reason)) if is_inner else []
-    )
-    is_operation = len(keys) == len(("paths", "path", "get"))
-    if is_operation and isinstance(resolve_pointer(root, entry.pointer), dict):
-        return  # its path is at fault, which is not for a machine to change
-    yield from filter(_has_target, broken_references or [keys])
-
-
-def _keys_at(root: Any, steps: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return keys of a place, with numbers for items of lists; empty where it does not exist."""
-    keys: list[Any] = []
-    for step in steps:
-        key = int(step) if isinstance(root, list) and step.isdecimal() else step
-        try:
-            root = root[key]
-        except (KeyError, IndexError, TypeError):
-            return ()
-        keys.append(key)
-    return tuple(keys)
-
-
-def _find_broken_references(root: Any, start: str, reason: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the places of references below a place that lead nowhere, or that a reason names."""
-    for place, node in _walk_objects(root, start, resolve_pointer(root, start), set()):
-        ref = node.get("$ref")
-        if not isinstance(ref, str) or (
-            ref.startswith("#/") and resolve_reference(root, ref) is not None
-        ):
-            continue
-        if ref.startswith("#") or ref in reason:
-            yield _keys_at(root, (*split_pointer(place), "$ref"))
-
-
-def _update_actions(toolset: Toolset) -> Iterator[dict[str, Any]]:
-    """Yield one action for each operation that lacks an id, words or parameters of its path."""
-    root = toolset.document
-    ids = Counter(str(place.node.get("operationId")) for place in _linted_operations(toolset))
-    for place in _linted_operations(toolset):
-        update: dict[str, Any] = {}
-        operation_id = place.node.get("operationId")
-        if any(item.rule in ("missing-id", "generated-name") for item in _check_id(place, root)):
-            update["operationId"] = _tool_name(place)
-        if (
-            any(_check_description(place, root))
-            and isinstance(operation_id, str)
-            and ids[operation_id] == 1
-        ):
-            update["description"] = (
-                f"{' '.join(_HUMPS.findall(operation_id)).lower().capitalize()}."
-            )
-        elif not place.node.get("description") and as_string(place.node.get("summary")):
-            update["description"] = place.node["summary"]
-        if names := _undeclared_variables(place, root):
-            kind = {"type": "string"} if "swagger" in root else {"schema": {"type": "string"}}
-            update["parameters"] = [
-                {"name": name, "in": "path", "required": True, **kind} for name in names
-            ]
-        if update and _has_target(place.keys):
-            yield {"target": _write_json_path(place.keys), "update": update}
-
-
-def _has_target(keys: tuple[Any, ...]) -> bool:
-    is_short = len(_write_json_path(keys)) <= _LONGEST
-    return is_short and not any(_UNTARGETED.search(str(key)) for key in keys)
-
-
-def _write_json_path(keys: Iterable[Any]) -> str:
-    """Return a normalized path (RFC 9535, section 2.7)."""
-    steps = (
-        f"[{k}]" if isinstance(k, int) else f"['{_ESCAPED.sub(_escape_character, k)}']"
-        for k in keys
-    )
-    return f"${''.join(steps)}"
-
-
-def _escape_character(match: re.Match[str]) -> str:
-    char = match.group()
-    return r"\'" if char == "'" else json.dumps(char)[1:-1]

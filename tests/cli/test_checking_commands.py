@@ -248,7 +248,7 @@ def test_without_anything_to_mend_no_file_is_written(run, write, tmp_path):
 
     result = run("lint", path, "--fix", tmp_path / "mends.yaml")
 
-    assert result.stderr == f"nothing to mend, so {tmp_path / 'mends.yaml'} is not written.\n"
+    assert result.stderr == f"nothing to fix, so {tmp_path / 'mends.yaml'} is not written.\n"
     assert not (tmp_path / "mends.yaml").exists()
 
 
