@@ -11,6 +11,7 @@ import json
 import os
 import random
 import secrets
+import threading
 import time
 from abc import ABC, abstractmethod
 from contextlib import asynccontextmanager, suppress
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar, 
 from weakref import WeakKeyDictionary
 
 from openapi_tools.errors import CallError, NotPicklableError
-from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import digest_of
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ class MemoryState(LeasedState):
     def __init__(self, *, most_bytes: int = _LARGEST) -> None:
         super().__init__()
         self._most = most_bytes
-        self._lock = ForkLock()
+        self._lock = threading.RLock()
         self._values: dict[str, tuple[bytes, float]] = {}
         self._shares = FairShares(most_bytes)
         self._swept_at = 0.0  # when expired values were last removed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
 import time
 from concurrent.futures import Future
 from contextlib import nullcontext
@@ -15,7 +16,6 @@ from openapi_tools.auth.authorization_server import PATIENCE, Channel, Endpoints
 from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD, OAuth2, chosen_flow
 from openapi_tools.auth.tokens import Grants, RefusedError, SharedTokens, Stored, Token, TokenStore
 from openapi_tools.errors import CallError, CredentialsError, NotPicklableError
-from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class SingleFlight(Generic[T]):
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._lock = ForkLock()
+        self._lock = threading.RLock()
         self._flight: _Flight[T] | None = None
         self._process = os.getpid()
 

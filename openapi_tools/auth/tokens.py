@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import stat
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from urllib.parse import quote, urlencode
 from openapi_tools.auth.authorization_server import SUCCESS, Form, exchange, is_protected
 from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.errors import CallError, CredentialsError
-from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.requests import origin_of
 from openapi_tools.shared_state import LEASE, SECRET, state_key
@@ -45,7 +45,7 @@ _NO_LETTER = re.compile(r"[\s_-]")  # apart from letters: `access_token`, `Beare
 _USABLE = re.compile(r"[\x21-\x7e]+")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 _LONGEST_KEPT = 180 * 86400.0  # of a token in a shared state; a login lasts as long
-_writing = ForkLock()
+_writing = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)

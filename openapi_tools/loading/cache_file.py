@@ -11,6 +11,7 @@ import hashlib
 import os
 import sqlite3
 import stat
+import threading
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -19,7 +20,6 @@ from pydantic_core import from_json, to_json
 
 from openapi_tools._version import __version__
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import Node, pointer_token, resolve_pointer
 from openapi_tools.loading.lazy_dict import LazyDict
 from openapi_tools.loading.loaded_tool import Operations, ToolFacts
@@ -122,7 +122,7 @@ class CacheFile:
     """A file of the cache, open for reading; with `whole` it is read and verified now."""
 
     def __init__(self, path: Path, *, whole: bool = False) -> None:
-        self._turn = ForkLock()
+        self._lock = threading.RLock()
         self._rows: dict[str, bytes] | None = None
         # Files are replaced and never changed, so SQLite need not lock them.
         address = f"{path.as_uri()}?mode=ro&immutable=1"
@@ -180,7 +180,7 @@ class CacheFile:
             if self._rows is not None:
                 data = self._rows[place]
             else:
-                with self._turn:
+                with self._lock:
                     data = dict(self._select("SELECT * FROM part WHERE place = ?", place))[place]
             # A number like `1e400`, which large documents may have, is there as `Infinity`.
             return from_json(data)

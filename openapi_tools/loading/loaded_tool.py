@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from openapi_tools.errors import DocumentError
-from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import Node, as_dict, as_string, pointer_token, unescape_token
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.operations import Document, OperationNode
@@ -27,6 +27,7 @@ from openapi_tools.visible_text import NOTHING_KEPT, KeptNames, plain_text, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from openapi_tools.tools.session import Session
 
@@ -53,7 +54,7 @@ class Shared:
     document: Document
     session: Session
     filled: frozenset[tuple[str, str]] = frozenset()
-    turn: ForkLock = field(default_factory=ForkLock)
+    lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
 
     @cached_property
     def answer_lines(self) -> AnswerLines:
@@ -161,7 +162,7 @@ class LoadedTool(OperationTool):
 
     def own_schema(self) -> Node:
         """Return the schema of the document, without the user's shape."""
-        with self._shared.turn:
+        with self._shared.lock:
             return self._shared.inputs.input_schema(self._found(), self._kinds())
 
     def offered_schema(self) -> Node:
@@ -170,7 +171,7 @@ class LoadedTool(OperationTool):
         filled = shared.session.filled_parameters
         if not filled:
             return schema
-        with shared.turn:
+        with shared.lock:
             operation = shared.inputs.operation(self._found(), self._kinds())
         hidden = credential_shape(operation, filled).hide
         return {**schema, "required": [n for n in schema.get("required", ()) if n not in hidden]}
@@ -179,7 +180,7 @@ class LoadedTool(OperationTool):
     def answer_schema(self) -> Node | None:
         """JSON Schema 2020-12 of JSON answers of success; None if one can be anything."""
         if self._answer_schema is None:
-            with self._shared.turn:
+            with self._shared.lock:
                 found = self._shared.inputs.answer_schema(self._found())
                 self._answer_schema = {} if found is None else found
         return self._answer_schema or None
@@ -195,7 +196,7 @@ class LoadedTool(OperationTool):
         return self._operation
 
     def _shaped_operation(self) -> Operation:
-        with self._shared.turn:
+        with self._shared.lock:
             operation = self._shared.inputs.operation(self._found(), self._kinds())
         return operation if self._shape is None else shaped_operation(operation, self._shape)
 

@@ -7,11 +7,11 @@ the schema takes no string, is read: clients send objects, arrays, numbers and b
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import TYPES, contains_value, is_type, unique_values
 from openapi_tools.providers import ById, CannotExpress, containers, is_anything, kind
 from openapi_tools.providers.alternatives import Fitting, Forms
@@ -43,11 +43,11 @@ class Restorer:
         self._members: ById[Members] = ById()
         self._done: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._looks = 0
-        self._turn = ForkLock()
+        self._lock = threading.RLock()
 
     def restored(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments by the profile's schema as the input schema takes them."""
-        with self._turn:  # large arguments come from threads
+        with self._lock:  # large arguments come from threads
             self._looks = 0
             try:
                 restored = self._undone(self._root, arguments)

@@ -6,6 +6,7 @@ Texts are unescaped once for all secrets, and masked before they are cut: half i
 from __future__ import annotations
 
 import logging
+import threading
 import traceback
 import weakref
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 from openapi_tools import errors
-from openapi_tools.forks import ForkLock
 from openapi_tools.http_rules import names_secret
 from openapi_tools.redaction.marked_schemas import is_named
 from openapi_tools.redaction.named_values import MASK as MASK
@@ -135,7 +135,7 @@ class Redactor:
 
 _watched: weakref.WeakSet[Redactor] = weakref.WeakSet()
 """Redactors whose secrets are masked in log records, for as long as they live."""
-_guard = ForkLock()
+_guard = threading.RLock()
 
 
 def redacted(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import threading
 from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json, to_json
 
 from openapi_tools.errors import SettingsError, counted
-from openapi_tools.forks import ForkLock
 from openapi_tools.options import kind_of
 from openapi_tools.search.index import Index, scores, terms
 from openapi_tools.search.producers import SHOWN, Producers
@@ -58,7 +58,7 @@ class Part:
     def __init__(self, tools: Iterable[Any], kept: Any) -> None:
         self.tools = list(tools)
         self._kept: Any = kept if all(hasattr(tool, "form") for tool in self.tools) else None
-        self._turn = ForkLock()
+        self._lock = threading.RLock()
         self._found: tuple[Index, Producers] | None = None
         self._vectors: tuple[Any, list[array[float]]] | None = None
 
@@ -69,7 +69,7 @@ class Part:
 
     def vectors(self, embed: Embed) -> list[array[float]]:
         """Return the vectors of its tools, made once for an embedder."""
-        with self._turn:
+        with self._lock:
             if self._vectors is None or self._vectors[0] is not embed:
                 texts = [f"{tool.name}\n{tool.description}" for tool in self.tools]
                 self._vectors = (embed, embedded(embed, texts))
@@ -78,7 +78,7 @@ class Part:
     @property
     def found(self) -> tuple[Index, Producers]:
         """The index and the graph, read or made at the first search."""
-        with self._turn:
+        with self._lock:
             if self._found is None:
                 self._found = self._read() or self._made()
             return self._found

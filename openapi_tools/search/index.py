@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 import unicodedata
 from array import array
 from functools import lru_cache
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import snowballstemmer
 
-from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import DEFINITIONS_PREFIX, as_list
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ _STOP = """
 STOP_WORDS = frozenset(_STOP.split())
 
 
-_turn = ForkLock()
+_lock = threading.RLock()
 _stem = snowballstemmer.stemmer("english").stemWords
 _known: dict[str, tuple[str, ...]] = {}
 
@@ -221,7 +221,7 @@ def terms(text: str) -> tuple[str, ...]:
 
 
 def _of_word(word: str) -> tuple[str, ...]:
-    with _turn:  # a stemmer has a state
+    with _lock:  # a stemmer has a state
         found = tuple(_split(word)) if word.lower() not in STOP_WORDS else ()
     if len(_known) < _MOST and len(word) <= _LONGEST:
         _known[word] = found
