@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from jsonpath import JSONPath
 
-    from openapi_tools.json_paths import Place
+    from openapi_tools.json_paths import Location
 
 MAX_ACTIONS = 10_000
 MAX_ADDED = 2_000_000  # values that the overlays of one load may add to a document
@@ -170,7 +170,7 @@ class _Run:
         return f"{self.overlay.name}#/actions/{self.action.number}: {text}."
 
     def step(self) -> Iterator[str]:
-        places = self.queries.select(self.action.target, self.root)
+        places = self.queries.find_locations(self.action.target, self.root)
         for pattern in sorted(self.queries.bad_patterns):
             yield self._said(f"the pattern {pattern!r:.60} cannot be used, and matches nothing")
         self.queries.bad_patterns.clear()
@@ -184,10 +184,10 @@ class _Run:
         else:
             yield from self._merge(places)
 
-    def _remove(self, places: list[Place]) -> None:
+    def _remove(self, places: list[Location]) -> None:
         if () in places:
             raise self.error("the whole document cannot be removed.", "target")
-        parents: dict[Place, set[str | int]] = {}
+        parents: dict[Location, set[str | int]] = {}
         for place in places:
             parents.setdefault(place[:-1], set()).add(place[-1])
         # The deepest parents first: then no place moves before its turn.
@@ -199,14 +199,14 @@ class _Run:
                 for key in keys:
                     del node[key]
 
-    def _merge(self, places: list[Place]) -> Iterator[str]:
+    def _merge(self, places: list[Location]) -> Iterator[str]:
         value, is_1_0 = self._value(), self.overlay.is_1_0
         kinds = {_kind(self._at(place)) for place in places}
         self._check(kinds, value)
         if is_1_0 and "array" in kinds and isinstance(value, list):
             yield self._said("Overlay 1.0 appends an array as one entry, 1.1 joins arrays")
         size, depth = self._measure(value)
-        self.queries.spend(size * len(places))
+        self.queries.count_steps(size * len(places))
         if max(map(len, places)) + depth > self.max_depth:
             raise self.error(f"the document would be deeper than {self.max_depth} levels.")
         changes = [self._put(place, value) for place in places]
@@ -216,7 +216,7 @@ class _Run:
     def _value(self) -> Any:
         if self.action.source is None:
             return self.action.node["update"]
-        found = self.queries.select(self.action.source, self.root)
+        found = self.queries.find_locations(self.action.source, self.root)
         if len(found) != 1:
             raise self.error(f"selects {len(found)} values; it must select one.", "copy")
         return self._at(found[0])
@@ -232,7 +232,7 @@ class _Run:
             reason = f"is {_A[_kind(value)]}, but the target selects {names}."
             raise self.error(reason, self.action.kind)
 
-    def _put(self, place: Place, value: Any) -> bool:
+    def _put(self, place: Location, value: Any) -> bool:
         old = self._at(place)
         if isinstance(old, dict):
             return self._merge_objects(place, value)
@@ -247,9 +247,9 @@ class _Run:
         node += values
         return bool(values)
 
-    def _merge_objects(self, place: Place, value: dict[str, Any]) -> bool:
+    def _merge_objects(self, place: Location, value: dict[str, Any]) -> bool:
         changed = False
-        waiting: list[tuple[Any, dict[str, Any], Place]] = [(self._mine(place), value, ())]
+        waiting: list[tuple[Any, dict[str, Any], Location]] = [(self._mine(place), value, ())]
         while waiting:
             node, new, inner = waiting.pop()
             for key, member in new.items():
@@ -270,17 +270,17 @@ class _Run:
                     changed = changed or not is_equal(old, member)
         return changed
 
-    def _refuse(self, old: Any, member: Any, place: Place, inner: Place) -> None:
+    def _refuse(self, old: Any, member: Any, place: Location, inner: Location) -> None:
         """Refuse a member of another kind; Overlay 1.0 has members without value in an example."""
         if member is not None or not self.overlay.is_1_0:
             reason = f"{_A[_kind(member)]} cannot be merged into {_A[_kind(old)]}"
             spot = join_pointer((*place, *inner))
             raise self.error(f"{reason}, at {spot} of the document.", self.action.kind, *inner)
 
-    def _at(self, place: Place) -> Any:
+    def _at(self, place: Location) -> Any:
         return reduce(getitem, place, self.root)
 
-    def _mine(self, place: Place) -> Any:
+    def _mine(self, place: Location) -> Any:
         self.root = node = self._copied(self.root)
         for key in place:
             node[key] = node = self._copied(node[key])
@@ -289,7 +289,7 @@ class _Run:
     def _copied(self, node: Any) -> Any:
         if id(node) in self.own:
             return node
-        self.queries.spend(1 + len(node) // 16)
+        self.queries.count_steps(1 + len(node) // 16)
         made = node.copy()
         self.own[id(made)] = made
         return made
@@ -305,7 +305,7 @@ class _Run:
         while level := [node for node in level if isinstance(node, dict | list)]:
             depth += 1
             size += sum(map(len, level))
-            self.queries.spend(len(level))
+            self.queries.count_steps(len(level))
             inner: list[Any] = []
             for node in level:
                 self.own.pop(id(node), None)
