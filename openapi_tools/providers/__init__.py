@@ -89,21 +89,34 @@ class Memory:
 
     def __init__(self) -> None:
         self._reworded: defaultdict[tuple[str, str], ById[Form]] = defaultdict(ById)
-        self.entries: dict[int, Entry] = {}
+        self._entries: dict[int, Entry] = {}
+        self._entries_of_levels: defaultdict[int, dict[int, Entry]] = defaultdict(dict)
         self.tallies: ById[Any] = ById()
         self.renamed: ById[Any] = ById()
         self._definitions: Form = {}
-        self._of_levels: defaultdict[int, Memory] = defaultdict(Memory)
+        from openapi_tools.providers.budget import Shortener
 
-    def of_levels(self, levels: int) -> Memory:
-        """Return the memory of what is shaped down to a number of levels."""
-        return self._of_levels[levels]
+        self.shortener = Shortener()
+
+    def find_entry(self, node: Any, levels: int | None) -> Entry | None:
+        """Return the entry of a schema that is shaped down to a number of levels."""
+        entry = self._entries.get(id(node))
+        if entry is not None and (levels is None or entry.deepest < levels):
+            return entry
+        return None if levels is None else self._entries_of_levels[levels].get(id(node))
+
+    def add_entry(self, entry: Entry, levels: int | None) -> None:
+        """Keep an entry, for any number of levels if it is not cut."""
+        is_whole = levels is None or entry.deepest < levels
+        entries = self._entries if is_whole else self._entries_of_levels[levels or 0]
+        entries[id(entry.node)] = entry
 
     def begin(self, definitions: Form) -> None:
         """Forget the entries where a tool has other definitions of the same names."""
         known = self._definitions
         if any(known.get(name, node) is not node for name, node in definitions.items()):
-            self.entries.clear()
+            self._entries.clear()
+            self._entries_of_levels.clear()
             known.clear()
         known.update(definitions)
 

@@ -10,7 +10,7 @@ Spec: JSON Schema 2020-12, Core, section 10, and Validation, section 6.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,6 @@ from openapi_tools.errors import counted
 from openapi_tools.json_values import (
     DEFINITIONS_PREFIX,
     SUBSCHEMA_KEYWORDS,
-    definition_names,
     ensure_items,
     json_size,
     loosen_schema,
@@ -27,7 +26,8 @@ from openapi_tools.json_values import (
     omit_keys,
     transform_schemas,
 )
-from openapi_tools.providers.cuts import cut_below, typed, with_words
+from openapi_tools.providers.cuts import cut_levels, typed, with_words
+from openapi_tools.providers.identity_cache import IdentityCache, SchemaSizes
 from openapi_tools.shaping.wording import UNREAD, brief
 from openapi_tools.visible_text import cut
 
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     Schema = dict[str, Any]
-    Step = Callable[[Schema], Schema]
+    Edit = Callable[[Schema], Schema]  # of one schema
+    Step = Callable[[Schema], Schema]  # of a whole one
 
 _MOST_VALUES = 24
 _VALUES = ("default", "const", "pattern")
@@ -60,132 +61,222 @@ _LONGEST_LIST = 300
 _FRAME = 150  # bytes of an object without members and words
 
 
-def reworded(schema: Schema, room: int) -> Schema:
-    """Return an equivalent schema with fewer words and shared parts, within `room` if possible."""
-    if json_size(schema) > room and _exceeds(schema, room):
-        return schema
-    return _after(schema, room, [_unnamed, _shared, *_WORDS])
+class Shortener:
+    """Shortens the schemas of a document; what its tools share is measured and edited once."""
 
+    def __init__(self) -> None:
+        self.sizes = SchemaSizes()
+        self._edited: defaultdict[Edit, IdentityCache[Any]] = defaultdict(IdentityCache)
+        self._inventories: IdentityCache[_Inventory] = IdentityCache()
+        self._unequal = _UnequalParts()
 
-def fitted(schema: Schema, room: int, *, sharing: bool = True) -> Schema:
-    """Return a looser schema within `room` bytes, if 150 or more; `sharing` may add `$defs`."""
-    steps: list[Step] = [_unnamed, *([_shared] if sharing else []), *_WORDS]
-    found = _after(schema, room, steps)
-    if json_size(found) <= room:
-        return found
-    found = transform_schemas(found, partial(loosen_schema, keywords=_NARROWING))
-    found = _after(found, room, [partial(transform_schemas, edit=_values_in_words)])
-    found = transform_schemas(found, dict)  # so that no two schemas are one object
-    for depth in range(_DEEPEST, 0, -1):
-        if json_size(found) > room:
-            found = cut_below(found, depth, room)
-    if json_size(found) <= room:
-        return found
-    plain = {key: found[key] for key in _OF_ROOT if key in found}
-    found = _after(plain, room, [partial(_simple, most=m) for m in (120, 40, 0)])
-    return found if json_size(found) <= room else _fewer(found, room)
+    def shorten_words(self, schema: Schema, room: int) -> Schema:
+        """Return an equivalent schema with fewer words and shared parts, if one fits `room`."""
+        if self.sizes.size(schema) > room and self._unequal.exceed(schema, room):
+            return schema
+        return self._apply(schema, room, [self._drop_unread, self._share, *self._word_steps()])
 
-
-def _after(schema: Schema, room: int, steps: list[Step]) -> Schema:
-    for step in steps:
+    def fit(self, schema: Schema, room: int, *, sharing: bool = True) -> Schema:
+        """Return a looser schema within `room` bytes, if 150 or more; `sharing` may add `$defs`."""
+        if self.sizes.size(schema) <= room:
+            return schema
+        share = [self._share] if sharing else []
+        if self._unequal.exceed(schema, room):
+            # Whatever words go, it does not fit: nothing is measured in between.
+            for step in (self._drop_unread, *share, self._drop_words):
+                schema = step(schema)
+        else:
+            schema = self._apply(schema, room, [self._drop_unread, *share, *self._word_steps()])
+            if self.sizes.size(schema) <= room:
+                return schema
+        schema = self._edit(schema, _loosen)
+        schema = self._apply(schema, room, [partial(self._edit, edit=_values_in_words)])
+        schema = cut_levels(schema, range(_DEEPEST, 0, -1), room)
         if json_size(schema) <= room:
-            break
-        schema = step(schema)
-    return schema
+            return schema
+        plain = {key: schema[key] for key in _OF_ROOT if key in schema}
+        schema = self._apply(plain, room, [partial(_simple, most=m) for m in (120, 40, 0)])
+        return schema if json_size(schema) <= room else _fewer(schema, room)
+
+    def _apply(self, schema: Schema, room: int, steps: list[Step]) -> Schema:
+        for step in steps:
+            if self.sizes.size(schema) <= room:
+                break
+            schema = step(schema)
+        return schema
+
+    def _edit(self, schema: Schema, edit: Edit) -> Schema:
+        return edit(self._edit_parts(schema, edit))
+
+    def _edit_parts(self, schema: Schema, edit: Edit) -> Schema:
+        """Return a schema with all schemas in it edited, those that tools share only once."""
+        edited = self._edited[edit]
+
+        def change(part: Any, _name: str) -> Any:
+            return edited.find(part, lambda part: transform_schemas(part, edit))
+
+        new: Schema = map_subschemas(schema, change)
+        return new
+
+    def _drop_unread(self, schema: Schema) -> Schema:
+        return self._edit(schema, _without_unread)
+
+    def _word_steps(self) -> list[Step]:
+        steps = ((False, 300), (False, 120), (True, 300), (True, 120), (True, 0))
+        return [partial(self._cut_words, most=most, below=below) for below, most in steps]
+
+    def _drop_words(self, schema: Schema) -> Schema:
+        """Return what all the steps of `_word_steps` lead to."""
+        for most in (300, 120):
+            schema = self._cut_words(schema, most, below=False)
+        return self._cut_words(schema, 0, below=True)
+
+    def _cut_words(self, schema: Schema, most: int, *, below: bool) -> Schema:
+        """Return a schema with descriptions of `most` characters at most, in `$defs` or outside."""
+        inside = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+        outside = omit_keys(schema, inside)
+        changed, rest = (inside, outside) if below else (outside, inside)
+        return {**rest, **self._edit_parts(changed, _CUT_WORDS[most])}
+
+    def _share(self, schema: Schema) -> Schema:
+        """Return a schema whose equal parts are one of `$defs` each, where that saves bytes."""
+        texts, counts = self._count_parts(schema)
+        own = schema.get("$defs", {})
+        names = {texts[id(node)]: name for name, node in own.items() if id(node) in texts}
+        candidates = {text for text, count in counts.items() if count > 1} | names.keys()
+        candidates = {text for text in candidates if len(text) >= _LEAST_SHARED}
+        added: dict[str, Any] = {}
+
+        def change(node: Any, _name: str = "") -> Any:
+            text = texts.get(id(node))
+            if text not in candidates:
+                return map_subschemas(node, change)
+            if text not in names:
+                name = f"shared_{len(added) + 1}"
+                while name in own:
+                    name += "_"
+                count = counts[text]
+                saved = (count - 1) * len(text) - count * (len(name) + 20) - len(name) - 8
+                if saved <= 0:
+                    return map_subschemas(node, change)
+                names[text] = name
+                added[name] = None
+                added[name] = map_subschemas(node, change)
+            return {"$ref": DEFINITIONS_PREFIX + names[text]}
+
+        new = map_subschemas(omit_keys(schema, ["$defs"]), change)
+        definitions = {
+            name: node
+            if candidates.isdisjoint(self._inventories.find(node, _Inventory).inner)
+            else map_subschemas(node, change)
+            for name, node in own.items()
+        }
+        merged = {**new, "$defs": {**definitions, **added}} if definitions or added else new
+        # A reference into a definition may lead into what has become a reference itself.
+        leads = merged.get("$defs", {}).keys() >= self.sizes.count_references(merged).keys()
+        return merged if leads and self.sizes.size(merged) < self.sizes.size(schema) else schema
+
+    def _count_parts(self, schema: Schema) -> tuple[dict[int, str], Counter[str]]:
+        """Return the schemas in one as JSON by their ids, and how often each text is in it."""
+        texts: dict[int, str] = {}
+        counts: Counter[str] = Counter()
+        seen: set[int] = set()
+
+        def look(node: Any, _name: str) -> Any:
+            if isinstance(node, dict):
+                inventory = self._inventories.find(node, _Inventory)
+                texts.update(inventory.texts)
+                if inventory.holders.isdisjoint(seen):
+                    seen.update(inventory.holders)
+                    counts.update(inventory.counted)
+                else:
+                    inventory.count(node, counts, seen)
+            return node
+
+        map_subschemas(schema, look)
+        return texts, counts
 
 
-def _exceeds(schema: Schema, room: int) -> bool:
-    """Tell whether no schema of fewer words and shared parts is within `room` bytes.
+class _Inventory:
+    """The schemas in one, itself included, as JSON; those in an object twice count once."""
 
-    Each of its unequal parts is written once at least: its keywords and names, without words.
-    """
-    numbers: dict[Any, int] = {}  # of unequal parts
-    known: dict[int, int] = {}  # the same ones, by the ids of all
-    size = 0
+    def __init__(self, node: Schema) -> None:
+        self.texts: dict[int, str] = {}
+        self.counted: list[str] = []  # of all that are no references, which nothing shortens
+        self.holders: set[int] = set()  # ids of those that hold others
+        self._look(node)
+        self.inner = {*self.texts.values()} - {self.texts[id(node)]}
 
-    def number(node: Any) -> int:
-        nonlocal size
-        if size > room:
-            return 0
-        if id(node) not in known:
-            bare = omit_keys(node, _WORDY) if isinstance(node, dict) else node
-            inner: list[Any] = []
-            map_subschemas(bare, lambda part, name: inner.append((name, number(part))))
-            text = json.dumps(
-                omit_keys(bare, SUBSCHEMA_KEYWORDS) if isinstance(bare, dict) else bare
-            )
-            part = (text, *inner)
-            if part not in numbers:
-                numbers[part] = len(numbers)
-                size += len(text) + sum(len(name) + 4 for name, _ in inner if name)
-            known[id(node)] = numbers[part]
-        return known[id(node)]
-
-    number(schema)
-    return size > room
-
-
-def _shared(schema: Schema) -> Schema:
-    """Return a schema whose equal parts are one of `$defs` each, where that saves bytes."""
-    texts: dict[int, str] = {}
-    counts = _counted(schema, texts)
-    own = schema.get("$defs", {})
-    known = {texts[id(node)]: name for name, node in own.items() if id(node) in texts}
-    added: dict[str, Any] = {}
-
-    def change(node: Any, _name: str = "") -> Any:
-        text = texts.get(id(node), "")
-        count, name = counts.get(text, 0), known.get(text) or f"shared_{len(added) + 1}"
-        while text not in known and name in own:
-            name += "_"
-        saved = (count - 1) * len(text) - count * (len(name) + 20) - len(name) - 8
-        if len(text) < _LEAST_SHARED or (text not in known and saved <= 0):
-            return map_subschemas(node, change)
-        if text not in known:
-            known[text] = name
-            added[name] = None
-            added[name] = map_subschemas(node, change)
-        return {"$ref": DEFINITIONS_PREFIX + name}
-
-    new = map_subschemas(omit_keys(schema, ["$defs"]), change)
-    definitions = {name: map_subschemas(node, change) for name, node in own.items()}
-    merged = {**new, "$defs": {**definitions, **added}} if definitions or added else new
-    leads = (
-        definition_names(merged) <= merged.get("$defs", {}).keys()
-    )  # to definitions, not into one
-    return merged if leads and json_size(merged) < json_size(schema) else schema
-
-
-def _counted(schema: Schema, texts: dict[int, str]) -> Counter[str]:
-    """Return how often each schema is part of another one, by its text; `texts` are by id."""
-    counts: Counter[str] = Counter()
-    kept: list[Any] = []
-
-    def look(node: Any, _name: str = "") -> Any:
+    def _look(self, node: Any, _name: str = "") -> Any:
         if isinstance(node, dict):
-            if id(node) not in texts:
-                map_subschemas(node, look)
-                texts[id(node)] = json.dumps(node)
-                kept.append(node)
-            if node is not schema and "$ref" not in node:
-                counts[texts[id(node)]] += 1
+            if id(node) not in self.texts:
+                if not SUBSCHEMA_KEYWORDS.isdisjoint(node):
+                    self.holders.add(id(node))
+                    map_subschemas(node, self._look)
+                self.texts[id(node)] = json.dumps(node)
+            if "$ref" not in node:
+                self.counted.append(self.texts[id(node)])
         return node
 
-    look(schema)
-    return counts
+    def count(self, node: Any, counts: Counter[str], seen: set[int]) -> None:
+        """Count the schemas in one that were not seen in another one."""
+
+        def look(part: Any, _name: str = "") -> Any:
+            if isinstance(part, dict):
+                if id(part) in self.holders and id(part) not in seen:
+                    seen.add(id(part))
+                    map_subschemas(part, look)
+                if "$ref" not in part:
+                    counts[self.texts[id(part)]] += 1
+            return part
+
+        look(node)
 
 
-def _worded(schema: Schema, most: int, *, below: bool) -> Schema:
-    """Return a schema with descriptions of `most` characters at most, in `$defs` or outside."""
-    inside = {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    outside = omit_keys(schema, inside)
-    changed, rest = (inside, outside) if below else (outside, inside)
-    return {
-        **rest,
-        **map_subschemas(
-            changed, lambda part, _: transform_schemas(part, partial(_cut, most=most))
-        ),
-    }
+class _UnequalParts:
+    """Numbers of schemas, equal for equal ones: their keywords and names without words."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._by_schema: IdentityCache[int] = IdentityCache()
+        self._sizes: list[int] = []
+        self._inner: list[list[int]] = []
+
+    def exceed(self, schema: Schema, room: int) -> bool:
+        """Tell whether no schema of fewer words and shared parts is within `room` bytes.
+
+        Each of its unequal parts is written once at least.
+        """
+        size = 0
+        seen: set[int] = set()
+        parts: list[Any] = []
+        map_subschemas(schema, lambda part, _name: parts.append(part))
+        for part in (*parts, schema):  # the schema last: few of its parts are enough, mostly
+            waiting = [self._number(part)]
+            while waiting and size <= room:
+                number = waiting.pop()
+                if number not in seen:
+                    seen.add(number)
+                    size += self._sizes[number]
+                    waiting += self._inner[number]
+            if size > room:
+                return True
+        return False
+
+    def _number(self, node: Any) -> int:
+        return self._by_schema.find(node, self._find_number)
+
+    def _find_number(self, node: Any) -> int:
+        bare = omit_keys(node, _WORDY) if isinstance(node, dict) else node
+        inner: list[tuple[str, int]] = []
+        map_subschemas(bare, lambda part, name: inner.append((name, self._number(part))))
+        text = json.dumps(omit_keys(bare, SUBSCHEMA_KEYWORDS) if isinstance(bare, dict) else bare)
+        key = (text, *inner)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._sizes)
+            self._sizes.append(len(text) + sum(len(name) + 4 for name, _ in inner if name))
+            self._inner.append([number for _, number in inner])
+        return self._numbers[key]
 
 
 def _cut(node: Schema, most: int) -> Schema:
@@ -197,11 +288,15 @@ def _cut(node: Schema, most: int) -> Schema:
     )
 
 
-_unnamed: Step = partial(transform_schemas, edit=lambda node: omit_keys(node, [*UNREAD, "title"]))
-_WORDS: list[Step] = [
-    partial(_worded, most=most, below=below)
-    for below, most in ((False, 300), (False, 120), (True, 300), (True, 120), (True, 0))
-]
+def _without_unread(node: Schema) -> Schema:
+    return omit_keys(node, [*UNREAD, "title"])
+
+
+def _loosen(node: Schema) -> Schema:
+    return loosen_schema(node, _NARROWING)
+
+
+_CUT_WORDS: dict[int, Edit] = {most: partial(_cut, most=most) for most in (300, 120, 0)}
 
 
 def _values_in_words(node: Schema) -> Schema:

@@ -18,7 +18,6 @@ from openapi_tools.errors import SettingsError
 from openapi_tools.http_rules import is_merge_patch
 from openapi_tools.json_values import json_size
 from openapi_tools.providers import CannotExpress, Memory
-from openapi_tools.providers.budget import fitted, reworded
 from openapi_tools.providers.visible_types import reserve_for_types, with_visible_types
 from openapi_tools.shaping.wording import WORDINGS, brief_tool
 from openapi_tools.visible_text import cut
@@ -250,10 +249,11 @@ class _Writer:
 
     def _small(self, schema: Schema, shaped: Schema, notes: tuple[str, ...]) -> Definition:
         if self._profile in _SUBSETS:
-            small = reworded(shaped, self._room())
+            small = self._memory.shortener.shorten_words(shaped, self._room())
             if self._fits(small):
                 return self._made(small, notes)
-            size = json_size(_value(self._tool, self._profile, shaped))
+            shaped_bytes = self._memory.shortener.sizes.size(shaped)
+            size = json_size(_value(self._tool, self._profile, {})) + shaped_bytes - len("{}")
             reason = f"it has {size} bytes; {self._most} are allowed"
             return self._loose(schema, CannotExpress(reason, final=True))
         return self._made(self._fit_schema(shaped, sharing=self._write is None), notes)
@@ -273,13 +273,13 @@ class _Writer:
 
     def _levelled(self, schema: Schema) -> tuple[Schema, tuple[str, ...]]:
         """Return a schema for Gemini, which says in words what has no room."""
-        room = self._room()
+        room, shortener = self._room(), self._memory.shortener
         failure = CannotExpress("it cannot be said")
         for share in _SHARES:
-            small = schema if share == 1 else fitted(schema, int(room * share))
+            small = schema if share == 1 else shortener.fit(schema, int(room * share))
             for levels in _LEVELS:
                 # Only the parts of the schema itself are those of other tools, too.
-                memory = self._memory.of_levels(levels) if small is schema else Memory()
+                memory = self._memory if small is schema else Memory()
                 try:
                     shaped, notes = _subset(small, self._profile, memory, levels)
                 except CannotExpress as error:
@@ -287,7 +287,7 @@ class _Writer:
                     continue
                 if isinstance(words := small.get("description"), str):
                     shaped = {**shaped, "description": words}
-                if self._fits(shaped := reworded(shaped, room)):
+                if self._fits(shaped := shortener.shorten_words(shaped, room)):
                     return shaped, notes
         raise failure
 
@@ -295,7 +295,8 @@ class _Writer:
         """Return a schema with types, and not closed by a keyword, where the provider allows it."""
         if self._profile in _SUBSETS:
             return schema
-        schema = with_visible_types(schema, math.inf, inline=False)
+        sizes = self._memory.shortener.sizes
+        schema = with_visible_types(schema, math.inf, sizes, inline=False)
         if self._shape.words == "full" or schema.get("additionalProperties") is not False:
             return schema
         return {key: schema[key] for key in schema if key != "additionalProperties"}
@@ -306,7 +307,7 @@ class _Writer:
     def _fits(self, shaped: Schema) -> bool:
         if not self._shape.most and self._profile != "gemini":
             return True
-        return json_size(self._written(shaped)) <= self._most
+        return self._memory.shortener.sizes.size(shaped) <= self._room()
 
     def _made(self, shaped: Schema, notes: tuple[str, ...]) -> Definition:
         value = self._written(self._show_types(shaped))
@@ -314,10 +315,12 @@ class _Writer:
 
     def _fit_schema(self, schema: Schema, *, sharing: bool) -> Schema:
         room = self._room()
-        return fitted(schema, room - reserve_for_types(schema, room), sharing=sharing)
+        room -= reserve_for_types(schema, room)
+        return self._memory.shortener.fit(schema, room, sharing=sharing)
 
     def _show_types(self, shaped: Schema) -> Schema:
-        visible = with_visible_types(shaped, self._room(), inline=self._profile in _SUBSETS)
+        sizes, inline = self._memory.shortener.sizes, self._profile in _SUBSETS
+        visible = with_visible_types(shaped, self._room(), sizes, inline=inline)
         if self._profile == "openai_strict" and visible is not shaped:
             from openapi_tools.providers.dialects import check_strict
 
@@ -333,7 +336,7 @@ class _Writer:
 
 def _check_null(tool: _Described, profile: str) -> None:
     """Raise CannotExpress where null has to be sent, but the profile has it for what is missing."""
-    if profile != "openai_strict":
+    if profile != "openai_strict" or getattr(tool, "method", "") in ("GET", "HEAD"):
         return
     try:
         body = tool.operation.body  # type: ignore[attr-defined]  # only some tools have one
@@ -367,7 +370,7 @@ def _subset(
     shaped = shaper.shaped()
     if strict:
         check_strict(shaped, memory.tallies)
-    if (size := json_size(shaped)) > MOST_CHARACTERS:
+    if (size := memory.shortener.sizes.size(shaped)) > MOST_CHARACTERS:
         reason = f"it has {size} characters; {MOST_CHARACTERS} are allowed"
         raise CannotExpress(reason, final=True)
     return shaped, tuple(shaper.notes)

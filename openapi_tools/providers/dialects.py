@@ -312,6 +312,8 @@ class _Tally(NamedTuple):
     values: int
 
 
+_COUNTED = frozenset({"properties", "$defs", "enum", "items", "anyOf"})
+_NOTHING = _Tally(0, 0, 0, 0)
 MOST_STRICT = _Tally(members=5_000, levels=10, characters=120_000, values=1_000)
 
 
@@ -324,15 +326,19 @@ def check_strict(schema: Form, tallies: ById[Any]) -> None:
 
 
 def _tally(schema: Form, tallies: ById[_Tally]) -> _Tally:
+    if _COUNTED.isdisjoint(schema):
+        return _NOTHING
     members, definitions = schema.get("properties", {}), schema.get("$defs", {})
     values = schema.get("enum", ())
     characters = sum(map(len, (*members, *definitions))) + sum(len(str(v)) for v in values)
+    in_all, levels, listed = len(members), 0, len(values)
     items = [schema["items"]] if "items" in schema else []
-    below, beside = (
-        [tallies.find(part, lambda part: _tally(part, tallies)) for part in parts]
-        for parts in ([*members.values(), *definitions.values(), *items], schema.get("anyOf", ()))
-    )
-    counts = zip((len(members), 0, characters, len(values)), *below, *beside, strict=True)
-    in_all, _, written, listed = map(sum, counts)
-    levels = max([0, *(part.levels + 1 for part in below), *(part.levels for part in beside)])
-    return _Tally(in_all, levels, written, listed)
+    below = (*members.values(), *definitions.values(), *items)
+    for deeper, parts in ((1, below), (0, schema.get("anyOf", ()))):
+        for part in parts:
+            tally = tallies.find(part, lambda part: _tally(part, tallies))
+            in_all += tally.members
+            levels = max(levels, tally.levels + deeper)
+            characters += tally.characters
+            listed += tally.values
+    return _Tally(in_all, levels, characters, listed)

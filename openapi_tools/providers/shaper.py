@@ -12,12 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import (
-    DEFINITIONS_PREFIX,
-    UNIONS,
-    pointer_token,
-    unique_values,
-)
+from openapi_tools.json_values import DEFINITIONS_PREFIX, UNIONS, pointer_token, unique_values
 from openapi_tools.providers import WORDS, CannotExpress, containers, is_anything, kind, refuse
 from openapi_tools.providers.alternatives import BY_VALUE, Fitting, Forms
 from openapi_tools.providers.containers import ANYTHING, KEY, VALUE
@@ -45,11 +40,15 @@ class Shaped(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A schema, kept so that its id stays its own; its shape; the definitions that this needs."""
+    """A schema, kept so that its id stays its own; its shape; the definitions that this needs.
+
+    The shape is the same for every number of levels above `deepest`.
+    """
 
     node: Any
     shaped: Shaped
     references: frozenset[str]
+    deepest: int
 
 
 class Shaper:
@@ -69,6 +68,7 @@ class Shaper:
         self._failed: dict[str, CannotExpress] = {}
         self._references: set[str] = set()
         self._open: set[int] = set()
+        self._deepest = 0
         self._left = _MOST_SCHEMAS
         self.notes: list[str] = []
         memory.begin(self._definitions)
@@ -115,23 +115,26 @@ class Shaper:
 
     def _remembered(self, node: Any, place: str) -> Shaped:
         """Return a schema's shape, made once for all tools that share it."""
-        entry = self._memory.entries.get(id(node))
+        entry = self._memory.find_entry(node, self._levels)
         if entry is not None and entry.references.isdisjoint(self._failed):
             self._references |= entry.references
             return entry.shaped
         outer, self._references = self._references, set()
         notes = len(self.notes)
+        self._deepest = 0
         try:
             shaped = self._shape(node, place)
             if len(self.notes) == notes:
-                entry = Entry(node, shaped, frozenset(self._references))
-                self._memory.entries[id(node)] = entry
+                entry = Entry(node, shaped, frozenset(self._references), self._deepest)
+                self._memory.add_entry(entry, self._levels)
         finally:
             self._references |= outer
         return shaped
 
     def _shape(self, node: Any, place: str) -> Shaped:
-        if self._levels is not None and len(self._open) >= self._levels:
+        depth = len(self._open)
+        self._deepest = max(self._deepest, depth)
+        if self._levels is not None and depth >= self._levels:
             said = node.get("description") if isinstance(node, dict) else None
             node = {} if said is None else {"description": said}
         self._left -= 1
@@ -139,7 +142,7 @@ class Shaper:
             raise CannotExpress("the schema is too large", place=place, final=True)
         if id(node) in self._open:
             raise CannotExpress("it leads back to itself, with other keywords", place=place)
-        if len(self._open) >= _DEEPEST:  # merging makes new nodes, so a cycle has no known node
+        if depth >= _DEEPEST:  # merging makes new nodes, so a cycle has no known node
             reason = "it is nested too deep, or leads back to itself"
             raise CannotExpress(reason, place=place, final=True)
         self._open.add(id(node))
@@ -225,7 +228,9 @@ class Shaper:
         if finite:
             strings = any("$ref" in form or kind(form) in ("string", None) for form in others)
             makers.insert(0, partial(self._enumeration, finite, beside_strings=strings))
-        parts = unique_values(self._made(makers, place))
+        parts = self._made(makers, place)
+        if len(parts) > 1:
+            parts = unique_values(parts)
         return None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
 
     def _made(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:

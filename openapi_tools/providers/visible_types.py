@@ -7,15 +7,13 @@ Spec: JSON Schema 2020-12, Core, section 8.2.3.1 (keywords beside `$ref`); Valid
 
 from __future__ import annotations
 
-import json
-from collections import Counter
+import math
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import (
     DEFINITIONS_PREFIX,
     UNIONS,
     ensure_items,
-    iter_definition_names,
     json_size,
     omit_keys,
     reachable_definitions,
@@ -24,6 +22,8 @@ from openapi_tools.json_values import (
 )
 
 if TYPE_CHECKING:
+    from openapi_tools.providers.identity_cache import SchemaSizes
+
     Schema = dict[str, Any]
 
 _LONGEST_CHAIN = 16
@@ -33,7 +33,7 @@ _LARGEST_SHARE = 8  # a part of the budget
 _SCALARS = ("string", "integer", "number", "boolean", "null")
 
 
-def with_visible_types(schema: Schema, most: float, *, inline: bool) -> Schema:
+def with_visible_types(schema: Schema, most: float, sizes: SchemaSizes, *, inline: bool) -> Schema:
     """Return an equivalent schema whose properties name their types, within `most` bytes.
 
     `inline`: the target of a `$ref` stands in its place, for dialects with nothing beside a `$ref`.
@@ -44,8 +44,8 @@ def with_visible_types(schema: Schema, most: float, *, inline: bool) -> Schema:
     changes = {name: node for name, node in typed.items() if node is not properties[name]}
     if not changes:
         return schema
-    room = most - json_size(schema)
-    savings = _sizes_of_definitions_used_once(schema) if inline else {}
+    room = most - sizes.size(schema) if most < math.inf else math.inf
+    savings = _find_savings(schema, sizes) if inline else {}
     for name in sorted(changes, key=lambda name: name not in schema.get("required", ())):
         cost = json_size(changes[name]) - json_size(properties[name])
         cost -= savings.get(_reference_of(properties[name]), 0)
@@ -66,7 +66,7 @@ def reserve_for_types(schema: Schema, room: int) -> int:
 
 def types_of(node: Any, root: Schema, depth: int = _DEEPEST) -> list[str]:
     """Return the types that a schema allows, as far as it names them; none where any may fit."""
-    target = _target_of(node, root)
+    target = find_target(node, root)
     types = target.get("type", [])
     if types or depth == 0:
         return list(types) if isinstance(types, list) else [types]
@@ -86,7 +86,7 @@ def _typed(node: Any, root: Schema) -> Any:
     if not types or ("array" in types and "unevaluatedItems" in node):
         return node
     typed = {**node, "type": types[0] if len(types) == 1 else types}
-    target = _target_of(node, root)
+    target = find_target(node, root)
     if "array" in types and "items" in target and "prefixItems" not in target:
         # Some clients let what stands beside a `$ref` override the target: `{}` would hide these.
         typed["items"] = target["items"]
@@ -95,7 +95,7 @@ def _typed(node: Any, root: Schema) -> Any:
 
 def _inlined(node: Any, root: Schema) -> Any:
     reference = _reference_of(node)
-    target = _target_of({"$ref": reference}, root) if reference else {}
+    target = find_target({"$ref": reference}, root) if reference else {}
     beside = omit_keys(node, ["anyOf", "$ref"]) if reference else {}  # also `nullable` of Gemini
     return {**target, **beside} if "type" in target else node
 
@@ -109,17 +109,18 @@ def _reference_of(node: Any) -> str:
     return reference
 
 
-def _sizes_of_definitions_used_once(schema: Schema) -> dict[str, int]:
+def _find_savings(schema: Schema, sizes: SchemaSizes) -> dict[str, int]:
     """Return the bytes of definitions that are gone when their only reference is inlined."""
-    uses = Counter(iter_definition_names(json.dumps(schema)))
+    uses = sizes.count_references(schema)
     return {
-        DEFINITIONS_PREFIX + name: json_size(node)
+        DEFINITIONS_PREFIX + name: sizes.definition_size(node)
         for name, node in schema.get("$defs", {}).items()
         if uses[name] == 1
     }
 
 
-def _target_of(node: Any, root: Schema) -> Schema:
+def find_target(node: Any, root: Schema) -> Schema:
+    """Return the schema that a chain of `$ref` leads to; empty where it leads nowhere."""
     for _ in range(_LONGEST_CHAIN):
         reference = node.get("$ref") if isinstance(node, dict) else None
         if not isinstance(reference, str):

@@ -15,8 +15,8 @@ from schema_pairs import pairs
 
 from openapi_tools import Settings, SettingsError, load_tools
 from openapi_tools.json_values import json_size
-from openapi_tools.providers.budget import fitted, reworded
-from openapi_tools.providers.cuts import cut_below
+from openapi_tools.providers.budget import Shortener
+from openapi_tools.providers.cuts import cut_levels
 from openapi_tools.providers.definitions import PROFILES, CannotExpress, Shape, define
 from openapi_tools.validation.checker import Checker
 
@@ -121,29 +121,29 @@ def test_equal_parts_are_shared_before_words_go():
     members = {f"a{n}": {**ADDRESS, "description": "Where it is, with `town`."} for n in range(60)}
     schema = object_of(members)
 
-    found = fitted(schema, json_size(schema) // 2)
+    found = Shortener().fit(schema, json_size(schema) // 2)
 
     (name,) = found["$defs"]
     assert set(map(json.dumps, found["properties"].values())) == {f'{{"$ref": "#/$defs/{name}"}}'}
     assert found["$defs"][name] == members["a1"]
-    assert "$ref" not in json.dumps(fitted(schema, json_size(schema) // 2, sharing=False))
+    assert "$ref" not in json.dumps(Shortener().fit(schema, json_size(schema) // 2, sharing=False))
 
 
 def test_the_largest_parts_at_a_depth_become_words_and_lost_definitions_go():
     leaves = {f"m{n}": text() for n in range(30)}
     large, small = object_of({"r": {"$ref": "#/$defs/Leaf"}, **leaves}), object_of({"q": text()})
     schema = {**object_of({"large": large, "small": small}), "$defs": {"Leaf": object_of(leaves)}}
-    left = cut_below(json.loads(json.dumps(schema)), 1, 1)
+    left = cut_levels(schema, [1], 1)
 
-    found = cut_below(json.loads(json.dumps(schema)), 1, json_size(schema) // 2)
+    found = cut_levels(schema, [1], json_size(schema) // 2)
 
     assert "$defs" not in found
     assert found["properties"]["small"] == small
     assert found["properties"]["large"] == left["properties"]["large"]
     assert set(left["properties"]["large"]) == {"type", "description"}
     same = json.loads(json.dumps(found))
-    assert cut_below(json.loads(json.dumps(schema)), 1, json_size(found)) == same
-    assert cut_below(json.loads(json.dumps(schema)), 1, json_size(found) - 1) == left
+    assert cut_levels(schema, [1], json_size(found)) == same
+    assert cut_levels(schema, [1], json_size(found) - 1) == left
 
 
 def test_a_reference_into_a_part_makes_words_of_the_part_and_of_what_is_in_it():
@@ -154,8 +154,8 @@ def test_a_reference_into_a_part_makes_words_of_the_part_and_of_what_is_in_it():
     schema = {**object_of({}), "allOf": [{"$ref": "#/$defs/Holder"}], "$defs": {"Holder": holder}}
 
     for room in range(0, json_size(schema), 50):
-        found = cut_below(json.loads(json.dumps(schema)), 1, room)
-        least = cut_below(json.loads(json.dumps(schema)), 1, 0)
+        found = cut_levels(schema, [1], room)
+        least = cut_levels(schema, [1], 0)
         assert json_size(found) <= max(room, json_size(least))
     assert set(least["$defs"]["Holder"]["properties"]["outer"]) == {"type", "description"}
 
@@ -173,14 +173,14 @@ def test_an_array_of_itself_can_become_words():
 def test_a_schema_is_shortened_where_only_its_shared_parts_have_room():
     members = {f"a{n}": {**ADDRESS, "title": f"Title {n}"} for n in range(60)}
     schema = object_of(members)
-    least = json_size(reworded(schema, json_size(schema) // 2))
+    least = json_size(Shortener().shorten_words(schema, json_size(schema) // 2))
 
-    assert json_size(reworded(schema, least)) == least
-    assert reworded(schema, least // 20) is schema
+    assert json_size(Shortener().shorten_words(schema, least)) == least
+    assert Shortener().shorten_words(schema, least // 20) is schema
 
 
 def test_an_enumeration_without_room_is_said_in_words():
-    found = fitted(object_of({"x": text(enum=VALUES, description="Which")}), 700)
+    found = Shortener().fit(object_of({"x": text(enum=VALUES, description="Which")}), 700)
 
     member = found["properties"]["x"]
     assert member["type"] == "string"
@@ -190,7 +190,7 @@ def test_an_enumeration_without_room_is_said_in_words():
 
 def test_what_a_cut_takes_away_is_named():
     member = {**NESTED, "properties": {**NESTED["properties"], "note": TEXT}}
-    found = fitted(object_of({f"a{n}": member for n in range(40)}), 3_600, sharing=False)
+    found = Shortener().fit(object_of({f"a{n}": member for n in range(40)}), 3_600, sharing=False)
 
     said = "Members: deep (required), note."
     assert found["properties"]["a39"] == {"type": "object", "description": said}
@@ -199,7 +199,7 @@ def test_what_a_cut_takes_away_is_named():
 def test_what_a_union_loses_is_named():
     branches = [{"title": f"Kind {n}", **object_of({f"m{n}": TEXT})} for n in range(3)]
 
-    found = fitted(object_of({"x": {"oneOf": branches}}), 200)
+    found = Shortener().fit(object_of({"x": {"oneOf": branches}}), 200)
 
     said = "One of: object, object, object."
     assert found["properties"]["x"] == {"type": "object", "description": said}
