@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.browse.tool_facts import facts_of
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.json_values import select_attributes
-from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.definitions import PROFILES, define
+from openapi_tools.providers.forms import CannotExpress
+from openapi_tools.providers.memory import Memory
 from openapi_tools.requests import preview_of
 from openapi_tools.search import costs
 from openapi_tools.validation.samples import sample

@@ -25,8 +25,9 @@ from openapi_tools.cli import (
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import counted
 from openapi_tools.json_values import follow_references, resolve_reference, select_attributes
-from openapi_tools.providers import CannotExpress, Memory
 from openapi_tools.providers.definitions import Shape, define, shape_of
+from openapi_tools.providers.forms import CannotExpress
+from openapi_tools.providers.memory import Memory
 from openapi_tools.search.costs import MOST_TOKENS, cost, counter, exceeds, summed
 
 if TYPE_CHECKING:

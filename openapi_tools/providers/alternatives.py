@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import providers
 from openapi_tools.json_values import (
     UNIONS,
     contains_value,
@@ -20,12 +19,14 @@ from openapi_tools.json_values import (
     reachable_definitions,
     resolve_reference,
 )
+from openapi_tools.providers.forms import IN_PLACE, WORDS, CannotExpress, by_type, kind, meet
+from openapi_tools.providers.identity_cache import IdentityCache
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi_tools.providers import Form
+    from openapi_tools.providers.forms import Form
 
     Fits = Callable[[Form, Any], bool]
 
@@ -34,7 +35,7 @@ _DEEPEST_APART = 3
 _MOST = 1024
 _MOST_RIVALS = 256
 _MOST_PAIRS = 16
-BY_VALUE = providers.WORDS | {"enum", "type"}
+BY_VALUE = WORDS | {"enum", "type"}
 """Keywords that decide about a value without a validator."""
 _NUMBERS = {"integer", "number"}
 
@@ -48,7 +49,7 @@ class Forms:
 
     def __init__(self, root: dict[str, Any], fits: Fits | None = None) -> None:
         self._root = root
-        self._known: providers.ById[list[Form]] = providers.ById()
+        self._known: IdentityCache[list[Form]] = IdentityCache()
         self.plain = self if fits is None else Forms(root)
         self.lost = False
         self._apart = None if fits is None else _Apart(self.plain, fits)
@@ -56,11 +57,11 @@ class Forms:
     def options(self, node: Any, depth: int = 0) -> list[Form]:
         """Return the alternatives of a schema, none when it accepts nothing."""
         if depth > _DEEPEST:
-            raise providers.CannotExpress("its alternatives are nested too deep")
+            raise CannotExpress("its alternatives are nested too deep")
         if not isinstance(node, dict):
             return [{}] if node is True else []
-        if node.keys().isdisjoint(providers.IN_PLACE):
-            return providers.by_type(node)
+        if node.keys().isdisjoint(IN_PLACE):
+            return by_type(node)
         return self._known.find(node, lambda node: self._options(node, depth))
 
     def _options(self, node: Form, depth: int) -> list[Form]:
@@ -74,9 +75,9 @@ class Forms:
 
     def base(self, node: Form, depth: int = 0) -> list[Form]:
         """Return the alternatives of a schema but for its unions; its words go with the unions."""
-        words = () if node.keys().isdisjoint(UNIONS) else providers.WORDS
-        left_out = {*providers.IN_PLACE, *words, "unevaluatedProperties"}
-        forms = providers.by_type(omit_keys(node, left_out))
+        words = () if node.keys().isdisjoint(UNIONS) else WORDS
+        left_out = {*IN_PLACE, *words, "unevaluatedProperties"}
+        forms = by_type(omit_keys(node, left_out))
         parts = [resolve_reference(self._root, node["$ref"])] if "$ref" in node else []
         for part in (*parts, *node.get("allOf", ())):
             if part is not None:  # a `$ref` that leads nowhere refuses nothing
@@ -89,12 +90,12 @@ class Forms:
         """Return the alternatives of each branch of a union, met with those of its base."""
         told = [self.options(branch, depth + 1) for branch in branches]
         if sum(map(len, told)) > _MOST:
-            raise providers.CannotExpress("it has too many alternatives")
+            raise CannotExpress("it has too many alternatives")
         met = [_both(base, forms) for forms in told]
         if keyword != "oneOf" or self._apart is None:
             return met
         if sum(map(len, met)) > _MOST_RIVALS:
-            raise providers.CannotExpress("it has too many alternatives to tell them apart")
+            raise CannotExpress("it has too many alternatives to tell them apart")
         rivals = [_both(base, self.plain.options(branch, depth + 1)) for branch in branches]
         found: list[list[Form]] = []
         for index, forms in enumerate(met):
@@ -108,8 +109,8 @@ class Forms:
 
 def _both(some: list[Form], others: list[Form]) -> list[Form]:
     if len(some) * len(others) > _MOST:
-        raise providers.CannotExpress("it has too many alternatives")
-    met = (providers.meet(one, other) for one in some for other in others)
+        raise CannotExpress("it has too many alternatives")
+    met = (meet(one, other) for one in some for other in others)
     return [form for form in met if form is not None]
 
 
@@ -126,7 +127,7 @@ class _Apart:
             values = [v for v in form["enum"] if not any(self._fits(other, v) for other in rivals)]
             return {**form, "enum": values} if values else None
         left: Form | None = form
-        if rivals and "type" not in form and (implied := providers.kind(form)) is not None:
+        if rivals and "type" not in form and (implied := kind(form)) is not None:
             left = {**form, "type": implied}  # what else it accepts cannot be told apart
         for other in rivals:
             if left is not None and not self._disjoint(left, other, depth):
@@ -137,10 +138,10 @@ class _Apart:
         for one, two in ((form, other), (other, form)):
             if "enum" in one:
                 return not any(self._fits(two, value) for value in one["enum"])
-        own, declared = providers.kind(form), other.get("type")
+        own, declared = kind(form), other.get("type")
         if own is None:
             return False
-        if own != providers.kind(other) and not {own, declared} <= _NUMBERS:
+        if own != kind(other) and not {own, declared} <= _NUMBERS:
             return declared is not None  # a form without a type accepts values of the others
         if own == "object":
             return self._disjoint_objects(form, other, depth)
@@ -182,8 +183,8 @@ class _Apart:
 
     def _without(self, form: Form, other: Form, depth: int) -> Form | None:
         """Return a form minus the values that another one accepts; None if not expressible."""
-        match providers.kind(form):
-            case "object" if providers.kind(other) == "object":
+        match kind(form):
+            case "object" if kind(other) == "object":
                 return _without_marks(form, other) or self._marked(form, other, depth - 1)
             case "array" if self._disjoint_items(form, other, depth):
                 return {**form, "minItems": 1}
@@ -236,7 +237,7 @@ class Fitting:
 
     def __init__(self, definitions: dict[str, Any]) -> None:
         self._definitions = definitions
-        self._judges: providers.ById[Callable[[Any], bool]] = providers.ById()
+        self._judges: IdentityCache[Callable[[Any], bool]] = IdentityCache()
 
     def fits(self, form: Form, value: Any) -> bool:
         """Tell whether a form accepts a value, without a validator where that is plain."""

@@ -16,13 +16,14 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import is_equal, map_subschemas
-from openapi_tools.providers import CannotExpress, refuse
+from openapi_tools.providers.forms import CannotExpress, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from openapi_tools.providers import ById, Form
     from openapi_tools.providers.alternatives import Fits
+    from openapi_tools.providers.forms import Form
+    from openapi_tools.providers.identity_cache import IdentityCache
 
     Takes = Callable[[str], object]
 
@@ -232,14 +233,14 @@ def called(schema: Any, name: str) -> Form:
     return {**({"anyOf": [schema]} if "$ref" in schema else schema), "description": words}
 
 
-def with_names(node: Any, takes: Takes, known: ById[Any]) -> Any:
+def with_names(node: Any, takes: Takes, known: IdentityCache[Any]) -> Any:
     """Return a schema with names that a provider takes; the same one where it has no others."""
     if not isinstance(node, dict):
         return node
     return known.find(node, lambda node: _with_names(node, takes, known))
 
 
-def _with_names(node: Form, takes: Takes, known: ById[Any]) -> Form:
+def _with_names(node: Form, takes: Takes, known: IdentityCache[Any]) -> Form:
     new = dict(map_subschemas(node, lambda part, _: with_names(part, takes, known)))
     declared = new.get("properties")
     names = renamed(declared, takes) if isinstance(declared, dict) else {}

@@ -17,7 +17,8 @@ from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import SettingsError
 from openapi_tools.http_rules import is_merge_patch
 from openapi_tools.json_values import json_size
-from openapi_tools.providers import CannotExpress, Memory
+from openapi_tools.providers.forms import CannotExpress
+from openapi_tools.providers.memory import Memory
 from openapi_tools.providers.visible_types import reserve_for_types, with_visible_types
 from openapi_tools.shaping.wording import WORDINGS, brief_tool
 from openapi_tools.visible_text import cut

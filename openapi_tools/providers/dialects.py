@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import DEFINITIONS_PREFIX, is_type
-from openapi_tools.providers import CannotExpress
 from openapi_tools.providers.containers import (
     ANYTHING,
     ENTRIES,
@@ -18,12 +17,14 @@ from openapi_tools.providers.containers import (
     labels,
     with_length,
 )
+from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.validation import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.providers import ById, Form
+    from openapi_tools.providers.forms import Form
+    from openapi_tools.providers.identity_cache import IdentityCache
 
 MOST_COUNTED = 10_000  # characters; many engines refuse patterns that count further
 
@@ -317,7 +318,7 @@ _NOTHING = _Tally(0, 0, 0, 0)
 MOST_STRICT = _Tally(members=5_000, levels=10, characters=120_000, values=1_000)
 
 
-def check_strict(schema: Form, tallies: ById[Any]) -> None:
+def check_strict(schema: Form, tallies: IdentityCache[Any]) -> None:
     """Raise CannotExpress, naming the limit, for a schema beyond those of the strict mode."""
     found = _tally(schema, tallies)
     for name, count, limit in zip(_Tally._fields, found, MOST_STRICT, strict=True):
@@ -325,7 +326,7 @@ def check_strict(schema: Form, tallies: ById[Any]) -> None:
             raise CannotExpress(f"it has {count} {name}; {limit} are allowed", final=True)
 
 
-def _tally(schema: Form, tallies: ById[_Tally]) -> _Tally:
+def _tally(schema: Form, tallies: IdentityCache[_Tally]) -> _Tally:
     if _COUNTED.isdisjoint(schema):
         return _NOTHING
     members, definitions = schema.get("properties", {}), schema.get("$defs", {})

@@ -13,13 +13,15 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import TYPES, contains_value, is_type, unique_values
-from openapi_tools.providers import ById, CannotExpress, containers, is_anything, kind
+from openapi_tools.providers import containers
 from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, Members
+from openapi_tools.providers.forms import CannotExpress, is_anything, kind
+from openapi_tools.providers.identity_cache import IdentityCache
 from openapi_tools.validation.json_strings import read_json
 
 if TYPE_CHECKING:
-    from openapi_tools.providers import Form
+    from openapi_tools.providers.forms import Form
 
 _MOST = 10_000
 _LOOKS = 50_000
@@ -39,8 +41,8 @@ class Restorer:
         fitting = Fitting(schema.get("$defs", {}))
         self._fits, self._accepts = fitting.fits, fitting.accepts
         self._forms = Forms(schema, self._fits)
-        self._options: ById[list[Form]] = ById()
-        self._members: ById[Members] = ById()
+        self._options: IdentityCache[list[Form]] = IdentityCache()
+        self._members: IdentityCache[Members] = IdentityCache()
         self._done: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._looks = 0
         self._lock = threading.RLock()

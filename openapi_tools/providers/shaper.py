@@ -13,17 +13,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import DEFINITIONS_PREFIX, UNIONS, pointer_token, unique_values
-from openapi_tools.providers import WORDS, CannotExpress, containers, is_anything, kind, refuse
+from openapi_tools.providers import containers
 from openapi_tools.providers.alternatives import BY_VALUE, Fitting, Forms
 from openapi_tools.providers.containers import ANYTHING, KEY, VALUE
 from openapi_tools.providers.dialects import HARD, loosened
+from openapi_tools.providers.forms import WORDS, CannotExpress, is_anything, kind, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from openapi_tools.providers import Form, Memory
     from openapi_tools.providers.containers import Members, Others
     from openapi_tools.providers.dialects import Gemini, Strict
+    from openapi_tools.providers.forms import Form
+    from openapi_tools.providers.memory import Memory
 
 _MOST_SCHEMAS = 20_000
 _MOST_ROUNDS = 50

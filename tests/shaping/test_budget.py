@@ -251,7 +251,7 @@ def test_calls_are_checked_against_the_full_schema():
 
 @pytest.mark.parametrize("count", [-1, 1, 2_047])
 def test_a_budget_is_none_or_large_enough(count):
-    with pytest.raises(SettingsError, match="0 for no limit, or 2048 at least"):
+    with pytest.raises(SettingsError, match="0 for no limit, or at least 2048"):
         Settings(definition_bytes=count)
 
 
