@@ -31,10 +31,9 @@ from openapi_tools.codegen.writer import plan_files, write_files
 from openapi_tools.common.setting_fields import setting_names
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
 from openapi_tools.loading import load
-from openapi_tools.loading.loaded_tool import find_operations
-from openapi_tools.loading.parse import paused_gc
-from openapi_tools.loading.source import fetcher_of, read_overlays
-from openapi_tools.loading.versions import root_servers
+from openapi_tools.loading.document_reader import EMPTY_OPTIONS, DocumentReader, LoadOptions
+from openapi_tools.loading.source import paused_gc
+from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.options import Select, credentials_of
 from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import KeptNames
@@ -141,10 +140,10 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     """
     form = _manifest_layout(target, layout)
     try:
-        given = load.Given(source, settings, credentials, overlays)
-        toolset, data, file = _load_package(given, select, config, name, (output, form))
+        options = LoadOptions(source, settings_of(settings or {}), credentials, overlays)
+        toolset, data, file = _load_package(options, select, config, name, (output, form))
     except OpenAPIToolsError as error:
-        source, credentials, overlays, given = "", None, (), load.NOTHING_GIVEN  # for tracebacks
+        source, credentials, overlays, options = "", None, (), EMPTY_OPTIONS  # for tracebacks
         raise bare(error)  # noqa: B904 -- the same one
     data, files = _render_package_files(data, form)
     report = _write_package(Path(output), files, data, form=form, check=check, force=force)
@@ -188,16 +187,13 @@ def _refuse_empty_package(skipped: Sequence[Skipped], standing: Sequence[str]) -
 
 @paused_gc()
 def _load_package(
-    given: load.Given, select: Select | None, config: Any, name: str, place: tuple[Any, str]
+    options: LoadOptions, select: Select | None, config: Any, name: str, place: tuple[Any, str]
 ) -> tuple[Toolset, PackageData, ConfigFile | None]:
-    select, own = Select.of(select), credentials_of(given.credentials)
-    settings = settings_of({} if given.settings is None else given.settings)
-    given = given._replace(settings=settings, credentials=own)
-    file, (source, settings, credentials, overlays) = load.configured(config, given)
-    fetcher = fetcher_of(source, settings, credentials)
-    plain = settings.model_copy(update=_WITHOUT_FILES)
-    read = read_overlays(overlays, settings, fetcher, credentials=credentials)
-    document = load.Reader(plain, fetcher, read, duplicates=True).read(source)
+    select, own = Select.of(select), credentials_of(options.credentials)
+    options, file = load.read_options(replace(options, credentials=own), config)
+    settings, credentials = options.settings, options.credentials
+    plain = replace(options, settings=settings.model_copy(update=_WITHOUT_FILES))
+    document = DocumentReader(plain, find_duplicates=True).read()
     manifest = find_manifest(
         Path(place[0]), manifest_name(_choose_api_name(name, document.root), place[1])
     )
@@ -208,17 +204,15 @@ def _load_package(
     )
     operations = find_operations(document, strict=False, kept=kept_names)
     # A package is the same whoever generates it: keys stay arguments until it is loaded with them.
-    toolset = load.tools_of(
-        document, credentials=credentials, operations=operations, hides_keys=False
-    )
+    toolset = load.make_toolset(operations, credentials, hides_keys=False)
     chosen = toolset
     if file is not None:
-        chosen = load.with_config(toolset, file, own, selects=select is None)
+        chosen = load.apply_configuration(toolset, file, own, selects=select is None)
     chosen = chosen.select(select) if select is not None else chosen
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty an existing package.
         raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
-    api, servers = _choose_api_name(name, chosen.document), root_servers(document)
+    api, servers = _choose_api_name(name, chosen.document), document.root_servers()
     return chosen, collect_package_data(chosen, api=api, settings=settings, servers=servers), file
 
 

@@ -5,7 +5,7 @@ from openapi_tools.loading.lazy_dict import LazyDict
 
 def is_from_cache(toolset):
     """Tell whether a toolset did not parse its document."""
-    return any(type(tool._shared.document.root) is LazyDict for tool in toolset)
+    return any(type(tool._builder._document.root) is LazyDict for tool in toolset)
 
 
 def kept(folder):

@@ -22,8 +22,8 @@ from openapi_tools.cli import PROGRAM, as_json, busy, clean, remark, say, skippe
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import DocumentError, MissingExtraError, counted
 from openapi_tools.json_values import select_attributes, split_pointer
-from openapi_tools.loading.load import Given, Reader, configured
-from openapi_tools.loading.source import fetcher_of, read_overlays
+from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
+from openapi_tools.loading.load import read_options
 from openapi_tools.openapi_core import Finding, lint_fixes, lint_rules, shorten_line
 from openapi_tools.tools.session import settings_of
 from openapi_tools.visible_text import without_user
@@ -91,14 +91,13 @@ def _validity(toolset: Toolset) -> list[Finding]:
 
 def _duplicate_keys(source: Any) -> list[Finding]:
     """Return the repeated keys of a document of any size; loading checks up to 1 MB."""
-    told = shared.given_credentials(), shared.given_overlays()
     settings = settings_of(shared.given_settings() or None)
     source, config, _ = shared.resolve_source(source)
-    _, given = configured(config, Given(source, settings, *told))
-    fetcher = fetcher_of(given.source, given.settings, given.credentials)
-    known = read_overlays(given.overlays, given.settings, fetcher)
+    credentials, overlays = shared.given_credentials(), shared.given_overlays()
+    options = LoadOptions(source, settings, credentials, overlays, strict=True)
+    options, _ = read_options(options, config)
     try:
-        Reader(given.settings, fetcher, known, duplicates=True, strict=True).read(given.source)
+        DocumentReader(options).read()
     except DocumentError as error:
         return [Finding(error.pointer, shorten_line(error.reason), rule="duplicate-key")]
     return []

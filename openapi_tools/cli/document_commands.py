@@ -54,7 +54,7 @@ def cache(*, wants_clear: bool, wants_json: bool) -> None:
 
 
 def _documents() -> Iterator[dict[str, Any]]:
-    for entry, label in cached.listed():
+    for entry, label in cached.labelled_entries():
         if label is None:
             yield {"source": None, "size": entry.size, "age": None, "tools": None}
         else:
@@ -68,7 +68,7 @@ def _line(source: str | None, size: int, age: int, tools: int) -> str:
     if source is None:
         return f"{_size(size)}\t-\t-\t(of no use: another version, damaged or unfinished)"
     return "\t".join(
-        (_size(size), cached.age(age), counted(tools, "tool"), clean(source, lines=False))
+        (_size(size), cached.describe_age(age), counted(tools, "tool"), clean(source, lines=False))
     )
 
 

@@ -1,8 +1,8 @@
 """The document cache: its folder, which documents are in it, and whether a copy is still good.
 
-A file is unchanged as long as its size, times and inode are, a text as long as its hash is; of a
-URL its server is asked. Mappings are not cached, nor are documents that refer to others. A failure
-of the folder costs time, never a load.
+A copy of a file is good while the file's size, times and inode are the same; that of a string while
+its hash is; that of a URL while its server says so. Mappings are not cached, nor are documents that
+refer to others. A failure of the folder costs time, never a load.
 """
 
 from __future__ import annotations
@@ -14,27 +14,32 @@ import re
 import stat
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from platformdirs import user_cache_path
 
+from openapi_tools._version import __version__
 from openapi_tools.errors import SourceError, counted
-from openapi_tools.json_values import select_attributes
-from openapi_tools.loading import cache_file
+from openapi_tools.loading import cache_file, cache_folder
 from openapi_tools.loading.keyword_values import is_longer
-from openapi_tools.loading.parse import parse
 from openapi_tools.loading.references import Resource
-from openapi_tools.loading.source import address_of, read_file, read_source
+from openapi_tools.loading.source import (
+    NOTHING,
+    Source,
+    address_of,
+    parse_document,
+    read_file,
+    read_source,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from openapi_tools.loading.document_overlays import Overlays
     from openapi_tools.loading.fetching import Fetcher
-    from openapi_tools.loading.load import Reader
-    from openapi_tools.loading.loaded_tool import Operations
-    from openapi_tools.loading.operations import Document
-    from openapi_tools.loading.source import Source
+    from openapi_tools.loading.tool_operations import DocumentOperations
     from openapi_tools.settings import Settings
 
 LIMIT_BYTES = 512 * 1024 * 1024  # the folder is kept below it: the least used files go first
@@ -43,11 +48,11 @@ MIN_BYTES = 64 * 1024  # smaller local documents are not cached: parsing them is
 _FRESH = 100_000_000  # nanoseconds: a file changed more recently may change again with equal times
 _SECOND = 1_000_000_000
 _COARSE = 20  # factor for `_FRESH` on file systems with times in 1 s (ext3, HFS+) or 2 s (FAT)
-_ROOM = 1024 * 1024
+_ALLOWANCE = 1024 * 1024  # bytes that the JSON of any document may have
 _FOLDER = "OPENAPI_TOOLS_CACHE_DIR"
-_NAME = re.compile(r"[0-9a-f]{40}\.index")
-_PART = re.compile(r"new-[a-z0-9_]+\.part")
-_SIDE = re.compile(r"([0-9a-f]{40})-[0-9a-f]{16}\.search")
+_DOCUMENT_NAME = re.compile(r"[0-9a-f]{40}\.index")
+_PART_NAME = re.compile(r"new-[a-z0-9_]+\.part")
+_INDEX_NAME = re.compile(r"([0-9a-f]{40})-[0-9a-f]{16}\.search")
 _DAY = 24 * 60 * 60
 _HOUR = 60 * 60
 _log = logging.getLogger("openapi_tools.cache")
@@ -65,61 +70,193 @@ class Entry(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether its writer has put it in place; others are unfinished or left by a crash."""
-        return _NAME.fullmatch(self.name) is not None
+        return _DOCUMENT_NAME.fullmatch(self.name) is not None
 
 
-class Hit(NamedTuple):
-    """A document from the cache, and its operations."""
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A document as the cache has it, or its source.
 
-    entry: Resource
-    operations: Operations
-    beside: cache_file.IndexFile
-    remarks: tuple[str, ...]
+    Attributes:
+        file: The copy in the cache, if it is still good.
+        entry: The document in it, whose root is read by parts.
+        source: The bytes that have to be parsed otherwise.
+        label: That of the copy to write; None for a document that is not to be cached.
+        index: The search index of its tools.
+        remarks: Warnings of the load that wrote the copy, and about its age.
+    """
 
-
-class Miss(NamedTuple):
-    """The bytes of a document that is not cached; its label if it is to be, beside its index."""
-
-    source: Source
+    file: cache_file.CacheFile | None = None
+    entry: Resource | None = None
+    source: Source = NOTHING
     label: cache_file.Label | None = None
-    beside: cache_file.IndexFile | None = None
+    index: cache_folder.IndexFile | None = None
+    remarks: tuple[str, ...] = ()
 
 
-def find(source: str | os.PathLike[str] | bytes, reader: Reader) -> Hit | Miss:
-    """Return a document from the cache where its copy is still good; errors as of `read_source`."""
-    where = address_of(source)
-    if isinstance(where, Path):
-        return _find_file(where, reader)
-    if where is None or reader.fetcher is None:
-        return _find_text(source, reader)
-    return _find_url(where, reader, reader.fetcher)
+class DocumentCache:
+    """Looks one load's document up in the cache, and writes it there."""
 
+    def __init__(self, settings: Settings, overlays: Overlays, fetcher: Fetcher | None) -> None:
+        self._settings = settings
+        self._overlays = overlays
+        self._fetcher = fetcher
 
-def _find_file(path: Path, reader: Reader) -> Hit | Miss:
-    settings = reader.settings
-    stamp = _stamp(path, settings)
-    if stamp is None:
-        reader.overlays.check()
-        return Miss(read_file(path, settings))
+    def look_up(self, source: str | os.PathLike[str] | bytes) -> Lookup:
+        """Return a document from the cache if its copy is still good, else its source.
 
-    def reread() -> Any:
-        """Return the document in a file that is unchanged, else None."""
-        with suppress(SourceError):
-            data = read_file(path, settings).data or b""
-            if _stamp(path, settings) == stamp:
-                return reader.overlays.applied(parse(data, name=str(path)).root)[0]
-        return None
+        Raises:
+            SourceError: The source cannot be read.
+            InvalidOverlay: The document is not cached, and an overlay is wrong.
+        """
+        address = address_of(source)
+        if isinstance(address, Path):
+            return self._look_up_file(address)
+        if address is None or self._fetcher is None:
+            return self._look_up_string(source)
+        return self._look_up_url(address, self._fetcher)
 
-    uri = os.path.abspath(path)  # noqa: PTH100 -- as `read_file` has it
-    name, copy = _look_up("file", uri, reader)
-    if copy is not None and copy.label.stamp == stamp:
-        return _hit(copy, reader, Resource(None, uri, str(path)), reread)
-    found = read_file(path, settings)
-    changed = max(stamp[1:3])
-    fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
-    if _stamp(path, settings) != stamp or time.time_ns() - changed < fresh:
-        return Miss(found)
-    return _to_keep(found, name, reader, source=uri, stamp=stamp)
+    def write_copy(self, lookup: Lookup, operations: DocumentOperations) -> None:
+        """Write a document into the cache, if its lookup says so.
+
+        Not one that refers to others, whose changes would not be noticed, nor one that is too long
+        as JSON.
+        """
+        if lookup.label is None or lookup.index is None:
+            return
+        label, path = lookup.label._replace(tools=len(operations.tools)), lookup.index.path
+        # YAML's aliases are written out as JSON.
+        entry, most = operations.document.entry, 4 * label.length + _ALLOWANCE
+        is_single = operations.document.references.is_single
+        if is_single and (entry.is_tree or not is_longer(entry.root, most)):
+            try:
+                _write(path, lambda part: cache_file.write_document(part, label, operations))
+                _remove_indexes(path)  # of the copy before
+            except (OSError, ValueError) as error:  # a lone surrogate, which YAML can write
+                _log.debug(
+                    "not written: %s", getattr(error, "strerror", "") or type(error).__name__
+                )
+            else:
+                return
+        _remove(path.name)
+
+    def _look_up_file(self, path: Path) -> Lookup:
+        stamp = _stamp(path, self._settings)
+        if stamp is None:
+            self._overlays.check()
+            return Lookup(source=read_file(path, self._settings))
+
+        def reread() -> Any:
+            """Return the document in a file that is unchanged, else None."""
+            with suppress(SourceError):
+                data = read_file(path, self._settings).data or b""
+                if _stamp(path, self._settings) == stamp:
+                    root = parse_document(data, name=str(path)).root
+                    return self._overlays.apply(root)[0]
+            return None
+
+        uri = os.path.abspath(path)  # noqa: PTH100 -- as `read_file` has it
+        name, file = self._open_copy("file", uri)
+        if file is not None and file.label.stamp == stamp:
+            return self._use_copy(file, Resource(None, uri, str(path)), reread)
+        source = read_file(path, self._settings)
+        changed = max(stamp[1:3])
+        fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
+        if _stamp(path, self._settings) != stamp or time.time_ns() - changed < fresh:
+            return Lookup(source=source)
+        return self._plan_copy(source, name, cache_file.Label(source=uri, stamp=stamp))
+
+    def _look_up_string(self, source: Any) -> Lookup:
+        document = read_source(source, self._settings)
+        if len(document.data or b"") < MIN_BYTES:
+            return Lookup(source=document)
+        digest = document.digest
+        name, file = self._open_copy("text", digest)
+        if file is not None and file.label.digest == digest:
+            return self._use_copy(file, Resource(None))
+        return self._plan_copy(document, name, cache_file.Label(digest=digest))
+
+    def _look_up_url(self, url: str, fetcher: Fetcher) -> Lookup:
+        if fetcher.is_personal and not offline:
+            self._overlays.check()
+            return Lookup(source=fetcher.fetch_entry())
+        name, file = self._open_copy("url", url)
+        label = file.label if file is not None else cache_file.Label()
+        try:
+            source = _fetch_changes(fetcher, url, label)
+            if source.data is None and _hash_address(source) != label.place:
+                source = fetcher.fetch_entry()  # the 304 is about another document
+        except SourceError as error:
+            if file is None or not self._settings.stale or not error.passing:
+                raise
+            age = describe_age(time.time() - label.kept)
+            remark = f"{label.source} was not read: {error.reason} This is the copy of {age} ago."
+            entry = Resource(None, label.uri, label.source, public=label.public)
+            return self._use_copy(file, entry, remarks=(remark,))
+        if fetcher.is_personal:  # the server asked for credentials during the fetch
+            return Lookup(source=source)
+        if not source.keep:
+            _remove(name)
+        digest, place = source.digest, _hash_address(source)
+        is_same = source.data is None or (label.place, label.digest) == (place, digest)
+        if file is not None and is_same:
+            fetcher.digest = label.digest
+            is_public = source.public or label.public
+            return self._use_copy(file, Resource(None, source.uri, source.name, public=is_public))
+        label = cache_file.Label(
+            source=source.name,
+            digest=digest,
+            uri=source.uri.partition("?")[0],
+            place=place,
+            public=source.public,
+            etag=source.etag,
+            modified=source.modified,
+        )
+        return self._plan_copy(source, name, label)
+
+    def _open_copy(self, kind: str, key: str) -> tuple[str, cache_file.CacheFile | None]:
+        """Return the name of a document's file, which reveals nothing of it, and a usable file."""
+        settings, overlays = self._settings, self._overlays
+        options = (settings.prefix, str(settings.short_names), str(settings.description_chars))
+        parts = (kind, key, *options, ",".join(settings.describe), overlays.digest)
+        text = "\0".join(parts if overlays.digest else parts[:-1])
+        name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
+        file = _open(name, whole=kind != "file")
+        if file is None or file.label.length > settings.max_document_bytes:
+            overlays.check()
+            return name, None
+        return name, file
+
+    def _use_copy(
+        self,
+        file: cache_file.CacheFile,
+        entry: Resource,
+        reread: Callable[[], Any] = lambda: None,
+        remarks: tuple[str, ...] = (),
+    ) -> Lookup:
+        def replace_damaged() -> Any:
+            _remove(file.name)
+            return reread()
+
+        entry.root = file.root(entry.name, replace_damaged)
+        path = folder() / file.name
+        index = self._index_file(path, file.label)
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _DAY:  # to spare a write at each load
+                os.utime(path)
+        return Lookup(file, entry, index=index, remarks=(*remarks, *file.remarks))
+
+    def _plan_copy(self, source: Source, name: str, label: cache_file.Label) -> Lookup:
+        if not source.keep:
+            return Lookup(source=source)
+        label = label._replace(length=len(source.data or b""), kept=int(time.time()))
+        index = self._index_file(folder() / name, label)
+        return Lookup(source=source, label=label, index=index)
+
+    def _index_file(self, path: Path, label: cache_file.Label) -> cache_folder.IndexFile:
+        label = label._replace(tools=0)
+        form = repr((__version__, label, self._settings.body, self._settings.media_types))
+        return cache_folder.IndexFile(path, form)
 
 
 def _stamp(path: Path, settings: Settings) -> list[int] | None:
@@ -135,186 +272,84 @@ def _stamp(path: Path, settings: Settings) -> list[int] | None:
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
 
 
-def _find_text(source: Any, reader: Reader) -> Hit | Miss:
-    found = read_source(source, reader.settings)
-    if len(found.data or b"") < MIN_BYTES:
-        return Miss(found)
-    digest = found.digest
-    name, copy = _look_up("text", digest, reader)
-    if copy is not None and copy.label.digest == digest:
-        return _hit(copy, reader, Resource(None))
-    return _to_keep(found, name, reader, digest=digest)
-
-
-def _find_url(url: str, reader: Reader, fetcher: Fetcher) -> Hit | Miss:
-    if fetcher.is_personal and not offline:
-        reader.overlays.check()
-        return Miss(fetcher.entry())
-    name, copy = _look_up("url", url, reader)
-    label = copy.label if copy is not None else cache_file.Label()
-    try:
-        found = _entry(fetcher, url, label)
-        if found.data is None and _place(found) != label.place:
-            found = fetcher.entry()  # the 304 is about another document
-    except SourceError as error:
-        if copy is None or not reader.settings.stale or not error.passing:
-            raise
-        ago = age(time.time() - label.kept)
-        remark = f"{label.source} was not read: {error.reason} This is the copy of {ago} ago."
-        entry = Resource(None, label.uri, label.source, public=label.public)
-        return _hit(copy, reader, entry, remarks=(remark,))
-    if fetcher.is_personal:  # the server asked for credentials during the fetch
-        return Miss(found)
-    if not found.keep:
-        _remove(name)
-    digest, place = found.digest, _place(found)
-    if copy is not None and (found.data is None or (label.place, label.digest) == (place, digest)):
-        fetcher.digest = label.digest
-        public = found.public or label.public
-        return _hit(copy, reader, Resource(None, found.uri, found.name, public=public))
-    own = select_attributes(found, ("public", "etag", "modified"))
-    own |= {"source": found.name, "uri": found.uri.partition("?")[0], "place": place}
-    return _to_keep(found, name, reader, digest=digest, **own)
-
-
-def _to_keep(found: Source, name: str, reader: Reader, **facts: Any) -> Miss:
-    """Return a document that is not cached, with its place unless its server forbids to keep it."""
-    if not found.keep:
-        return Miss(found)
-    label = cache_file.Label(length=len(found.data or b""), kept=int(time.time()), **facts)
-    return Miss(found, label, cache_file.IndexFile.of(folder() / name, label, reader.settings))
-
-
-def _entry(fetcher: Fetcher, url: str, label: Any) -> Source:
+def _fetch_changes(fetcher: Fetcher, url: str, label: cache_file.Label) -> Source:
     if offline:
         raise SourceError("its server is not asked.", source=url, passing=True)
-    return fetcher.entry(etag=label.etag, modified=label.modified)
+    return fetcher.fetch_entry(etag=label.etag, modified=label.modified)
 
 
-def _place(found: Source) -> str:
-    """Return a hash of an address, whose query may be a secret."""
-    return hashlib.sha256(found.uri.encode()).hexdigest()
-
-
-def _look_up(kind: str, key: str, reader: Reader) -> tuple[str, cache_file.CacheFile | None]:
-    """Return the name of a document's file, which reveals nothing of it, and the file if usable."""
-    settings, overlays = reader.settings, reader.overlays
-    chosen = (settings.prefix, str(settings.short_names), str(settings.description_chars))
-    parts = (kind, key, *chosen, ",".join(settings.describe), overlays.digest)
-    text = "\0".join(parts if overlays.digest else parts[:-1])
-    name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
-    copy = _open(name, whole=kind != "file")
-    if copy is None or copy.label.length > settings.max_document_bytes:
-        overlays.check()
-        return name, None
-    return name, copy
+def _hash_address(source: Source) -> str:
+    # The query of an address may be a secret, which a label must not hold.
+    return hashlib.sha256(source.uri.encode()).hexdigest()
 
 
 def _open(name: str, *, whole: bool = False) -> cache_file.CacheFile | None:
-    """Return a file that can be used and is the user's alone; `whole` as in `CacheFile`."""
     path = folder().absolute() / name
     with suppress(cache_file.UnusableFileError):
-        return cache_file.CacheFile(path, whole=whole) if cache_file.is_trusted(path) else None
+        if cache_folder.is_trusted(path):
+            return cache_file.CacheFile(path, whole=whole)
     return None
-
-
-def _hit(
-    file: cache_file.CacheFile,
-    reader: Reader,
-    entry: Resource,
-    again: Callable[[], Any] = lambda: None,
-    remarks: tuple[str, ...] = (),
-) -> Hit:
-    """Return a document from the cache; its entry lacks the root, which `again` reads again."""
-
-    def reread() -> Any:
-        _remove(file.name)
-        return again()
-
-    entry.root = file.root(entry.name, reread)
-    path = folder() / file.name
-    index = cache_file.IndexFile.of(path, file.label, reader.settings)
-    with suppress(OSError):
-        if time.time() - path.stat().st_mtime > _DAY:  # to spare a write at each load
-            os.utime(path)
-    return Hit(entry, file.operations, index, (*remarks, *file.remarks))
-
-
-def keep(label: cache_file.Label, path: Path, document: Document, operations: Operations) -> None:
-    """Write a document into the cache, unless it refers to others or is too long as JSON."""
-    label = label._replace(tools=len(operations.tools))
-    # Aliases are written out as JSON.
-    entry, most = document.entry, 4 * label.length + _ROOM
-    if document.references.alone and (entry.is_tree or not is_longer(entry.root, most)):
-        try:
-            _write(path, lambda part: cache_file.write_document(part, label, operations, document))
-            _remove_sides(path)  # of the copy before
-        except (OSError, ValueError) as error:  # half of a surrogate pair, which YAML can write
-            _log.debug("not written: %s", getattr(error, "strerror", "") or type(error).__name__)
-        else:
-            return
-    _remove(path.name)
 
 
 def folder() -> Path:
     """Return the folder, which may not exist: the environment's, or the system's for the user."""
-    if named := os.environ.get(_FOLDER):
-        return Path(named)
-    found = user_cache_path("openapi-tools", appauthor=False)
+    if path := os.environ.get(_FOLDER):
+        return Path(path)
+    default = user_cache_path("openapi-tools", appauthor=False)
     # Without a home `~` would be a folder of that name in the current one.
-    return found if found.is_absolute() else Path(os.devnull) / found.name
+    return default if default.is_absolute() else Path(os.devnull) / default.name
 
 
 def _write(path: Path, fill: Callable[[Path], Any]) -> None:
-    """Fill a file beside the named one, rename it, and make room for it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not cache_file.is_ours(path.parent.stat()):
+    if not cache_folder.is_ours(path.parent.stat()):
         _log.debug("not written: others can write into the cache's folder")
         return
-    cache_file.put(path, fill)
-    found = entries()
-    size = sum(entry.size for entry in found)
-    for entry in reversed(found):
-        left_over = not entry.is_whole and time.time() - entry.used > _HOUR
-        if size > LIMIT_BYTES or left_over:
+    cache_folder.replace_cache_file(path, fill)
+    listed = entries()
+    size = sum(entry.size for entry in listed)
+    for entry in reversed(listed):  # the least used first
+        is_left_over = not entry.is_whole and time.time() - entry.used > _HOUR
+        if size > LIMIT_BYTES or is_left_over:
             size -= entry.size * _remove(entry.name)
 
 
 def _remove(name: str) -> bool:
     path = folder() / name
     with suppress(OSError):
-        _remove_sides(path)
+        _remove_indexes(path)
         path.unlink()
         return True
     return False
 
 
-def _remove_sides(path: Path) -> None:
-    for side in cache_file.sides(path):
-        side.unlink(missing_ok=True)
+def _remove_indexes(path: Path) -> None:
+    for index in cache_folder.index_paths(path):
+        index.unlink(missing_ok=True)
 
 
 def entries() -> list[Entry]:
     """Return the files of the package in the folder, unfinished ones too, the last used first."""
-    found: dict[str, Entry] = {}
+    by_name: dict[str, Entry] = {}
     with suppress(OSError):
         for file in os.scandir(folder()):
-            if any(kind.fullmatch(file.name) for kind in (_NAME, _PART, _SIDE)):
+            if any(kind.fullmatch(file.name) for kind in (_DOCUMENT_NAME, _PART_NAME, _INDEX_NAME)):
                 with suppress(OSError):  # another process may have removed it
                     status = file.stat(follow_symlinks=False)
-                    found[file.name] = Entry(file.name, status.st_size, status.st_mtime)
-    for name in [*found]:
-        side = _SIDE.fullmatch(name)
-        if side and (whole := found.get(f"{side[1]}.index")):
-            found[whole.name] = whole._replace(size=whole.size + found.pop(name).size)
-    return sorted(found.values(), key=lambda entry: -entry.used)
+                    by_name[file.name] = Entry(file.name, status.st_size, status.st_mtime)
+    for name in [*by_name]:
+        index = _INDEX_NAME.fullmatch(name)
+        if index and (document := by_name.get(f"{index[1]}.index")):
+            size = document.size + by_name.pop(name).size
+            by_name[document.name] = document._replace(size=size)
+    return sorted(by_name.values(), key=lambda entry: -entry.used)
 
 
-def listed() -> Iterator[tuple[Entry, cache_file.Label | None]]:
+def labelled_entries() -> Iterator[tuple[Entry, cache_file.Label | None]]:
     """Yield the files of the cache with their labels; None for an unusable file."""
     for entry in entries():
-        copy = _open(entry.name) if entry.is_whole else None
-        yield entry, None if copy is None else copy.label
+        file = _open(entry.name) if entry.is_whole else None
+        yield entry, None if file is None else file.label
 
 
 def clear() -> tuple[int, int]:
@@ -323,7 +358,7 @@ def clear() -> tuple[int, int]:
     return sum(entry.is_whole for entry in removed), sum(entry.size for entry in removed)
 
 
-def age(seconds: float) -> str:
+def describe_age(seconds: float) -> str:
     """Return a duration in words, for instance `"3 days"`."""
     for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
         if (count := int(seconds // length)) > 0:

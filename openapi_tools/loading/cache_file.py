@@ -1,16 +1,13 @@
 """A document as an SQLite file: a label, the facts of its tools, and its parts.
 
 One table holds them all as JSON: rows `label`, `facts` and `keys`, and one for each path item,
-component and other member, by its JSON Pointer. Each row has a checksum, so that damage which
-SQLite does not notice is found when the row is read. Beside it may be the index of its search.
+component and other part, by its JSON Pointer. Each row has a checksum, so that damage which
+SQLite does not notice is found when the row is read.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import sqlite3
-import stat
 import threading
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,22 +19,18 @@ from openapi_tools._version import __version__
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import Node, pointer_token, resolve_pointer
 from openapi_tools.loading.lazy_dict import LazyDict
-from openapi_tools.loading.loaded_tool import Operations, ToolFacts
+from openapi_tools.loading.tool_operations import DocumentOperations, ToolFacts
 from openapi_tools.model import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from openapi_tools.loading.operations import Document
-    from openapi_tools.settings import Settings
+    from openapi_tools.loading.document import Document
 
-_OTHERS_WRITE = 0o022
-_HASH = hashlib.sha256().digest_size
-_SIDES = 4  # indexes that are kept for a document: its tools differ by settings and configurations
 _VERSION = [__version__, 5]  # of the package, and of this form
 _SPLIT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
-"""Members of the root of which each member is a part of its own."""
+"""Properties of the root whose own properties are parts."""
 
 _SETUP = """
 PRAGMA page_size = 16384;
@@ -73,56 +66,11 @@ class UnusableFileError(Exception):
     """The file is damaged, or not one that this version of the package has written."""
 
 
-class IndexFile(NamedTuple):
-    """The search index beside a document's file `path`; `form` is what its tools are made of."""
-
-    path: Path
-    form: str
-
-    @classmethod
-    def of(cls, path: Path, label: Label, settings: Settings) -> IndexFile:
-        """Return the file for a document's tools as the settings form them."""
-        copy = label._replace(tools=0)
-        return cls(path, repr((__version__, copy, settings.body, settings.media_types)))
-
-    def formed(self, how: str) -> IndexFile:
-        """Return the file for the same tools in another form."""
-        return self._replace(form=f"{self.form}\0{how}")
-
-    def read(self) -> bytes | None:
-        """Return the index that was written; None without one, or for a damaged one."""
-        path = self._own()
-        with suppress(OSError):
-            data = path.read_bytes() if is_trusted(path) else b""
-            return data[_HASH:] if data[:_HASH] == self._sum(data[_HASH:]) else None
-        return None
-
-    def write(self, data: bytes) -> None:
-        """Write an index, unless the document is not in the cache."""
-        if is_trusted(self.path):
-            with suppress(OSError):
-                put(self._own(), lambda path: path.write_bytes(self._sum(data) + data))
-                for old in sides(self.path)[_SIDES:]:
-                    old.unlink()
-
-    def _own(self) -> Path:
-        return self.path.with_name(f"{self.path.stem}-{self._sum(b'').hex()[:16]}.search")
-
-    def _sum(self, data: bytes) -> bytes:
-        return hashlib.sha256(self.form.encode("utf-8", "surrogatepass") + b"\0" + data).digest()
-
-
-def sides(path: Path) -> list[Path]:
-    """Return the index files beside a document's file, the last written first."""
-    found = path.parent.glob(f"{path.stem}-*.search")
-    return sorted(found, key=lambda each: -each.stat().st_mtime)
-
-
 class CacheFile:
     """A file of the cache, open for reading; with `whole` it is read and verified now."""
 
     def __init__(self, path: Path, *, whole: bool = False) -> None:
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # one connection of SQLite for all threads
         self._rows: dict[str, bytes] | None = None
         # Files are replaced and never changed, so SQLite need not lock them.
         address = f"{path.as_uri()}?mode=ro&immutable=1"
@@ -136,13 +84,9 @@ class CacheFile:
             if version != _VERSION:
                 raise UnusableFileError
             self.label = Label(*label)
-            tools, skipped, warnings, counts, self.remarks = self._value("facts")
-            self.operations = Operations(
-                list(map(ToolFacts, *tools)),
-                [Skipped(*each) for each in skipped],
-                lambda: warnings,
-                lambda: counts,
-            )
+            tools, skipped, self._warnings, self._counts, self.remarks = self._value("facts")
+            self._tools = list(map(ToolFacts, *tools))
+            self._skipped = [Skipped(*each) for each in skipped]
             self._keys = self._value("keys")
         except (TypeError, ValueError):
             raise UnusableFileError from None
@@ -154,16 +98,23 @@ class CacheFile:
         with suppress(AttributeError, sqlite3.Error):  # of a file that could not be opened
             self._connection.close()
 
+    def operations(self, document: Document) -> DocumentOperations:
+        """Return the operations of the document that is made of this file."""
+        warnings, counts = self._warnings, self._counts
+        return DocumentOperations(
+            document, self._tools, self._skipped, lambda: warnings, lambda: counts
+        )
+
     def root(self, name: str, reread: Callable[[], Any]) -> LazyDict:
-        """Return the document, read by parts; `reread` reads it itself where a part is damaged."""
+        """Return the document, read by parts; `reread` reads the original if a part is damaged."""
         original: list[Any] = []
 
-        def members(place: str) -> LazyDict:
-            return LazyDict(self._keys[place], lambda key: member(place + pointer_token(key)))
+        def lazy_object(place: str) -> LazyDict:
+            return LazyDict(self._keys[place], lambda key: part(place + pointer_token(key)))
 
-        def member(place: str) -> Any:
+        def part(place: str) -> Any:
             if place in self._keys:
-                return members(place)
+                return lazy_object(place)
             try:
                 return self._value(place)
             except UnusableFileError:
@@ -173,7 +124,7 @@ class CacheFile:
             except LookupError:
                 raise InvalidDocument(_DAMAGED, source=name) from None
 
-        return members("")
+        return lazy_object("")
 
     def _value(self, place: str) -> Any:
         try:
@@ -190,19 +141,20 @@ class CacheFile:
     def _select(self, query: str, *values: str) -> Iterator[tuple[str, bytes]]:
         try:
             for place, data, total in self._connection.execute(query, values):
-                if not isinstance(data, bytes) or _sum(place, data) != total:
+                if not isinstance(data, bytes) or _checksum(place, data) != total:
                     raise UnusableFileError
                 yield place, data
         except (AttributeError, ValueError, sqlite3.Error):  # other columns or types
             raise UnusableFileError from None
 
 
-def _sum(place: str, data: bytes) -> int:
+def _checksum(place: str, data: bytes) -> int:
     return crc32(data, crc32(place.encode()))
 
 
-def write_document(path: Path, label: Label, operations: Operations, document: Document) -> None:
+def write_document(path: Path, label: Label, operations: DocumentOperations) -> None:
     """Write a document and its operations into an empty file; ValueError for other than JSON."""
+    document = operations.document
     keys: dict[str, list[str]] = {}
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -210,50 +162,22 @@ def write_document(path: Path, label: Label, operations: Operations, document: D
             connection.execute("BEGIN")
             insert = "INSERT INTO part VALUES (?, ?, ?)"
             connection.executemany(insert, _rows(_parts(document.root, keys)))
-            tools, skipped, warnings, counts, _ = operations
-            columns = list(zip(*tools, strict=True)) or [()] * len(ToolFacts._fields)
-            listed = [[getattr(each, name) for name in Skipped.__match_args__] for each in skipped]
-            facts = (columns, listed, warnings(), counts(), document.remarks)
-            told = {"label": (_VERSION, *label), "facts": facts, "keys": keys}
-            connection.executemany(insert, _rows(told.items()))
+            tools = list(zip(*operations.tools, strict=True)) or [()] * len(ToolFacts._fields)
+            fields = Skipped.__match_args__
+            skipped = [[getattr(each, name) for name in fields] for each in operations.skipped]
+            warnings, counts = operations.warnings(), operations.counts()
+            facts = (tools, skipped, warnings, counts, document.remarks)
+            rows = {"label": (_VERSION, *label), "facts": facts, "keys": keys}
+            connection.executemany(insert, _rows(rows.items()))
             connection.execute("COMMIT")
     except sqlite3.Error as error:
         raise OSError(str(error)) from None
 
 
-def is_trusted(path: Path) -> bool:
-    """Tell whether a file is regular and the user's alone, and its folder, too."""
-    try:
-        status = path.lstat()
-        return stat.S_ISREG(status.st_mode) and is_ours(status) and is_ours(path.parent.stat())
-    except (OSError, ValueError):
-        return False
-
-
-def is_ours(status: os.stat_result) -> bool:
-    """Tell whether a file or folder is the user's own and not writable by others."""
-    if not hasattr(os, "geteuid"):
-        return True  # Windows guards a user's folders by other means
-    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
-
-
-def put(path: Path, fill: Callable[[Path], Any]) -> None:
-    """Fill a file beside the named one, and rename it."""
-    part = path.with_name(f"new-{os.urandom(8).hex()}.part")
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    try:
-        fill(part)
-        part.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            part.unlink()
-        raise
-
-
 def _rows(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, bytes, int]]:
     for place, value in parts:
         data = to_json(value)
-        yield place, data, _sum(place, data)
+        yield place, data, _checksum(place, data)
 
 
 def _parts(root: Node, keys: dict[str, list[str]]) -> Iterator[tuple[str, Any]]:

@@ -37,7 +37,7 @@ def shaped_tools(
     made: dict[str, LoadedTool] = {}
     for tool in listed:
         shape, place = shapes.get(tool.name, (None, ()))
-        shaped = tool if shape is None else tool.shaped(shape)
+        shaped = tool if shape is None else tool.with_shape(shape)
         if shape is not None and place[0] == "tools":
             _check_shape(shaped, shape, config, place)
         if select is not None and not select.takes(tool):

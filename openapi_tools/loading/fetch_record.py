@@ -1,4 +1,4 @@
-"""What servers answered one load of a document, for the same load in another process."""
+"""The responses to one load of a document, for the same load in another process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from openapi_tools.loading.source import Source
 class FetchRecord:
     """The results of the fetches of one load, by URL in their order.
 
-    The load that makes them adds them. `replay` is for a load that takes them in place of asking
-    the servers, in memory only: a document may be for the user who got it, or not to be stored.
+    The load that fetches adds them. `replay` is for a load that takes them instead of sending
+    requests, in memory only: a document may be for one user, or not to be stored.
     """
 
     def __init__(self) -> None:
@@ -27,16 +27,16 @@ class FetchRecord:
         other._is_replay = True
         return other
 
-    def add(self, url: str, result: Source | CallError) -> None:
+    def add_result(self, url: str, result: Source | CallError) -> None:
         """Add the result of a fetch."""
         if not self._is_replay:
-            parts: Any = result
+            data: Any = result
             if isinstance(result, CallError):  # which cannot be pickled
-                parts = result.kind, result.reason, result.facts
-            self._results.setdefault(url, deque()).append(parts)
+                data = result.kind, result.reason, result.facts
+            self._results.setdefault(url, deque()).append(data)
 
-    def take(self, url: str, *, is_conditional: bool) -> Source | CallError | None:
-        """Return the next result of a URL; None if its server has to be asked.
+    def take_result(self, url: str, *, is_conditional: bool) -> Source | CallError | None:
+        """Return the next result of a URL; None if a request has to be sent.
 
         Args:
             url: The address.
@@ -45,8 +45,8 @@ class FetchRecord:
         results = self._results.get(url)
         if not self._is_replay or not results:
             return None
-        found = results.popleft()
-        if isinstance(found, Source):
-            return found if found.data is not None or is_conditional else None
-        kind, reason, facts = found
+        result = results.popleft()
+        if isinstance(result, Source):
+            return result if result.data is not None or is_conditional else None
+        kind, reason, facts = result
         return CallError(kind, reason, **facts)

@@ -27,7 +27,7 @@ from openapi_tools.visible_text import plain_text, short_hash
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.loading.operations import Document
+    from openapi_tools.loading.document import Document
     from openapi_tools.loading.references import Resource
     from openapi_tools.settings import Settings
 

@@ -14,11 +14,10 @@ from openapi_tools import visible_text
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, is_json, is_kept, is_sequential, parameter_key
 from openapi_tools.json_values import Node, as_dict, as_list, is_string, is_true, schema_types
-from openapi_tools.loading import operations
+from openapi_tools.loading import document as documents
 from openapi_tools.loading.parameters import Argument, Parameters
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
-from openapi_tools.loading.versions import servers
 from openapi_tools.model import Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 from openapi_tools.requests.path_notations import read_template
@@ -26,7 +25,7 @@ from openapi_tools.requests.path_notations import read_template
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openapi_tools.loading.operations import Document, OperationNode, ParameterNodes
+    from openapi_tools.loading.document import Document, OperationNode, ParameterNodes
     from openapi_tools.loading.references import Resource, Target
     from openapi_tools.model import Paging
     from openapi_tools.requests.path_notations import PathTemplate
@@ -102,7 +101,7 @@ class Inputs:
             operation_id=operation.operation_id,
             parameters=tuple(map(self._parameters.parameter, arguments, names)),
             body=_body(content, of_body, names[count:]) if content else None,
-            servers=servers(document, operation),
+            servers=document.servers(operation),
             security=self._security(operation),
             accept=self._accept(operation),
             tags=operation.tags,
@@ -145,7 +144,7 @@ class Inputs:
 
     def answer_schema(self, operation: OperationNode) -> Node | None:
         """Return the schema of JSON answers of success; None where one of them can be anything."""
-        schemas, found = self._document.answer_schemas, []
+        schemas, found = self._document.response_schemas, []
         try:
             for kind, node, resource in self._answer_types(operation):
                 if is_sequential(kind) or essence(kind) == "text/event-stream":
@@ -226,14 +225,14 @@ class Inputs:
     def _key(self, node: Node, resource: Resource) -> tuple[int, bytes | int]:
         """Return a key that objects share which mean the same."""
         is_local = self._document.references.has_local(resource)
-        return id(resource), id(node) if is_local else resource.text(node)
+        return id(resource), id(node) if is_local else resource.key(node)
 
     def _is_offered(self, location: str, name: str, node: Node) -> bool:
         place = parameter_key(location, name)
-        if location in operations.OF_BODY or place in self._credentials:
+        if location in documents.OF_BODY or place in self._credentials:
             return False
         is_own = location == "header" and place[1] in OWN_HEADERS
-        return not is_own and not operations.is_left_out(node)
+        return not is_own and not documents.is_left_out(node)
 
     def _accept(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the media types of an operation's successful answers, JSON first."""
@@ -242,7 +241,7 @@ class Inputs:
             kinds = self._produced(operation)
         clean = [
             kind
-            for kind in dict.fromkeys(islice(kinds, operations.MAX_CHOICES))
+            for kind in dict.fromkeys(islice(kinds, documents.MAX_CHOICES))
             if "/" in kind and _SENDABLE.fullmatch(kind)
         ]
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
@@ -267,7 +266,7 @@ class Inputs:
         nodes = (as_dict(answer.get("headers")) for _, answer, _ in self._answers(operation))
         names = (name.lower() for node in nodes for name in node)
         kept = (name for name in names if is_token(name) and is_kept(name) is None)
-        return tuple(islice(dict.fromkeys(kept), operations.MAX_CHOICES))
+        return tuple(islice(dict.fromkeys(kept), documents.MAX_CHOICES))
 
     def _answers(self, operation: OperationNode) -> Iterator[tuple[str, Node, Resource]]:
         for status, node in as_dict(operation.node.get("responses")).items():

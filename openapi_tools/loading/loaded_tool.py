@@ -1,19 +1,14 @@
-"""The operations of a document as tools, from the cache or not."""
+"""The tools of a document: attributes are built when they are first looked at."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
-from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from openapi_tools.errors import DocumentError
-from openapi_tools.json_values import Node, as_dict, as_string, pointer_token, unescape_token
+from openapi_tools.json_values import Node, as_string, pointer_token
 from openapi_tools.loading.inputs import Inputs
-from openapi_tools.loading.operations import Document, OperationNode
-from openapi_tools.loading.usability import Usability, unreadable
-from openapi_tools.model import Operation, Skipped
 from openapi_tools.requests.path_notations import is_plain
 from openapi_tools.shaping.answer_lines import AnswerLines
 from openapi_tools.shaping.tool_shape import (
@@ -23,58 +18,77 @@ from openapi_tools.shaping.tool_shape import (
     shaped_schema,
 )
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.visible_text import NOTHING_KEPT, KeptNames, plain_text, tool_names, visible
+from openapi_tools.visible_text import plain_text, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
-
+    from openapi_tools.loading.document import Document, OperationNode
+    from openapi_tools.loading.tool_operations import ToolFacts
+    from openapi_tools.model import Operation
     from openapi_tools.tools.session import Session
 
 
-class ToolFacts(NamedTuple):
-    """The attributes of a tool that need no schema; `member` is its place in the path item."""
+class ToolBuilder:
+    """Builds descriptions, schemas and operations for the tools of one document.
 
-    name: str
-    method: str
-    path: str
-    member: str
-    description: str | None
-    tags: Sequence[str]
-    deprecated: bool
-
-
-@dataclass(frozen=True)
-class Shared:
-    """State that the tools of one document share; `turn` is held while one is built.
-
-    `filled` are the parameters, by `parameter_key`, that credentials fill and arguments do not.
+    `filled_parameters` are those, by `parameter_key`, that credentials fill and arguments do not.
     """
 
-    document: Document
-    session: Session
-    filled: frozenset[tuple[str, str]] = frozenset()
-    lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
+    def __init__(
+        self, document: Document, session: Session, filled_parameters: frozenset[tuple[str, str]]
+    ) -> None:
+        self.session = session
+        self.filled_parameters = filled_parameters
+        self._document = document
+        # Tools of one document share what is built: two threads would build it twice, or half.
+        self._lock = threading.RLock()
 
     @cached_property
-    def answer_lines(self) -> AnswerLines:
-        """Says in descriptions what comes back, and when calls fail."""
-        return AnswerLines(self.document.references.follow, self.session.settings.describe)
+    def _inputs(self) -> Inputs:
+        return Inputs(self._document)
 
     @cached_property
-    def inputs(self) -> Inputs:
-        """Builds the document's operations."""
-        return Inputs(self.document)
+    def _answer_lines(self) -> AnswerLines:
+        return AnswerLines(self._document.references.follow, self.session.settings.describe)
+
+    def find_node(self, facts: ToolFacts) -> OperationNode:
+        """Return the Operation Object of a tool that is from the cache."""
+        return self._document.operation(facts.path, facts.member)
+
+    def describe(self, node: OperationNode) -> str:
+        """Return an operation's description for a model: plain text, never empty."""
+        limit = self.session.settings.description_chars
+        description = _describe(node, limit)
+        for line in self._answer_lines.lines(node.method, node.node, node.resource, description):
+            if len(description) + len(line) < limit:
+                description = f"{description}\n{line}"
+        return description
+
+    def input_schema(self, node: OperationNode, media_types: tuple[str, ...]) -> Node:
+        """Return the schema of an operation's input, whichever parameters are filled."""
+        with self._lock:
+            return self._inputs.input_schema(node, media_types)
+
+    def response_schema(self, node: OperationNode) -> Node | None:
+        """Return the schema of an operation's responses of success; None if unknown."""
+        with self._lock:
+            return self._inputs.answer_schema(node)
+
+    def operation(self, node: OperationNode, media_types: tuple[str, ...]) -> Operation:
+        """Return how an operation is called."""
+        with self._lock:
+            return self._inputs.operation(node, media_types)
 
 
-class Operations(NamedTuple):
-    """The operations of a document; a cached one has no `nodes`."""
-
-    tools: list[ToolFacts]
-    skipped: list[Skipped]
-    warnings: Callable[[], list[str]]
-    counts: Callable[[], dict[str, int]]
-    nodes: Iterable[OperationNode | None] = repeat(None)
+def _describe(operation: OperationNode, limit: int) -> str:
+    """Return summary and description as plain text, cut at a word boundary."""
+    node, item = operation.node, operation.item
+    summary = as_string(node.get("summary") or item.get("summary")).strip()
+    text = as_string(node.get("description") or item.get("description")).strip()
+    if summary and not text.startswith(summary):
+        text = f"{summary}\n{text}" if text else summary
+    mark = "Deprecated. " if operation.deprecated else ""
+    text = plain_text(text, limit - len(mark)) if text else ""
+    return mark + (text or visible(f"{operation.method} {operation.path}")[:limit])
 
 
 class LoadedTool(OperationTool):
@@ -82,25 +96,25 @@ class LoadedTool(OperationTool):
 
     __slots__ = (
         "_answer_schema",
+        "_builder",
         "_facts",
         "_input_schema",
         "_node",
         "_operation",
         "_shape",
-        "_shared",
     )
 
     def __init__(
         self,
         facts: ToolFacts,
-        shared: Shared,
+        builder: ToolBuilder,
         node: OperationNode | None = None,
         shape: Shape | None = None,
     ) -> None:
-        super().__init__(shared.session)
+        super().__init__(builder.session)
         self._shape = shape
         self._facts = facts
-        self._shared = shared
+        self._builder = builder
         self._node = node
         self._input_schema: Node | None = None
         self._answer_schema: Node | None = None
@@ -137,11 +151,9 @@ class LoadedTool(OperationTool):
         """Summary and description as plain text, cut at a word boundary; or the user's own."""
         if self._shape is not None and self._shape.description:
             return self._shape.description
-        known = self._facts.description
-        if known is not None:
-            return known
-        limit = self._shared.session.settings.description_chars
-        return describe(self._found(), limit, self._shared.answer_lines)
+        if self._facts.description is not None:  # from the cache
+            return self._facts.description
+        return self._builder.describe(self._find_node())
 
     @property
     def facts(self) -> ToolFacts:
@@ -152,52 +164,48 @@ class LoadedTool(OperationTool):
     def input_schema(self) -> Node:
         """JSON Schema 2020-12."""
         if self._input_schema is None:
-            made = self.own_schema()
-            made = made if self._shape is None else shaped_schema(made, self._shape)
-            if self._shared.filled:
-                filled = credential_shape(self._shaped_operation(), self._shared.filled)
-                made = shaped_schema(made, filled)
-            self._input_schema = self._input_schema or made  # another thread may have had it before
+            schema = self.own_schema()
+            schema = schema if self._shape is None else shaped_schema(schema, self._shape)
+            if filled := self._builder.filled_parameters:
+                hidden = credential_shape(self._shaped_operation(), filled)
+                schema = shaped_schema(schema, hidden)
+            # Another thread may have built it before: its users compare schemas by identity.
+            self._input_schema = self._input_schema or schema
         return self._input_schema
 
     def own_schema(self) -> Node:
         """Return the schema of the document, without the user's shape."""
-        with self._shared.lock:
-            return self._shared.inputs.input_schema(self._found(), self._kinds())
+        return self._builder.input_schema(self._find_node(), self._media_types())
 
     def offered_schema(self) -> Node:
         """Return the schema of the document; arguments that credentials fill are optional."""
-        schema, shared = self.own_schema(), self._shared
-        filled = shared.session.filled_parameters
+        schema, filled = self.own_schema(), self._builder.session.filled_parameters
         if not filled:
             return schema
-        with shared.lock:
-            operation = shared.inputs.operation(self._found(), self._kinds())
+        operation = self._builder.operation(self._find_node(), self._media_types())
         hidden = credential_shape(operation, filled).hide
         return {**schema, "required": [n for n in schema.get("required", ()) if n not in hidden]}
 
     @property
     def answer_schema(self) -> Node | None:
-        """JSON Schema 2020-12 of JSON answers of success; None if one can be anything."""
+        """JSON Schema 2020-12 of JSON responses of success; None if one can be anything."""
         if self._answer_schema is None:
-            with self._shared.lock:
-                found = self._shared.inputs.answer_schema(self._found())
-                self._answer_schema = {} if found is None else found
+            schema = self._builder.response_schema(self._find_node())
+            self._answer_schema = {} if schema is None else schema
         return self._answer_schema or None
 
     @property
     def operation(self) -> Operation:
         """How it is called."""
         if self._operation is None:
-            operation, filled = self._shaped_operation(), self._shared.filled
+            operation, filled = self._shaped_operation(), self._builder.filled_parameters
             if filled:
                 operation = shaped_operation(operation, credential_shape(operation, filled))
-            self._operation = self._operation or operation  # another thread may have had it before
+            self._operation = self._operation or operation  # as for the schema
         return self._operation
 
     def _shaped_operation(self) -> Operation:
-        with self._shared.lock:
-            operation = self._shared.inputs.operation(self._found(), self._kinds())
+        operation = self._builder.operation(self._find_node(), self._media_types())
         return operation if self._shape is None else shaped_operation(operation, self._shape)
 
     @property
@@ -208,110 +216,31 @@ class LoadedTool(OperationTool):
     @property
     def operation_id(self) -> str:
         """The document's own id; empty when it has none."""
-        return self._found().operation_id
+        return self._find_node().operation_id
 
     @property
     def form(self) -> tuple[str, Shape | None]:
         """The document's own name for it, and the user's shape."""
         return self._facts.name, self._shape
 
-    def shaped(self, shape: Shape) -> LoadedTool:
+    def with_shape(self, shape: Shape) -> LoadedTool:
         """Return the tool with another shape."""
-        return LoadedTool(self._facts, self._shared, self._node, shape)
+        return LoadedTool(self._facts, self._builder, self._node, shape)
 
     def with_description(self, description: str) -> LoadedTool:
         """Return the tool with another description."""
-        return self.shaped(replace(self._shape or Shape(), description=description))
+        return self.with_shape(replace(self._shape or Shape(), description=description))
 
     def _named(self, name: str) -> LoadedTool:
-        return self.shaped(replace(self._shape or Shape(), name=name))
+        return self.with_shape(replace(self._shape or Shape(), name=name))
 
-    def _kinds(self) -> tuple[str, ...]:
+    def _media_types(self) -> tuple[str, ...]:
         if self._shape is not None and self._shape.media_types:
             return self._shape.media_types
-        kinds = self._shared.session.settings.media_types
+        kinds = self._builder.session.settings.media_types
         return kinds.get(self._facts.name, ()) if isinstance(kinds, dict) else ()
 
-    def _found(self) -> OperationNode:
+    def _find_node(self) -> OperationNode:
         if self._node is None:
-            self._node = self._shared.document.operation(self._facts.path, self._facts.member)
+            self._node = self._builder.find_node(self._facts)
         return self._node
-
-
-def describe(operation: OperationNode, limit: int, lines: AnswerLines) -> str:
-    """Return an operation's description for a model, of at most `limit` characters: never empty."""
-    told = _told(operation, limit)
-    for line in lines.lines(operation.method, operation.node, operation.resource, told):
-        if len(told) + len(line) < limit:
-            told = f"{told}\n{line}"
-    return told
-
-
-def _told(operation: OperationNode, limit: int) -> str:
-    node, item = operation.node, operation.item
-    summary = as_string(node.get("summary") or item.get("summary")).strip()
-    text = as_string(node.get("description") or item.get("description")).strip()
-    if summary and not text.startswith(summary):
-        text = f"{summary}\n{text}" if text else summary
-    mark = "Deprecated. " if operation.deprecated else ""
-    text = plain_text(text, limit - len(mark)) if text else ""
-    return mark + (text or visible(f"{operation.method} {operation.path}")[:limit])
-
-
-def find_operations(
-    document: Document, *, strict: bool, kept: KeptNames = NOTHING_KEPT
-) -> Operations:
-    """Return the operations of a document; if strict, raise for one that would be skipped."""
-    listed = list(document.operations())
-    nodes = [item for item in listed if isinstance(item, OperationNode)]
-    usability = Usability(document)
-    wanted = [(node.operation_id, node.method, node.path) for node in nodes]
-    settings = document.settings
-    names = iter(tool_names(wanted, settings.prefix, short=settings.short_names, kept=kept))
-    tools: list[ToolFacts] = []
-    good: list[OperationNode] = []
-    skipped: list[Skipped] = []
-    for item in listed:
-        name = ""
-        try:
-            if isinstance(item, DocumentError):
-                raise item
-            name = next(names)
-            usability.check(item)
-        except DocumentError as error:
-            if strict:
-                raise
-            skipped.append(_skipped(item, error, name))
-        else:
-            facts = (item.method, item.path, item.member, None, item.tags, item.deprecated)
-            tools.append(ToolFacts(name, *facts))
-            good.append(item)
-    return Operations(
-        tools,
-        skipped,
-        warnings=lambda: [
-            *usability.warnings,
-            *document.references.local_notes,
-            *unreadable(document, good),
-        ],
-        counts=lambda: _counts(document),
-        nodes=good,
-    )
-
-
-def _counts(document: Document) -> dict[str, int]:
-    found = {"webhooks": len(as_dict(document.root.get("webhooks"))), "callbacks": 0, "links": 0}
-    for operation in document.operations():
-        if isinstance(operation, OperationNode):
-            found["callbacks"] += len(as_dict(operation.node.get("callbacks")))
-            answers = as_dict(operation.node.get("responses")).values()
-            found["links"] += sum(len(as_dict(as_dict(node).get("links"))) for node in answers)
-    return found
-
-
-def _skipped(item: OperationNode | DocumentError, error: DocumentError, name: str) -> Skipped:
-    if isinstance(item, OperationNode):
-        place, known = error.pointer or item.pointer, (name, item.operation_id)
-        return Skipped(place, error.reason, item.method, item.path, *known)
-    path = error.pointer.split("/")[2] if error.pointer.count("/") > 1 else ""
-    return Skipped(error.pointer, error.reason, path=unescape_token(path))

@@ -20,7 +20,7 @@ from openapi_tools.json_values import (
     transform_schemas,
 )
 from openapi_tools.loading import versions
-from openapi_tools.loading.operations import OF_BODY
+from openapi_tools.loading.document import OF_BODY
 from openapi_tools.loading.security import read_scheme
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from openapi_tools.loading.keyword_values import ABSENT, is_longer
 from openapi_tools.model import DEFAULT_STYLES, Parameter
 
 if TYPE_CHECKING:
-    from openapi_tools.loading.operations import Document
+    from openapi_tools.loading.document import Document
     from openapi_tools.loading.references import Resource
 
 _STYLES = {

@@ -1,8 +1,8 @@
-"""Read YAML exactly: 1.2 types, every repeated key seen, every bomb refused before it grows.
+"""Read YAML exactly: 1.2 types, every duplicate key seen, every bomb refused before it grows.
 
-libyaml gives events; the values are made here, because PyYAML's own constructor follows YAML 1.1
-(`NO` is false, `22:22` is 1342) and neither counts nor looks at what it builds. Text that libyaml
-reads as YAML 1.1, or cannot read, is written in another way before, and back after.
+libyaml parses into events; the values are built here, because PyYAML's constructor follows YAML 1.1
+(`NO` is false, `22:22` is 1342), and counts neither keys nor values. Characters that libyaml reads
+as YAML 1.1, or cannot read, are replaced before parsing and restored after it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import yaml
 from yaml import events
 
-from openapi_tools import loading
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import Node, join_pointer
-from openapi_tools.loading.parse import paused_gc, repeated_key
+from openapi_tools.loading import plain_data
+from openapi_tools.loading.duplicate_keys import duplicate_key_warning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,12 +52,12 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _NOTATIONS = {"0o": (8, 1), "0x": (16, 1.21)}  # base; most decimal digits of a digit
 
-_NO_TEXT = "a key is a list or a mapping; keys are text."
+_NOT_A_STRING = "a key is a list or a mapping; keys are strings."
 
 
 def read_yaml(data: bytes, *, check: bool, strict: bool = False) -> tuple[Any, list[str]]:
     """Return a document's data (YAML 1.2.2, core schema; merge keys of 1.1), and warnings."""
-    text, restore = _shield(data.decode())
+    text, restore = _replace_separators(data.decode())
     try:
         return _build(text, restore, check=check, strict=strict)
     except InvalidDocument:
@@ -70,38 +70,37 @@ def read_yaml(data: bytes, *, check: bool, strict: bool = False) -> tuple[Any, l
 def _build(
     text: str, restore: Restore | None, *, check: bool, strict: bool
 ) -> tuple[Any, list[str]]:
-    parser = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)
+    parser = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)  # PyYAML may lack libyaml
     builder = _Builder(check=check, strict=strict)
     try:
-        with paused_gc():
-            for event in iter(parser.get_event, None):
-                kind = type(event)
-                if restore and kind is events.ScalarEvent:
-                    event.value = restore(event)
-                if (handler := builder.handlers.get(kind)) is not None:
-                    handler(event)
+        for event in iter(parser.get_event, None):
+            kind = type(event)
+            if restore and kind is events.ScalarEvent:
+                event.value = restore(event)
+            if (handler := builder.handlers.get(kind)) is not None:
+                handler(event)
     except yaml.YAMLError as error:
-        raise _complaint(text, error) from None
+        raise _describe_fault(text, error) from None
     finally:
         parser.dispose()
     return builder.root, builder.warnings
 
 
-def _shield(text: str) -> tuple[str, Restore | None]:
-    """Replace characters that libyaml takes for line breaks by others that it does not."""
-    found = [character for character in _SEPARATORS if character in text]
-    if not found:
+def _replace_separators(text: str) -> tuple[str, Restore | None]:
+    """Replace characters that libyaml takes for line breaks by private-use characters."""
+    separators = [character for character in _SEPARATORS if character in text]
+    if not separators:
         return text, None
     unused = (chr(code) for code in _PRIVATE_USE if chr(code) not in text)
-    away = dict(zip(map(ord, found), unused, strict=False))
-    back = {ord(character): chr(code) for code, character in away.items()}
-    return text.translate(away), lambda event: event.value.translate(back)
+    replacements = dict(zip(map(ord, separators), unused, strict=False))
+    originals = {ord(character): chr(code) for code, character in replacements.items()}
+    return text.translate(replacements), lambda event: event.value.translate(originals)
 
 
 def _join_pairs(text: str, inner: Restore | None) -> tuple[str, Restore]:
-    r"""Write surrogate pairs, `"\ud83d\ude00"`, as the one character that they are in JSON."""
-    # Spec: YAML 1.2.2, section 1.2: every JSON file is to be valid YAML; libyaml takes no halves.
-    # Only a double-quoted scalar has escapes; elsewhere the letters get back as they were.
+    r"""Replace surrogate pairs, `"\ud83d\ude00"`, by the escape of the character they stand for."""
+    # YAML 1.2.2, section 1.2: every JSON file is to be valid YAML; libyaml refuses surrogates.
+    # Only a double-quoted scalar has escapes; elsewhere the letters are restored.
     originals: dict[str, str] = {}
 
     def join(match: re.Match[str]) -> str:
@@ -119,11 +118,11 @@ def _join_pairs(text: str, inner: Restore | None) -> tuple[str, Restore]:
     return _PAIR.sub(join, text), restore
 
 
-def _complaint(text: str, error: yaml.YAMLError) -> InvalidDocument:
+def _describe_fault(text: str, error: yaml.YAMLError) -> InvalidDocument:
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     if mark is None:
-        found = _UNPRINTABLE.search(text)
-        index = found.start() if found else 0
+        match = _UNPRINTABLE.search(text)
+        index = match.start() if match else 0
         line, column = text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
         problem = f"the character U+{ord(text[index]):04X}, which YAML does not allow unescaped"
     else:
@@ -132,12 +131,12 @@ def _complaint(text: str, error: yaml.YAMLError) -> InvalidDocument:
             problem = "a tab where YAML wants spaces"
     place = f"line {line + 1}, column {column + 1}"
     if "nesting depth" in str(problem):  # the bound of libyaml 0.2.6
-        return InvalidDocument(f"{place}: {loading.TOO_DEEP}.")
+        return InvalidDocument(f"{place}: {plain_data.TOO_DEEP}.")
     return InvalidDocument(f"not valid YAML: {place}: {problem}.")
 
 
 class _MergeKey(str):
-    """The plain key `<<`, which merges the members of other mappings."""
+    """The plain key `<<`, which merges the keys of other mappings."""
 
     __slots__ = ()
 
@@ -153,6 +152,8 @@ class _Anchored(NamedTuple):
 
 @dataclass(slots=True)
 class _Frame:
+    """A collection that is not closed yet; `key` waits for its value, `merged` for the others."""
+
     data: Any
     anchor: str | None
     start: int
@@ -162,7 +163,10 @@ class _Frame:
 
 
 class _Builder:
-    """Turns parse events into plain data; `check` looks for repeated keys, `strict` refuses."""
+    """Builds plain data from parse events.
+
+    With `check` it looks for duplicate keys; with `strict` it refuses them.
+    """
 
     def __init__(self, *, check: bool, strict: bool) -> None:
         self._check = check
@@ -172,16 +176,16 @@ class _Builder:
         self._top = self._bottom
         self._frames = [self._bottom]
         self._anchors: dict[str, _Anchored | None] = {}
-        self._resolved = cache(resolve)
+        self._resolve = cache(resolve_scalar)
         self._nodes = 0
-        self._added = 0
+        self._aliased = 0
         self.handlers: dict[type[events.Event], Callable[[Any], None]] = {
-            events.ScalarEvent: self._scalar,
-            events.AliasEvent: self._alias,
-            events.MappingStartEvent: lambda event: self._open({}, "map", event),
-            events.SequenceStartEvent: lambda event: self._open([], "seq", event),
-            events.MappingEndEvent: self._close,
-            events.SequenceEndEvent: self._close,
+            events.ScalarEvent: self._add_scalar,
+            events.AliasEvent: self._add_alias,
+            events.MappingStartEvent: lambda event: self._open_collection({}, "map", event),
+            events.SequenceStartEvent: lambda event: self._open_collection([], "seq", event),
+            events.MappingEndEvent: self._close_collection,
+            events.SequenceEndEvent: self._close_collection,
             events.DocumentStartEvent: self._open_document,
         }
 
@@ -191,68 +195,70 @@ class _Builder:
 
     def _open_document(self, event: Any) -> None:
         if self._bottom.data:
-            raise _at(event, "a second YAML document begins; a stream of several is not read.")
+            raise _fault(event, "a second YAML document begins; a stream of several is not read.")
 
-    def _scalar(self, event: Any) -> None:
+    def _add_scalar(self, event: Any) -> None:
         text = event.value
         plain = event.implicit[0]
         try:
             if event.tag is not None:
                 value = _resolve_tagged(text, event.tag)
             else:
-                value = self._resolved(text) if plain else text
+                value = self._resolve(text) if plain else text
         except ValueError as error:
-            raise _at(event, f"{error}.") from None
+            raise _fault(event, f"{error}.") from None
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(value, text, 1, 0)
         self._nodes += 1
         if text == "<<" and plain:
             text = _MergeKey(text)
-        self._add(event, value, text)
+        self._add_value(event, value, text)
 
-    def _alias(self, event: Any) -> None:
+    def _add_alias(self, event: Any) -> None:
         if event.anchor not in self._anchors:
-            raise _at(event, f"the alias {event.anchor[:80]!r} has no anchor before it.")
-        found = self._anchors[event.anchor]
-        if found is None:
-            raise _at(event, f"{event.anchor[:80]!r} contains itself; use '$ref'.")
-        self._added += found.nodes
-        if self._added > ALIAS_ALLOWANCE + ALIAS_RATIO * (self._nodes - self._added):
-            raise _at(event, "aliases write out to far more than the document holds; use '$ref'.")
-        self._nodes += found.nodes
-        if len(self._frames) - 1 + found.height > loading.MAX_DEPTH:
-            raise _at(event, f"{loading.TOO_DEEP}.")
-        self._top.height = max(self._top.height, found.height)
-        self._add(event, found.value, found.text)
+            raise _fault(event, f"the alias {event.anchor[:80]!r} has no anchor before it.")
+        anchored = self._anchors[event.anchor]
+        if anchored is None:
+            raise _fault(event, f"{event.anchor[:80]!r} contains itself; use '$ref'.")
+        self._aliased += anchored.nodes
+        if self._aliased > ALIAS_ALLOWANCE + ALIAS_RATIO * (self._nodes - self._aliased):
+            raise _fault(
+                event, "aliases write out to far more than the document holds; use '$ref'."
+            )
+        self._nodes += anchored.nodes
+        if len(self._frames) - 1 + anchored.height > plain_data.MAX_DEPTH:
+            raise _fault(event, f"{plain_data.TOO_DEEP}.")
+        self._top.height = max(self._top.height, anchored.height)
+        self._add_value(event, anchored.value, anchored.text)
 
-    def _open(self, data: Any, kind: str, event: Any) -> None:
-        if len(self._frames) > loading.MAX_DEPTH:
-            raise _at(event, f"{loading.TOO_DEEP}.")
+    def _open_collection(self, data: Any, kind: str, event: Any) -> None:
+        if len(self._frames) > plain_data.MAX_DEPTH:
+            raise _fault(event, f"{plain_data.TOO_DEEP}.")
         if event.tag not in (None, "!", _CORE + kind):
-            raise _at(event, f"{_unknown_tag(event.tag)}.")
+            raise _fault(event, f"{_describe_tag(event.tag)}.")
         if self._top.key is None and type(self._top.data) is dict:
-            raise _at(event, _NO_TEXT)
+            raise _fault(event, _NOT_A_STRING)
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         self._top = _Frame(data, event.anchor, self._nodes)
         self._frames.append(self._top)
         self._nodes += 1
 
-    def _close(self, event: Any) -> None:
+    def _close_collection(self, event: Any) -> None:
         frame = self._frames.pop()
         self._top = self._frames[-1]
         height = frame.height + 1
         if frame.merged:
-            # Own members win, then those of earlier mappings.
+            # Its own keys win, then those of earlier mappings.
             frame.data = dict(ChainMap(frame.data, *frame.merged))
         if frame.anchor is not None:
             nodes = self._nodes - frame.start
             self._anchors[frame.anchor] = _Anchored(frame.data, None, nodes, height)
         self._top.height = max(self._top.height, height)
-        self._add(event, frame.data, None)
+        self._add_value(event, frame.data, None)
 
-    def _add(self, event: Any, value: Any, text: str | None) -> None:
-        """Put a value into the current collection, or take it as the next key."""
+    def _add_value(self, event: Any, value: Any, text: str | None) -> None:
+        """Add a value to the current collection, or take it as the next key."""
         frame = self._top
         if type(frame.data) is list:
             frame.data.append(value)
@@ -263,50 +269,54 @@ class _Builder:
                 frame.data[frame.key] = value
             frame.key = None
         elif text is None:
-            raise _at(event, _NO_TEXT)
+            raise _fault(event, _NOT_A_STRING)
         else:
             frame.key = text
-            is_repeated = text in frame.data or (type(text) is _MergeKey and frame.merged)
-            if is_repeated and self._check:
+            is_duplicate = text in frame.data or (type(text) is _MergeKey and frame.merged)
+            if is_duplicate and self._check:
                 line = event.start_mark.line + 1
-                warning = repeated_key(self._path(), text, strict=self._strict, line=line)
-                self.warnings.append(warning)
-        if self._nodes > loading.MAX_NODES:
-            raise InvalidDocument(f"{loading.TOO_MANY}.", pointer=join_pointer(self._path()))
+                self.warnings.append(
+                    duplicate_key_warning(self._path(), text, strict=self._strict, line=line)
+                )
+        if self._nodes > plain_data.MAX_NODES:
+            raise InvalidDocument(f"{plain_data.TOO_MANY}.", pointer=join_pointer(self._path()))
 
     def _path(self) -> list[str | int]:
         outer = self._frames[1:-1]
         return [len(frame.data) if frame.key is None else frame.key for frame in outer]
 
 
-def _at(event: Any, reason: str) -> InvalidDocument:
+def _fault(event: Any, reason: str) -> InvalidDocument:
     mark = event.start_mark
     return InvalidDocument(f"line {mark.line + 1}, column {mark.column + 1}: {reason}")
 
 
 def _merge_sources(event: Any, value: Any) -> list[Node]:
-    # Spec: YAML 1.1 type repository, Merge Key Language-Independent Type.
+    # YAML 1.1 type repository, Merge Key Language-Independent Type.
     sources = value if isinstance(value, list) else [value]
     if not all(isinstance(source, dict) for source in sources):
-        raise _at(event, "'<<' takes a mapping or a list of mappings.")
+        raise _fault(event, "'<<' takes a mapping or a list of mappings.")
     return sources
 
 
-def resolve(text: str) -> Any:
-    """Return the value of a plain scalar (YAML 1.2.2, 10.3.2); ValueError where JSON has none."""
+def resolve_scalar(text: str) -> Any:
+    """Return the value of a plain scalar; ValueError for one that JSON does not have.
+
+    Spec: YAML 1.2.2, section 10.3.2 (core schema).
+    """
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
         return text
     if _INTEGER.fullmatch(text):
         base, width = _NOTATIONS.get(text[:2], (10, 1))
-        if len(text.lstrip("+-")) * width > loading.MAX_DIGITS:
-            raise ValueError(loading.TOO_LONG)
+        if len(text.lstrip("+-")) * width > plain_data.MAX_DIGITS:
+            raise ValueError(plain_data.TOO_LONG)
         return int(text, base)
     if _FLOAT.fullmatch(text):
-        return _finite(float(text))
+        return _require_finite(float(text))
     if _NOT_FINITE.fullmatch(text):
-        raise ValueError(loading.NOT_FINITE)
+        raise ValueError(plain_data.NOT_FINITE)
     return text
 
 
@@ -319,24 +329,23 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def _resolve_tagged(text: str, tag: str) -> Any:
-    """Return the value of a scalar with a tag of the core schema, or raise `ValueError`."""
-    # Spec: YAML 1.2.2, sections 10.1.1 and 10.2.1; `!` alone is section 6.9.1.
+    # YAML 1.2.2, sections 10.1.1 and 10.2.1; `!` alone is section 6.9.1.
     if tag in ("!", f"{_CORE}str"):
         return text
     if tag not in _KINDS:
-        raise ValueError(_unknown_tag(tag))
-    value = resolve(text)
+        raise ValueError(_describe_tag(tag))
+    value = resolve_scalar(text)
     if type(value) not in _KINDS[tag]:
         raise ValueError(f"{text[:40]!r} is not of the type that its tag names")
-    return _finite(float(value)) if tag.endswith(":float") else value
+    return _require_finite(float(value)) if tag.endswith(":float") else value
 
 
-def _unknown_tag(tag: str) -> str:
-    shown = tag.removeprefix(_CORE)[:80]
-    return f"the tag {shown!r} is not one of YAML's core schema; write plain data"
+def _describe_tag(tag: str) -> str:
+    name = tag.removeprefix(_CORE)[:80]
+    return f"the tag {name!r} is not one of YAML's core schema; write plain data"
 
 
-def _finite(number: float) -> float:
+def _require_finite(number: float) -> float:
     if not math.isfinite(number):
-        raise ValueError(loading.NOT_FINITE)
+        raise ValueError(plain_data.NOT_FINITE)
     return number

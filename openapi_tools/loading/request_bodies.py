@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools import http_rules
 from openapi_tools.json_values import Node, as_dict, as_list, as_string, ensure_items, is_true
+from openapi_tools.loading.document import MAX_CHOICES, Document
 from openapi_tools.loading.examples import example_values, find_fitting, show_members
 from openapi_tools.loading.form_bodies import (
     Forms,
@@ -23,7 +24,6 @@ from openapi_tools.loading.form_bodies import (
     is_file,
 )
 from openapi_tools.loading.keyword_values import ABSENT, WORDS
-from openapi_tools.loading.operations import MAX_CHOICES, Document
 from openapi_tools.model import Encoding, RequestBody
 from openapi_tools.visible_text import plain_text, visible
 

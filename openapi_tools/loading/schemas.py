@@ -346,7 +346,7 @@ class Schemas:
         return out
 
     def _member(self, node: Any, resource: Resource, depth: int) -> Node:
-        key = (id(resource), resource.text(node))
+        key = (id(resource), resource.key(node))
         if key not in self._members:
             made = self.convert(node, resource, depth)
             if self._references.has_local(resource):

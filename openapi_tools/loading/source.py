@@ -1,31 +1,34 @@
-"""Read a document from a URL, a path, text or bytes, or take a parsed mapping."""
+"""Read a document: its bytes from a path, a string or bytes, and plain data from JSON or YAML.
+
+Spec: OpenAPI 3.2.0, section 4.3 (JSON, or YAML that amounts to JSON); RFC 8259; YAML 1.2.2.
+"""
 
 from __future__ import annotations
 
+import codecs
+import gc
 import hashlib
 import os
 import posixpath
 import re
 import stat
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import urlsplit
 
-from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError, SourceError
+from openapi_tools.errors import InvalidDocument, SourceError
 from openapi_tools.http_rules import WEB
-from openapi_tools.json_values import dump_json_bytes
-from openapi_tools.loading import MAX_DEPTH, plain
-from openapi_tools.loading.parse import Parsed, parse
-from openapi_tools.options import kind_of
+from openapi_tools.loading import other_files
 
 if TYPE_CHECKING:
-    from openapi_tools.loading.fetch_record import FetchRecord
-    from openapi_tools.loading.fetching import Fetcher
-    from openapi_tools.options import Client
+    from collections.abc import Iterator
+
     from openapi_tools.settings import Settings
-    from openapi_tools.shaping.overlays import Overlay
+
+DUPLICATES_BYTES = 1_000_000  # up to this size duplicate keys are looked for by default
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
 _HOST = re.compile(
@@ -33,6 +36,19 @@ _HOST = re.compile(
     r"|(?:[A-Za-z0-9-]+\.)+(?!(?:json|ya?ml)/)[A-Za-z]{2,}/\S*"
 )
 """A host and a path. One on this machine, or with a port, most often speaks plain http."""
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+"""In this order, as UTF-16's mark of little endian begins that of UTF-32."""
+_OPENAPI = "'openapi' or 'swagger'"
+_MOST_WARNINGS = 100  # duplicate keys that are named
+_SIGHT = 4096  # bytes by which the kind of a file is seen
+_BRACKET = re.compile(rb"\s*[\[{]")
+_FLOW_MAPPING = re.compile(rb"\s*\{\s*[^\"}\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +73,25 @@ class Source:
         return hashlib.sha256(self.data or b"").hexdigest()
 
 
-def fetcher_of(
-    source: object,
-    settings: Settings,
-    credentials: Any = None,
-    client: Client | None = None,
-    *,
-    record: FetchRecord | None = None,
-) -> Fetcher | None:
-    """Return the fetcher of one load, by arguments of `load_tools`; None if it is not of a URL."""
-    where = address_of(source)
-    if not isinstance(where, str):
-        return None
-    from openapi_tools.loading.fetching import Fetcher
-
-    if getattr(client, "fetches_documents", True) is False:
-        client = None  # of `openapi_tools.testing`
-    return Fetcher(where, settings, credentials, client, record=record)
+NOTHING = Source(None)
 
 
 def read_source(
-    source: str | os.PathLike[str] | bytes | bytearray | Mapping[str, Any],
-    settings: Settings,
-    fetcher: Fetcher | None = None,
+    source: str | os.PathLike[str] | bytes | bytearray | Mapping[str, Any], settings: Settings
 ) -> Source:
-    """Read a document from any source: a text is a URL, a document by its looks, or a path."""
+    """Read a document from anything but a URL: a string is a document by its looks, or a path."""
     if isinstance(source, Mapping):
         return Source(None, source)
-    where = address_of(source)
-    if isinstance(where, Path):
-        return read_file(where, settings)
-    if fetcher := fetcher or fetcher_of(source, settings):
-        return fetcher.entry()
+    place = address_of(source)
+    if isinstance(place, Path):
+        return read_file(place, settings)
     if not isinstance(source, str | bytes | bytearray):
         kind = type(source).__name__
-        raise SourceError(f"a document is a URL, a path, a dict, text or bytes, not {kind!r}.")
+        raise SourceError(f"a document is a URL, a path, a dict, a string or bytes, not {kind!r}.")
     try:
         data = source.encode() if isinstance(source, str) else bytes(source)
     except UnicodeEncodeError as error:
-        raise SourceError(f"the text has half a surrogate pair at offset {error.start}.") from None
+        raise SourceError(f"the string has a lone surrogate at offset {error.start}.") from None
     if len(data) > settings.max_document_bytes:
         raise too_large(settings.max_document_bytes, "")
     return Source(data)
@@ -177,105 +173,136 @@ def relative_place(uri: str, entry: str) -> str:
     return posixpath.relpath(there.path or "/", posixpath.dirname(here.path) or "/")
 
 
-class Overlays:
-    """The overlays of one load, read at once; their `digest` is of names and contents, or empty."""
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Plain data, and warnings; a tree shares no values, unlike YAML with aliases."""
 
-    def __init__(self, sources: Sequence[Source] = ()) -> None:
-        self._sources = [
-            source if source.name else replace(source, name=f"overlays[{index}]")
-            for index, source in enumerate(sources)
-        ]
-        self._made: list[Overlay] | None = None if sources else []
-        parts = [part for source in self._sources for part in _key(source)]
-        self.digest = hashlib.sha256(dump_json_bytes(parts)).hexdigest() if parts else ""
-        self._remarks: list[str] = []
-
-    def check(self) -> None:
-        """Check them all, or raise InvalidOverlay for the first mistake."""
-        if self._made is None:
-            from openapi_tools import json_paths
-            from openapi_tools.shaping import overlays
-
-            self._apply, self._queries = overlays.apply_overlays, json_paths.Queries()
-            parsed = [(source.name, _parsed_overlay(source)) for source in self._sources]
-            self._made = [
-                overlays.read_overlay(found.root, name, self._queries) for name, found in parsed
-            ]
-            self._remarks = [f"{name}: {told}" for name, found in parsed for told in found.warnings]
-
-    def applied(self, root: Any, *addresses: str) -> tuple[Any, list[str]]:
-        """Return a document with the overlays applied, and warnings; `addresses` are its own."""
-        self.check()
-        if not self._made:
-            return root, []
-        others = [
-            f"{source.name}#/extends: {overlay.extends!r:.200} is not the document that is loaded."
-            for source, overlay in zip(self._sources, self._made, strict=True)
-            if _is_of_another(overlay.extends, source.uri, addresses)
-        ]
-        root, warnings = self._apply(root, self._made, self._queries, max_depth=MAX_DEPTH)
-        return root, [*self._remarks, *others, *warnings]
+    root: Any
+    warnings: tuple[str, ...] = ()
+    is_tree: bool = True
 
 
-NO_OVERLAYS = Overlays()
-
-
-def read_overlays(
-    given: Any,
-    settings: Settings,
-    fetcher: Fetcher | None,
+def parse_document(
+    data: bytes,
     *,
-    record: FetchRecord | None = None,
-    **more: Any,
-) -> Overlays:
-    """Read the overlays of one load; credentials go to origins that the settings name."""
-    if isinstance(given, str | os.PathLike | bytes | Mapping):
-        given = [given]
-    if not isinstance(given, list | tuple):
-        form = 'a list of URLs, paths, dicts or texts, as ["overlay.yaml"]'
-        raise SettingsError(f"overlays: give {form}, not {kind_of(given)}.")
+    name: str,
+    find_duplicates: bool | None = None,
+    strict: bool = False,
+    expected: str = _OPENAPI,
+) -> Parsed:
+    """Parse a document in UTF-8, or in UTF-16 or UTF-32 with a byte order mark.
 
-    def read(source: Any) -> Source:
-        if fetcher is not None and isinstance(where := address_of(source), str):
-            return fetcher.fetch(where)
-        known = more if settings.credential_origins else {}
-        return read_source(source, settings, fetcher_of(source, settings, **known, record=record))
+    Of a duplicate key the last value counts.
 
-    return Overlays(list(map(read, given)))
+    Args:
+        data: JSON or YAML.
+        name: Of the document, for messages.
+        find_duplicates: Whether to look for duplicate keys and numbers out of range; None for
+            documents of up to 1 MB.
+        strict: Refuse a duplicate key that hides more than documentation.
+        expected: The keys that the document should have, for messages.
 
-
-def _key(source: Source) -> tuple[str, str]:
-    if source.value is None:
-        return source.name, source.digest
-    text = dump_json_bytes(_parsed_overlay(source).root)
-    return source.name, hashlib.sha256(text).hexdigest()
-
-
-def _parsed_overlay(source: Source) -> Parsed:
+    Raises:
+        InvalidDocument: It is broken, or built to do harm; the message says where.
+    """
+    check = len(data) <= DUPLICATES_BYTES if find_duplicates is None else find_duplicates
     try:
-        if source.value is not None:
-            return Parsed(plain(source.value, name=source.name))
-        return parse(source.data or b"", name=source.name, wanted="'overlay'")
+        text = _decode_to_utf8(data)
+        _refuse_other_files(text, name)
+        with paused_gc():
+            parsed = _parse(text, check=check or strict, strict=strict)
+        _refuse_other_values(parsed.root, expected)
     except InvalidDocument as error:
-        raise InvalidOverlay(error.reason, source=source.name, pointer=error.pointer) from None
+        error.source = name
+        raise
+    return parsed
 
 
-def _is_of_another(extends: str, base: str, addresses: Sequence[str]) -> bool:
-    """Tell whether an overlay names a place of the same kind as the document's, but another."""
+def _decode_to_utf8(data: bytes) -> bytes:
+    if data.startswith(codecs.BOM_UTF8):
+        return data[len(codecs.BOM_UTF8) :]
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _decode(data, encoding).encode()
+    return data
+
+
+def _decode(data: bytes, encoding: str) -> str:
     try:
-        if WEB.match(extends) or WEB.match(base):
-            named = _bare_url(urljoin(base, extends))
-            known = [_bare_url(address) for address in addresses if WEB.match(address)]
-        else:
-            path = Path(base).parent / unquote(urlsplit(extends).path)
-            named = os.path.realpath(path)
-            known = [os.path.realpath(a) for a in addresses if a and not WEB.match(a)]
-            known = known if base or path.is_absolute() else []
-    except ValueError:  # not a URL, or not a path
-        return True
-    return bool(extends and known) and named not in known
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = f"byte 0x{data[error.start]:02x} at offset {error.start} (line {line})"
+        reason = f"not valid {encoding}: {byte}; save the document as UTF-8."
+        raise InvalidDocument(reason) from None
 
 
-def _bare_url(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".lower()
+def _refuse_other_files(data: bytes, name: str) -> None:
+    start = data[:_SIGHT].lstrip()
+    is_markup = start.startswith(b"<") and not start.startswith(b"<<")  # a merge key of YAML
+    is_other = not start or is_markup or start.startswith(tuple(other_files.MAGIC))
+    if (is_other or b"\0" in data) and (
+        reason := other_files.describe_other_file(data, start, name)
+    ):
+        raise InvalidDocument(reason)
+
+
+def _parse(data: bytes, *, check: bool, strict: bool) -> Parsed:
+    """Parse JSON where the data begins like it, else YAML; JSON with comments is YAML, too."""
+    if not _BRACKET.match(data) or _FLOW_MAPPING.match(data):
+        return _parse_yaml(data, check=check, strict=strict)
+    from openapi_tools.loading import parse_json  # start-up time
+
+    try:
+        root, warnings = parse_json.read_json(data, check=check, strict=strict)
+    except parse_json.NotJSON as fault:
+        try:
+            remark = f"{fault.reason} It was read as YAML."
+            return _parse_yaml(data, remark, check=check, strict=strict)
+        except InvalidDocument as error:
+            raise (error if error.reason.startswith("not valid UTF-8") else fault) from None
+    return Parsed(root, _limit_warnings(warnings))
+
+
+def _parse_yaml(data: bytes, *remarks: str, check: bool, strict: bool) -> Parsed:
+    from openapi_tools.loading.parse_yaml import read_yaml  # start-up time
+
+    try:
+        root, warnings = read_yaml(data, check=check, strict=strict)
+    except UnicodeDecodeError:
+        _decode(data, "UTF-8")
+        raise  # pragma: no cover -- the line before has raised
+    return Parsed(root, (*_limit_warnings(warnings), *remarks), is_tree=False)
+
+
+def _limit_warnings(warnings: list[str]) -> tuple[str, ...]:
+    rest = len(warnings) - _MOST_WARNINGS
+    return (*warnings[:_MOST_WARNINGS], *[f"{rest} further keys stand twice."] * (rest > 0))
+
+
+def _refuse_other_values(root: Any, expected: str) -> None:
+    if root is None:
+        raise InvalidDocument(other_files.EMPTY)
+    if not isinstance(root, dict):
+        kind = {list: "a list", str: "plain text", bool: "a boolean"}.get(type(root), "a number")
+        reason = f"{kind} at the top level, not an object with {expected} in it."
+        raise InvalidDocument(reason)
+
+
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """Pause the cyclic garbage collector while a parser builds its values.
+
+    It finds nothing in new dicts and lists, and takes a third of the time of a parse. What was
+    built then counts as old: it stays, and a young collection need not walk over all of it.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            if not gc.get_freeze_count():  # else a program has frozen objects of its own
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()

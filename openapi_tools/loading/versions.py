@@ -1,7 +1,7 @@
-"""A document's version and servers, and objects of Swagger 2.0 as OpenAPI 3 has them.
+"""A document's version, its Server Objects, and objects of Swagger 2.0 as OpenAPI 3 has them.
 
-`Dialect` holds the few differences between versions of OpenAPI 3. Swagger 2.0 objects become
-OpenAPI 3 on demand; schemas stay in place.
+`Dialect` holds the few differences between versions of OpenAPI 3. Objects of Swagger 2.0 are
+converted on demand; schemas stay in place.
 
 Spec: Swagger 2.0; OpenAPI 3.0.4; 3.1.2, sections 4.8.27 and 4.8.30; 3.2.0, sections 4.6 and 4.8.5.
 """
@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin
 
-from openapi_tools.errors import DocumentError, InvalidDocument
+from openapi_tools.errors import InvalidDocument
 from openapi_tools.http_rules import WEB, folded
 from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_true
 from openapi_tools.loading.type_names import main_type
 from openapi_tools.model import Server, ServerVariable
 from openapi_tools.visible_text import user_in, without_user
-
-if TYPE_CHECKING:
-    from openapi_tools.loading.operations import Document, OperationNode
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"
@@ -34,13 +31,13 @@ _OTHERS = {
     "$schema": "a JSON Schema",
     "discoveryVersion": "a Google API Discovery document",
     "log": "an HTTP archive (HAR)",
-    "data": "an API's answer, not its description",
+    "data": "a response of an API, not its description",
 }
-"""Other documents, by a member that they have."""
+"""Other documents, by a property that they have."""
 
 _VERSION = re.compile(r"3\.([012])(?:\.(\d++)\S*+)?")
 _SCHEMA_ENDS = frozenset({"name", "in", "required", "description", "collectionFormat", "schema"})
-_KEPT = frozenset(
+_PARAMETER_KEYS = frozenset(
     {"name", "in", "required", "description", "deprecated", "schema", "content", "style", "explode"}
     | {"allowReserved", "allowEmptyValue", "example", "examples"}
 )
@@ -64,7 +61,7 @@ _LOCATIONS = {
 }
 _STYLES = {"csv": "", "ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 _DELIMITERS = {"csv": ",", "ssv": " ", "tsv": "\t", "pipes": "|"}
-_WORDS = ("title", "description", "default", "example", "examples", "deprecated")
+_ANNOTATIONS = ("title", "description", "default", "example", "examples", "deprecated")
 _UNIONS = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "if"})
 _LIMITS = frozenset({"enum", "const", "pattern", "minLength", "properties", "items"})
 """Keywords that may refuse an empty string."""
@@ -72,7 +69,10 @@ _LIMITS = frozenset({"enum", "const", "pattern", "minLength", "properties", "ite
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a document's version decides; where `printed`, its style tables print delimiters."""
+    """What a document's version decides.
+
+    `printed` is for 3.0.0 to 3.0.3 and 3.1.0, whose tables of styles print delimiters unencoded.
+    """
 
     version: str
     swagger: bool = False
@@ -81,12 +81,12 @@ class Dialect:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The members of a path item that are operations; `trace` also in 2.0, which lacks it."""
+        """The keys of a path item that are operations; `trace` also in 2.0, which has none."""
         return (*METHODS, "query") if self.minor >= 2 else METHODS  # noqa: PLR2004 -- OpenAPI 3.2
 
     @property
     def leftovers(self) -> tuple[str, ...]:
-        """The values of `in` that another version has; they are read with a warning."""
+        """The values of `in` that other versions have; they are read with a warning."""
         return ("cookie",) if self.swagger else ("body", "formData")
 
     @property
@@ -94,8 +94,8 @@ class Dialect:
         """The values that a parameter's `in` may have."""
         if self.swagger:
             return ("path", "query", "header", "body", "formData")
-        more = ("querystring",) if self.minor >= 2 else ()  # noqa: PLR2004 -- OpenAPI 3.2
-        return ("path", "query", "header", "cookie", *more)
+        newer = ("querystring",) if self.minor >= 2 else ()  # noqa: PLR2004 -- OpenAPI 3.2
+        return ("path", "query", "header", "cookie", *newer)
 
     @property
     def modern(self) -> bool:
@@ -107,26 +107,26 @@ def read_dialect(root: Node, name: str) -> Dialect:
     """Return the version of a document; `InvalidDocument` where it is not supported."""
     if "swagger" in root:
         version = root["swagger"]
-        if str(version) in ("2.0", "2"):  # an unquoted 2.0 is a number; accepted
+        if str(version) in ("2.0", "2"):  # an unquoted 2.0 is a number
             return Dialect("2.0", swagger=True)
-        raise _unknown("swagger", version, name)
+        raise _unsupported("swagger", version, name)
     if "openapi" not in root:
-        told = (words for key, words in _OTHERS.items() if key in root)
-        what = f" and looks like {words}" if (words := next(told, "")) else ""
-        reason = f"it has neither 'openapi' nor 'swagger'{what}; this package reads {SUPPORTED}."
+        kinds = (kind for key, kind in _OTHERS.items() if key in root)
+        looks = f" and looks like {kind}" if (kind := next(kinds, "")) else ""
+        reason = f"it has neither 'openapi' nor 'swagger'{looks}; this package reads {SUPPORTED}."
         raise InvalidDocument(reason, source=name)
     version = root["openapi"]
     match = _VERSION.fullmatch(str(version)) if isinstance(version, str | float) else None
     if match is None:
-        raise _unknown("openapi", version, name)
+        raise _unsupported("openapi", version, name)
     minor, patch = int(match[1]), int(match[2] or 0)
     printed = bool(match[2]) and (minor, patch) in {(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)}
     return Dialect(str(version), minor=minor, printed=printed)
 
 
-def _unknown(member: str, version: object, name: str) -> InvalidDocument:
-    reason = f"{member!r} is {version!r:.60}; this package reads {SUPPORTED}."
-    return InvalidDocument(reason, source=name, pointer=f"/{member}")
+def _unsupported(key: str, version: object, name: str) -> InvalidDocument:
+    reason = f"{key!r} is {version!r:.60}; this package reads {SUPPORTED}."
+    return InvalidDocument(reason, source=name, pointer=f"/{key}")
 
 
 def location_of(written: object) -> object:
@@ -135,7 +135,7 @@ def location_of(written: object) -> object:
 
 
 def is_of_2(declared: Node) -> bool:
-    """Tell whether a parameter has its schema spread over it, as in Swagger 2.0."""
+    """Return whether a parameter has its schema spread over it, as in Swagger 2.0."""
     return "schema" not in declared and "content" not in declared and not _OF_2.isdisjoint(declared)
 
 
@@ -148,20 +148,20 @@ def parameter(declared: Node, *, swagger: bool) -> Node:
     is_spread = "schema" not in declared and (swagger or is_of_2(declared))
     if not is_spread and "collectionFormat" not in declared:
         return declared
-    out = {key: declared[key] for key in _KEPT if key in declared}
+    out = {key: declared[key] for key in _PARAMETER_KEYS if key in declared}
     if is_spread:
         out["schema"] = schema(declared)
-    collection, node = _collection(declared), as_dict(out.get("schema"))
-    is_told = swagger or "collectionFormat" in declared
+    collection, node = _collection_format(declared), as_dict(out.get("schema"))
+    is_written = swagger or "collectionFormat" in declared
     is_list = main_type(node) == "array" and out.get("in") in ("path", "query", "header")
-    if is_list and is_told and out.keys().isdisjoint({"style", "explode"}):
+    if is_list and is_written and out.keys().isdisjoint({"style", "explode"}):
         out["explode"] = collection == "multi"
         if _STYLES.get(collection):
             out["style"] = _STYLES[collection]
     return out
 
 
-def _collection(declared: Node) -> str:
+def _collection_format(declared: Node) -> str:
     collection = declared.get("collectionFormat")
     return collection if isinstance(collection, str) else "csv"
 
@@ -171,7 +171,7 @@ def inner_delimiters(declared: Node) -> tuple[str, ...]:
     delimiters = []
     items = declared.get("items")
     while isinstance(items, dict) and main_type(items) == "array":
-        delimiters.append(_DELIMITERS.get(_collection(items), ","))
+        delimiters.append(_DELIMITERS.get(_collection_format(items), ","))
         items = items.get("items")
     return tuple(delimiters)
 
@@ -196,9 +196,9 @@ def with_empty(declared: Any) -> Any:
     kind, values = declared.get("type"), declared.get("enum")
     if kind == "string" and isinstance(values, list) and declared.keys().isdisjoint(_UNIONS):
         return {**declared, "enum": values if "" in values else [*values, ""]}
-    words = {key: declared[key] for key in _WORDS if key in declared}
-    rest = {key: value for key, value in declared.items() if key not in words}
-    return {**words, "anyOf": [rest, {"type": "string", "enum": [""]}]}
+    annotations = {key: declared[key] for key in _ANNOTATIONS if key in declared}
+    rest = {key: value for key, value in declared.items() if key not in annotations}
+    return {**annotations, "anyOf": [rest, {"type": "string", "enum": [""]}]}
 
 
 def _takes_empty(declared: Node) -> bool:
@@ -218,12 +218,14 @@ def request_body(parameters: list[Node], consumes: list[str]) -> Node | None:
                 "content": dict.fromkeys(consumes or ["application/json"], media),
             }
     fields = [declared for declared in parameters if declared.get("in") == "formData"]
-    return _form(fields, consumes) if fields else None
+    return _form_body(fields, consumes) if fields else None
 
 
 def response(declared: Node, produces: list[str]) -> Node:
-    """Return a Swagger 2.0 response as OpenAPI 3 writes it; `produces` are its media types."""
-    # Spec: OpenAPI 2.0, Response Object, Headers Object and Example Object.
+    """Return a Swagger 2.0 response as OpenAPI 3 writes it; `produces` are its media types.
+
+    Spec: Swagger 2.0, Response Object, Headers Object and Example Object.
+    """
     out: Node = {key: declared[key] for key in ("description",) if key in declared}
     headers = as_dict(declared.get("headers")).items()
     out["headers"] = {
@@ -245,7 +247,7 @@ def response(declared: Node, produces: list[str]) -> Node:
     return out
 
 
-def _form(fields: list[Node], consumes: list[str]) -> Node:
+def _form_body(fields: list[Node], consumes: list[str]) -> Node:
     properties: Node = {}
     encoding: Node = {}
     for declared in fields:
@@ -255,7 +257,7 @@ def _form(fields: list[Node], consumes: list[str]) -> Node:
             properties[name] = with_empty(properties[name])
         if "description" in declared:
             properties[name]["description"] = declared["description"]
-        collection = _collection(declared)
+        collection = _collection_format(declared)
         if main_type(declared) == "array" and collection != "multi":
             style = _STYLES.get(collection) or "form"
             inner = inner_delimiters(declared)
@@ -282,7 +284,10 @@ def _form_type(fields: list[Node], consumes: list[str]) -> str:
 
 
 def swagger_servers(root: Node, operation: Node) -> list[Node]:
-    """Return Server Objects; without `host` they are relative to the document's own address."""
+    """Return Server Objects for `host`, `basePath` and `schemes`.
+
+    Without `host` they are relative to the document's own address.
+    """
     base = root.get("basePath")
     base = "/" + base.strip("/") if isinstance(base, str) and base.strip("/") else ""
     host = root.get("host")
@@ -290,47 +295,25 @@ def swagger_servers(root: Node, operation: Node) -> list[Node]:
         return [{"url": base or "/"}]
     schemes = operation.get("schemes") or root.get("schemes")
     listed = [schemes] if isinstance(schemes, str) else as_list(schemes)
-    known = [scheme for scheme in ("https", "http") if scheme in listed]
-    known = known or [str(scheme) for scheme in listed[:1]]  # ws, wss: so that the call can name it
-    return [{"url": f"{scheme}://{host}{base}"} for scheme in known] or [{"url": f"//{host}{base}"}]
+    usable = [scheme for scheme in ("https", "http") if scheme in listed]
+    usable = usable or [str(each) for each in listed[:1]]  # ws, wss: so that a call can name it
+    return [{"url": f"{scheme}://{host}{base}"} for scheme in usable] or [
+        {"url": f"//{host}{base}"}
+    ]
 
 
-def servers(document: Document, declared: OperationNode) -> tuple[Server, ...]:
-    """Return an operation's servers, its path's, or the document's (OpenAPI 3.2.0, 4.8.5)."""
-    if document.dialect.swagger:
-        return _listed(document, swagger_servers(document.root, declared.node))
-    levels = (declared.node, declared.item, document.root)
-    listed = next((level["servers"] for level in levels if level.get("servers")), None)
-    return _shared(document, listed) or (_server(document, {"url": "/"}),)
+def read_server(node: Node, address: str) -> Server:
+    """Return a Server Object as plain data, with its URL resolved.
 
+    Spec: OpenAPI 3.2.0, section 4.6 (relative references in URLs).
 
-def root_servers(document: Document) -> tuple[Server, ...]:
-    """Return the servers that credentials belong to: the document's, its address, or its first."""
-    if document.dialect.swagger:
-        return _listed(document, swagger_servers(document.root, {}))
-    if named := _shared(document, document.root.get("servers")):
-        return named
-    if WEB.match(document.entry.uri):
-        return (_server(document, {"url": "/"}),)
-    operations = (each for each in document.operations() if not isinstance(each, DocumentError))
-    first = next(operations, None)
-    return servers(document, first) if first is not None else ()
-
-
-def _shared(document: Document, nodes: Any) -> tuple[Server, ...]:
-    if not isinstance(nodes, list):
-        return ()
-    return document.shared("servers", nodes, lambda listed: _listed(document, listed))
-
-
-def _listed(document: Document, nodes: list[Any]) -> tuple[Server, ...]:
-    return tuple(_server(document, node) for node in nodes if isinstance(node, dict))
-
-
-def _server(document: Document, node: Node) -> Server:
+    Args:
+        node: The object.
+        address: The URL of the document, or the path of its file.
+    """
     url = as_string(node.get("url")).strip() or "/"
-    base = document.entry.uri if WEB.match(document.entry.uri) else ""
-    if url.startswith("//"):  # Swagger 2.0 without `schemes` may have no address to take it from
+    base = address if WEB.match(address) else ""
+    if url.startswith("//"):  # Swagger 2.0 without `schemes`: that of the document, if it has one
         url = f"{base.partition(':')[0] or 'https'}:{url}"
     elif base and "://" not in url.split("?", 1)[0] and not url.startswith("{"):
         url = urljoin(base, url)
@@ -340,11 +323,11 @@ def _server(document: Document, node: Node) -> Server:
         if isinstance(variable, dict) and f"{{{name}}}" not in user:
             allowed = tuple(without_user(str(value)) for value in as_list(variable.get("enum")))
             default = variable.get("default", allowed[0] if allowed else "")
-            variables[name] = ServerVariable(without_user(_scalar(default)), allowed)
+            variables[name] = ServerVariable(without_user(_write_scalar(default)), allowed)
     return Server(without_user(url), variables)
 
 
-def _scalar(value: Any) -> str:
+def _write_scalar(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, str | int | float) else ""

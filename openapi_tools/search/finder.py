@@ -85,7 +85,7 @@ class Part:
 
     def _file(self) -> Any:
         """Return the place for these tools: a configuration may have shaped or chosen them."""
-        return self._kept.formed(repr([sys.byteorder, *(tool.form for tool in self.tools)]))
+        return self._kept.with_form(repr([sys.byteorder, *(tool.form for tool in self.tools)]))
 
     def _read(self) -> tuple[Index, Producers] | None:
         data = None if self._kept is None else self._file().read()

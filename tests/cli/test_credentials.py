@@ -100,7 +100,7 @@ def test_every_command_fetches_a_document_behind_a_login(run, site, tmp_path, co
     result = run(*arguments, "--bearer", "$TOKEN", env=ENV, stdin="")
 
     assert without.exit_code == 2
-    assert "give --bearer '$VAR', --basic '$USER:$PASSWORD' or --header" in without.stderr
+    assert "pass --bearer '$VAR', --basic '$USER:$PASSWORD' or --header" in without.stderr
     assert result.exit_code == 0, result.stderr
     written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
     assert SECRET not in "".join([result.stdout, result.stderr, *written])
@@ -163,7 +163,7 @@ def test_anonymous_calls_without_what_is_required(refused, site, write):
 
 def test_an_api_that_refuses_and_declares_nothing_names_the_options(refused, site, write):
     spec = write({"/it": {"get": {}}})
-    said = ["give --bearer '$VAR', --basic '$USER:$PASSWORD' or --header"]
+    said = ["pass --bearer '$VAR', --basic '$USER:$PASSWORD' or --header"]
 
     assert refused("call", spec, "get_it", "--base-url", site.url, code=1, said=said)
 

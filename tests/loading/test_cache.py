@@ -19,7 +19,7 @@ from fuzz.mutations import TAMPERED
 from openapi_tools import OpenAPIToolsError, Settings, SourceError, load_tools
 from openapi_tools.loading import cache, cache_file
 from openapi_tools.loading.lazy_dict import LazyDict
-from openapi_tools.loading.parse import DUPLICATES_BYTES
+from openapi_tools.loading.source import DUPLICATES_BYTES
 
 pytestmark = pytest.mark.usefixtures("eager")
 

@@ -165,7 +165,7 @@ def test_a_copy_stands_in_for_a_server_that_fails_if_asked(site, status):
 
     assert is_from_cache(stale)
     assert servers_of(stale) == servers_of(first)
-    reason = f"the server answered with status {status}."
+    reason = f"the server responded with status {status}."
     copy = "This is the copy of less than a minute ago."
     assert stale.warnings == (f"{site.at()} was not read: {reason} {copy}",)
 
@@ -239,7 +239,7 @@ def test_secrets_of_a_url_are_in_no_file_and_no_listing(site, folder):
     content = b"".join(path.read_bytes() for path in kept(folder))
     assert all(re.fullmatch(r"[0-9a-f]{40}\.index", path.name) for path in kept(folder))
     assert not re.search(rb"s3cret|pa55word|s1gned|bWU6cGE1NXdvcmQ|me:", content)
-    labels = {(label.source, label.uri) for _, label in cache.listed()}
+    labels = {(label.source, label.uri) for _, label in cache.labelled_entries()}
     assert labels == {(site.at("/old.json"), site.at("/new.json")), (site.at(), site.at())}
 
 

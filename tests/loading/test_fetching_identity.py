@@ -231,7 +231,7 @@ HOW = ("credentials={'login': {'scheme': 'bearer', 'value': …}}", "a client")
         (lambda _: Said("no", 403), {"token": TOKEN}, ("status 403", *HOW)),
         (to_login, {"token": TOKEN}, ("redirected to http://login.example.com/", *HOW)),
         (login_page, {}, ("looks like an HTML page", "credentials")),
-        (log_in, {"me": BEARER}, ("status 401", "credentials that were given went along")),
+        (log_in, {"me": BEARER}, ("status 401", "credentials of this load were sent")),
     ],
     ids=["401", "403", "redirect", "page", "refused"],
 )

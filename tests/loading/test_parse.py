@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parsing import refusal, root
 
-from openapi_tools import loading
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading import MAX_DEPTH
-from openapi_tools.loading.parse import DUPLICATES_BYTES, parse
+from openapi_tools.loading import plain_data
+from openapi_tools.loading.plain_data import MAX_DEPTH
+from openapi_tools.loading.source import DUPLICATES_BYTES, parse_document
 
 # What is a document at all
 
@@ -85,7 +85,7 @@ def test_another_encoding_is_refused_by_name_and_never_misread(data, reason):
 
 def test_the_error_carries_the_name_and_the_pointer():
     with pytest.raises(InvalidDocument) as raised:
-        parse(b'{"a": {"b": 1, "b": 2}}', name="specs/api.json", strict=True)
+        parse_document(b'{"a": {"b": 1, "b": 2}}', name="specs/api.json", strict=True)
 
     assert (raised.value.source, raised.value.pointer) == ("specs/api.json", "/a")
 
@@ -102,9 +102,9 @@ def test_the_error_carries_the_name_and_the_pointer():
         ('{\n "é": "ü" x}', "not valid JSON: line 2, column 11: expected `,` or `}`."),
         ('{"a": 1} {"b": 2}', "not valid JSON: line 1, column 10: trailing characters."),
         ('{"a" "b"}', "not valid JSON: line 1, column 6: expected `:`."),
-        ('{"a": "\\ud83d"}', "not valid JSON: line 1, column 14: half of a surrogate pair."),
+        ('{"a": "\\ud83d"}', "not valid JSON: line 1, column 14: a lone surrogate."),
         ('{"a": "\\ude00 \\ud83d"}',
-         "not valid JSON: line 1, column 13: half of a surrogate pair."),
+         "not valid JSON: line 1, column 13: a lone surrogate."),
         ('{"a": NaN}', "line 1, column 7: a number that JSON does not have"),
         ('{"a": [1, -Infinity]}', "line 1, column 12: a number that JSON does not have"),
         ('{"a": 1%s}' % ("0" * 5000),
@@ -143,7 +143,7 @@ def test_a_json_number_out_of_range_is_refused_with_its_place(number):
     ],
 )
 def test_what_begins_like_json_may_be_yaml_in_flow_style(text, value, warned):
-    parsed = parse(text.encode(), name="")
+    parsed = parse_document(text.encode(), name="")
 
     assert parsed.root == value
     assert [w.endswith("It was read as YAML.") for w in parsed.warnings] == [True] * warned
@@ -178,7 +178,7 @@ def test_of_a_duplicate_key_the_last_one_counts_unless_strict(text):
     line = " (again in line 2)" if text.startswith("#") else ""
     place = "/paths/~1pets~1~0me"
 
-    parsed = parse(text.encode(), name="api")
+    parsed = parse_document(text.encode(), name="api")
 
     assert parsed.root == {"paths": {"/pets/~me": {"get": {}, "put": {}}}}
     told = f"{place}/get: 'get' stands twice{line}; the last one counts."
@@ -192,7 +192,7 @@ def test_of_a_duplicate_key_the_last_one_counts_unless_strict(text):
 def test_a_duplicate_documentation_member_is_a_warning(comment, key):
     text = comment + f'{{"info": {{"{key}": "a", "b": 1, "{key}": "c"}}}}'
 
-    parsed = parse(text.encode(), name="", strict=True)
+    parsed = parse_document(text.encode(), name="", strict=True)
 
     assert parsed.root == {"info": {key: "c", "b": 1}}
     place = " (again in line 2)" if comment else ""
@@ -229,7 +229,7 @@ def test_a_duplicate_name_is_refused_although_it_reads_like_documentation(commen
 )
 def test_no_spelling_hides_a_duplicate(text):
     assert "stands twice" in refusal(text, strict=True)
-    assert "stands twice" in parse(text.encode(), name="").warnings[0]
+    assert "stands twice" in parse_document(text.encode(), name="").warnings[0]
 
 
 def test_duplicates_are_looked_for_in_large_documents_only_when_asked():
@@ -240,11 +240,11 @@ def test_duplicates_are_looked_for_in_large_documents_only_when_asked():
         (f"a: 1\na: 2\nx: {padding}\n", 2, "'a' stands twice"),
         (f'{{"a": 1e999, "x": "{padding}"}}', math.inf, "api#/a: a number that JSON does not have"),
     ):
-        assert root(text)["a"] == root(text, duplicates=False)["a"] == found
+        assert root(text)["a"] == root(text, find_duplicates=False)["a"] == found
         assert said in refusal(text, strict=True)
         if found == 2:
-            assert parse(text.encode(), name="").warnings == ()
-            assert said in parse(text.encode(), name="", duplicates=True).warnings[0]
+            assert parse_document(text.encode(), name="").warnings == ()
+            assert said in parse_document(text.encode(), name="", find_duplicates=True).warnings[0]
 
 
 @given(st.data())
@@ -266,7 +266,7 @@ def test_json_duplicates_are_found_exactly(data):
 def test_many_duplicates_are_counted(comment):
     text = "".join(f'"{n}": 1, "{n}": 2, ' for n in range(250))
 
-    parsed = parse(f'{comment}{{{text}"x": 1}}'.encode(), name="")
+    parsed = parse_document(f'{comment}{{{text}"x": 1}}'.encode(), name="")
 
     assert len(parsed.warnings) == 101
     assert parsed.warnings[-1] == "150 further keys stand twice."
@@ -314,7 +314,7 @@ def test_a_document_of_millions_of_values_is_refused():
 
 
 def test_yaml_of_millions_of_values_is_refused_while_it_is_read(monkeypatch):
-    monkeypatch.setattr(loading, "MAX_NODES", 100)
+    monkeypatch.setattr(plain_data, "MAX_NODES", 100)
 
     message = refusal(f"a:\n  b: [{'x, ' * 200}]")
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading import MAX_DEPTH, plain
+from openapi_tools.loading.plain_data import MAX_DEPTH, as_plain_data
 
 pytestmark = pytest.mark.untraced
 
@@ -33,7 +33,7 @@ class Words(str):
 
 def refusal(value):
     with pytest.raises(InvalidDocument) as raised:
-        plain(value, name="given")
+        as_plain_data(value, name="given")
     return str(raised.value)
 
 
@@ -41,7 +41,7 @@ def test_plain_data_is_given_back_itself():
     value = {"a": [1, 2.5, "x", True, None, {}], "b": {"c": [], 1: "x"}}
     del value["b"][1]  # a dict that had other keys once
 
-    assert plain(value, name="") is value
+    assert as_plain_data(value, name="") is value
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_one_odd_value_among_many_is_found(odd, expected, place):
     value = {"a": [{"b": [number]} for number in range(1000)]}
     value["a"][place] = {"b": [odd]}
 
-    (found,) = plain(value, name="")["a"][place]["b"]
+    (found,) = as_plain_data(value, name="")["a"][place]["b"]
 
     assert found == expected
     assert type(found) is type(expected)
@@ -86,7 +86,7 @@ def test_one_odd_value_among_many_is_found(odd, expected, place):
 def test_what_amounts_to_plain_data_becomes_it(value, expected):
     before = copy.deepcopy(value) if not isinstance(value, MappingProxyType) else None
 
-    found = plain(value, name="")
+    found = as_plain_data(value, name="")
 
     assert found == expected
     assert json.dumps(found) == json.dumps(expected)
@@ -105,7 +105,7 @@ def test_what_amounts_to_plain_data_becomes_it(value, expected):
         ({"a": float("-inf")}, "given#/a: a number that JSON does not have"),
         ({"a": 10**4300}, "given#/a: an integer of more than 4,300 digits"),
         ({"a": {(1, 2): 1}}, "given#/a: a key of type 'tuple'"),
-        ({"a": {1: 1, "1": 2}}, "given#/a: two keys are both '1' as text"),
+        ({"a": {1: 1, "1": 2}}, "given#/a: two keys are both '1' as strings"),
     ],
     ids=lambda value: value[:24] if isinstance(value, str) else "",
 )
@@ -131,7 +131,7 @@ def nested(depth, bottom):
 def test_depth_is_bounded(bottom):
     most = MAX_DEPTH - (bottom == (1,))
 
-    assert plain(nested(most, bottom), name="")
+    assert as_plain_data(nested(most, bottom), name="")
     assert "nested deeper than" in refusal(nested(most + 1, bottom))
     assert "nested deeper than" in refusal(nested(100_000, bottom))
 
@@ -140,7 +140,7 @@ def test_shared_objects_stay_shared():
     shared = {"type": "object", "x": (1,)}
     value = {"a": shared, "b": [shared, shared]}
 
-    found = plain(value, name="")
+    found = as_plain_data(value, name="")
 
     assert found == {"a": {"type": "object", "x": [1]}, "b": [{"type": "object", "x": [1]}] * 2}
     assert found["a"] is found["b"][0] is found["b"][1]
@@ -158,7 +158,7 @@ def test_shared_objects_without_bound_are_refused_in_bounded_time(bottom):
 def test_a_shared_object_is_too_deep_wherever_it_makes_the_whole_too_deep():
     shared = nested(MAX_DEPTH - 50, (1,))
 
-    assert plain({"a": shared, "b": nested(40, shared)}, name="")
+    assert as_plain_data({"a": shared, "b": nested(40, shared)}, name="")
     assert "nested deeper than" in refusal({"a": shared, "b": nested(60, shared)})
 
 
@@ -182,7 +182,7 @@ def test_a_stack_that_is_full_already_is_a_typed_error():
 )
 def test_any_mapping_ends_in_json_or_a_typed_error(value):
     try:
-        found = plain(value, name="")
+        found = as_plain_data(value, name="")
     except InvalidDocument:
         return
 

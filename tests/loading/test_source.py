@@ -50,7 +50,7 @@ def test_a_value_that_is_too_large_is_refused(given):
 
 
 def test_text_that_is_no_unicode_is_refused():
-    with pytest.raises(SourceError, match="surrogate pair at offset 1"):
+    with pytest.raises(SourceError, match="lone surrogate at offset 1"):
         read_source("{\ud800}", SETTINGS)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parsing import refusal, root
 
-from openapi_tools.loading.parse import DUPLICATES_BYTES, parse
-from openapi_tools.loading.parse_yaml import resolve
+from openapi_tools.loading.parse_yaml import resolve_scalar
+from openapi_tools.loading.source import DUPLICATES_BYTES, parse_document
 
 # Bombs
 
@@ -174,11 +174,11 @@ def test_keys_are_text_as_they_are_written(key):
 )
 def test_no_spelling_hides_a_duplicate_in_yaml(text):
     assert "stands twice" in refusal(text, strict=True)
-    assert "stands twice" in parse(text.encode(), name="").warnings[0]
+    assert "stands twice" in parse_document(text.encode(), name="").warnings[0]
 
 
 def test_mappings_that_are_merged_twice_are_all_merged():
-    parsed = parse(b"a: {<<: {b: 1}, <<: {c: 1}}", name="")
+    parsed = parse_document(b"a: {<<: {b: 1}, <<: {c: 1}}", name="")
 
     assert parsed.root == {"a": {"b": 1, "c": 1}}
     assert parsed.warnings == ("/a/<<: '<<' stands twice (again in line 1); both are merged.",)
@@ -275,7 +275,7 @@ class Dumper(yaml.CSafeDumper):
 
 def write_text(dumper, text):
     try:
-        style = None if resolve(text) == text else '"'
+        style = None if resolve_scalar(text) == text else '"'
     except ValueError:
         style = '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
@@ -316,7 +316,7 @@ OPTIONS = st.fixed_dictionaries(
 def test_what_was_written_is_read_back(data, options):
     text = yaml.dump(data, Dumper=Dumper, sort_keys=False, **options)
 
-    parsed = parse(f"# YAML\n{text}".encode(), name="")
+    parsed = parse_document(f"# YAML\n{text}".encode(), name="")
 
     assert repr(parsed.root) == repr(data)
     assert parsed.warnings == ()

@@ -97,8 +97,8 @@ async def test_a_failure_that_lasts_is_a_line_and_its_end_another(source, tmp_pa
 
     where = f"pets: {source.url}/openapi.json:"
     assert [record.getMessage() for record in caplog.records] == [
-        f"{where} the server answered with status 500.",
-        f"{where} the server answered with status 502.",
+        f"{where} the server responded with status 500.",
+        f"{where} the server responded with status 502.",
         "pets: the document can be read again",
     ]
 

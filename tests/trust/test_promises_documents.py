@@ -282,7 +282,7 @@ def test_a_circle_of_parameters_path_items_or_bodies_skips_its_operation_by_name
 
     assert [tool.path for tool in toolset] == ["/y"]
     assert first["$ref"] in toolset.skipped[0].reason
-    assert "in a circle" in toolset.skipped[0].reason
+    assert "in a cycle" in toolset.skipped[0].reason
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
-"""Document -> operations and their parameters, each seen as OpenAPI 3 writes it.
+"""An OpenAPI document: its operations, and their parameters and bodies as OpenAPI 3 has them.
 
-`Document` finds the operations and reads their members on demand; a fault of an operation is a
-`DocumentError` with its JSON Pointer.
+Everything is read on demand; a fault of an operation is a `DocumentError` with its JSON Pointer.
 
 Spec: OpenAPI 3.2.0, sections 4.8 to 4.12; Swagger 2.0.
 """
@@ -11,9 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
+from openapi_tools.http_rules import WEB
 from openapi_tools.json_values import (
     Node,
     as_dict,
@@ -32,7 +32,8 @@ from openapi_tools.requests.encoding import is_cookie_name, is_token
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from openapi_tools.loading.fetching import Fetcher
+    from openapi_tools.loading.references import Retriever
+    from openapi_tools.model import Server
     from openapi_tools.settings import Settings
 
 MAX_CHOICES: Final = 100  # servers, security requirements or media types that are looked at
@@ -41,11 +42,10 @@ OF_BODY: Final = frozenset({"body", "formData"})  # locations of Swagger 2.0 tha
 ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[Node, Resource]]"
 """Parameter Objects and their documents, by location and name on the wire."""
 
-_Made = TypeVar("_Made")
-_OF_ITEM = frozenset({"$ref", "summary", "description", "servers", "parameters"})
-_OF_OPERATION = frozenset({"responses", "operationId", "requestBody"})
-"""Members by which an object at an unknown key is an operation."""
-_ADDITIONAL = 2  # the minor version of OpenAPI 3 that has `additionalOperations`
+_PATH_ITEM_KEYS = frozenset({"$ref", "summary", "description", "servers", "parameters"})
+_OPERATION_KEYS = frozenset({"responses", "operationId", "requestBody"})
+"""Keys by which an object at an unknown key is an operation."""
+_ADDITIONAL = 2  # the minor version of OpenAPI 3 that introduced `additionalOperations`
 _MOST_FLAGS = 32
 _LONGEST_FLAG = 64
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -58,7 +58,7 @@ _NAME_TESTS: dict[Any, Callable[[str], bool]] = {
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making thousands
 class OperationNode:
-    """An Operation Object `node` of a Path Item Object, `member` is its JSON Pointer there."""
+    """An Operation Object, `node`, of a Path Item Object; `member` is its JSON Pointer there."""
 
     method: str
     path: str
@@ -94,7 +94,7 @@ class OperationNode:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The names of members that are `true` and begin with `x-`."""
+        """The names of extensions, `x-…`, that are `true`."""
         names = [name for name in self.node if name.startswith("x-") and self.node[name] is True]
         short = [name for name in names if len(name) <= _LONGEST_FLAG and name.isprintable()]
         return tuple(sorted(short)[:_MOST_FLAGS])
@@ -103,33 +103,31 @@ class OperationNode:
 class Document:
     """One OpenAPI document; InvalidDocument where its version is not supported.
 
-    `remarks` are the warnings of its parser and overlays; `strict` refuses repeated keys in other
-    documents that it refers to.
+    `remarks` are the warnings of its parser and overlays.
     """
 
     def __init__(
         self,
         entry: Resource,
         settings: Settings,
-        fetcher: Fetcher | None = None,
+        retriever: Retriever,
         remarks: tuple[str, ...] = (),
-        *,
-        strict: bool = False,
     ) -> None:
         self.entry = entry
         self.remarks = remarks
         self.settings = settings
+        self.retriever = retriever
         self.dialect = versions.read_dialect(entry.root, entry.name)
         address = as_string(entry.root.get("$self")) if self.dialect.modern else ""
         entry.self_uri = address if is_url_reference(address) else ""
-        self.references = References(entry, settings, fetcher, strict=strict)
+        self.references = References(entry, retriever.retrieve)
         self._methods = {method: method.upper() for method in self.dialect.methods}
-        self._shared: dict[tuple[str, int], Any] = {}
+        # What operations share is read once; nodes live as long as the document, so ids are keys.
+        self._servers: dict[int, tuple[Server, ...]] = {}
         self._lists: dict[tuple[int, bytes], ParameterNodes] = {}
         self._bodies: dict[tuple[Any, ...], tuple[Node, Resource] | None] = {}
         self._merged: dict[tuple[int, int], ParameterNodes] = {}
         self._none: ParameterNodes = {}
-        self._form: Any = {"words": settings.description_chars, "ref_siblings": self.dialect.modern}
 
     @cached_property
     def security(self) -> Security:
@@ -145,12 +143,20 @@ class Document:
     @cached_property
     def schemas(self) -> Schemas:
         """Converts the schemas of requests."""
-        return Schemas(self.references, **self._form, hidden="readOnly")
+        return self._make_schemas("readOnly")
 
     @cached_property
-    def answer_schemas(self) -> Schemas:
-        """Converts the schemas of answers."""
-        return Schemas(self.references, **self._form, hidden="writeOnly")
+    def response_schemas(self) -> Schemas:
+        """Converts the schemas of responses."""
+        return self._make_schemas("writeOnly")
+
+    def _make_schemas(self, hidden: str) -> Schemas:
+        return Schemas(
+            self.references,
+            words=self.settings.description_chars,
+            ref_siblings=self.dialect.modern,
+            hidden=hidden,
+        )
 
     @property
     def root(self) -> Node:
@@ -158,13 +164,42 @@ class Document:
         root: Node = self.entry.root
         return root
 
-    def shared(self, kind: str, node: list[Any], make: Callable[[list[Any]], _Made]) -> _Made:
-        """Return a value made from the first members of a list that operations share, once."""
-        key = (kind, id(node))
-        if key not in self._shared:
-            self._shared[key] = make(node[:MAX_CHOICES])
-        made: _Made = self._shared[key]
-        return made
+    def servers(self, operation: OperationNode) -> tuple[Server, ...]:
+        """Return an operation's servers, else its path's, else the document's.
+
+        Spec: OpenAPI 3.2.0, section 4.8.5; a document without any has `/`.
+        """
+        if self.dialect.swagger:
+            return self._read_servers(versions.swagger_servers(self.root, operation.node))
+        holders = (operation.node, operation.item, self.root)
+        nodes = next((holder["servers"] for holder in holders if holder.get("servers")), None)
+        return self._shared_servers(nodes) or self._read_servers([{"url": "/"}])
+
+    def root_servers(self) -> tuple[Server, ...]:
+        """Return the servers that credentials belong to.
+
+        They are those of the document; without any, its address, or those of its first operation.
+        """
+        if self.dialect.swagger:
+            return self._read_servers(versions.swagger_servers(self.root, {}))
+        if servers := self._shared_servers(self.root.get("servers")):
+            return servers
+        if WEB.match(self.entry.uri):
+            return self._read_servers([{"url": "/"}])
+        operations = (each for each in self.operations() if isinstance(each, OperationNode))
+        first = next(operations, None)
+        return self.servers(first) if first is not None else ()
+
+    def _shared_servers(self, nodes: Any) -> tuple[Server, ...]:
+        if not isinstance(nodes, list):
+            return ()
+        if id(nodes) not in self._servers:
+            self._servers[id(nodes)] = self._read_servers(nodes[:MAX_CHOICES])
+        return self._servers[id(nodes)]
+
+    def _read_servers(self, nodes: list[Any]) -> tuple[Server, ...]:
+        uri = self.entry.uri
+        return tuple(versions.read_server(node, uri) for node in nodes if isinstance(node, dict))
 
     def operations(self) -> Iterator[OperationNode | DocumentError]:
         """Yield every operation in the document's order; an error for one that cannot be read."""
@@ -175,16 +210,17 @@ class Document:
             raise self.invalid(f"'paths' must be an object, this is {paths!r:.60}.", "/paths")
         for path, item in paths.items():
             if not path.startswith("x-"):
-                yield from self._of_path(path, item)
+                yield from self._operations_of_path(path, item)
 
     def operation(self, path: str, member: str) -> OperationNode:
         """Return an operation that an earlier load found, or raise InvalidDocument."""
-        for found in self._of_path(path, as_dict(self.root.get("paths")).get(path)):
-            if isinstance(found, OperationNode) and found.member == member:
-                return found
+        item = as_dict(self.root.get("paths")).get(path)
+        for operation in self._operations_of_path(path, item):
+            if isinstance(operation, OperationNode) and operation.member == member:
+                return operation
         raise self.invalid("no such operation.", f"/paths{pointer_token(path)}/{member}")
 
-    def _of_path(self, path: str, item: Any) -> Iterator[OperationNode | DocumentError]:
+    def _operations_of_path(self, path: str, item: Any) -> Iterator[OperationNode | DocumentError]:
         try:
             node, resource = self._path_item(path, item)
         except DocumentError as error:
@@ -196,19 +232,19 @@ class Document:
                 if isinstance(value, dict):
                     yield OperationNode(methods[key], path, key, value, node, resource)
                 else:
-                    yield self._no_operation(value, path, key)
-            elif key not in _OF_ITEM and not key.startswith("x-"):
-                yield from self._other_key(path, key, node, resource)
+                    yield self._not_an_object(value, path, key)
+            elif key not in _PATH_ITEM_KEYS and not key.startswith("x-"):
+                yield from self._operations_at_other_key(path, key, node, resource)
 
-    def _other_key(
+    def _operations_at_other_key(
         self, path: str, key: str, item: Node, resource: Resource
     ) -> Iterator[OperationNode | DocumentError]:
         """Yield the operations at a key that no operation of the version has."""
         if key == "additionalOperations" and self.dialect.minor >= _ADDITIONAL:
-            yield from self._additional(path, item, resource)
+            yield from self._additional_operations(path, item, resource)
             return
         value, method = item[key], key.lower()
-        if not isinstance(value, dict) or _OF_OPERATION.isdisjoint(value):
+        if not isinstance(value, dict) or _OPERATION_KEYS.isdisjoint(value):
             return
         first = method if method in item else next(name for name in item if name.lower() == method)
         if method in self._methods and first == key:
@@ -232,7 +268,7 @@ class Document:
         beside = {key: value for key, value in item.items() if key != "$ref"}
         return {**target.node, **beside} if beside else target.node, target.resource
 
-    def _additional(
+    def _additional_operations(
         self, path: str, item: Node, resource: Resource
     ) -> Iterator[OperationNode | DocumentError]:
         listed = item["additionalOperations"]
@@ -244,44 +280,44 @@ class Document:
                 yield OperationNode(method, path, member, node, item, resource)
             else:
                 value = node if is_token(method) else f"{method!r}, no method"
-                yield self._no_operation(value, path, member)
+                yield self._not_an_object(value, path, member)
 
-    def _no_operation(self, value: Any, path: str, member: str) -> InvalidDocument:
+    def _not_an_object(self, value: Any, path: str, member: str) -> InvalidDocument:
         reason = f"an operation must be an object, not {value!r:.60}."
         return self.invalid(reason, f"/paths{pointer_token(path)}/{member}")
 
     def parameters(self, operation: OperationNode) -> ParameterNodes:
-        """Return an operation's parameters, its own over its path's; of equal lists one dict."""
-        above = self._listed(operation, operation.item)
-        own = self._listed(operation, operation.node)
-        if not (above and own):
-            return above or own
-        key = (id(above), id(own))
+        """Return an operation's parameters, which override its path's; of equal lists one dict."""
+        of_path = self._parameters_of(operation, operation.item)
+        of_operation = self._parameters_of(operation, operation.node)
+        if not (of_path and of_operation):
+            return of_path or of_operation
+        key = (id(of_path), id(of_operation))
         if key not in self._merged:
-            self._merged[key] = {**above, **own}
+            self._merged[key] = {**of_path, **of_operation}
         return self._merged[key]
 
-    def _listed(self, operation: OperationNode, holder: Node) -> ParameterNodes:
+    def _parameters_of(self, operation: OperationNode, holder: Node) -> ParameterNodes:
         """Return the parameters that an operation or its path item lists, each list read once."""
         listed = holder.get("parameters")
         if listed is None:
             return self._none
-        key = (id(operation.resource), operation.resource.text(listed))
-        found = self._lists.get(key)
-        if found is None:
+        key = (id(operation.resource), operation.resource.key(listed))
+        parameters = self._lists.get(key)
+        if parameters is None:
             try:
-                found = self._lists[key] = self._read_list(listed, operation.resource)
+                parameters = self._lists[key] = self._read_parameters(listed, operation.resource)
             except DocumentError as error:
                 above = operation.pointer if holder is operation.node else operation.path_pointer
                 error.source, error.pointer = self.entry.name, f"{above}/parameters{error.pointer}"
                 raise
-        return found
+        return parameters
 
-    def _read_list(self, listed: Any, resource: Resource) -> ParameterNodes:
+    def _read_parameters(self, listed: Any, resource: Resource) -> ParameterNodes:
         """Return the parameters in a list; the pointer of an error is relative to the list."""
         if not isinstance(listed, list):
             raise InvalidDocument("'parameters' must be an array.")
-        found: ParameterNodes = {}
+        parameters: ParameterNodes = {}
         try:
             for index, item in enumerate(listed):  # noqa: B007 -- for errors
                 node, owner, _ = self.references.follow(item, resource)
@@ -289,19 +325,19 @@ class Document:
                     raise InvalidDocument(f"a parameter must be an object, not {node!r:.60}.")
                 if (location := versions.location_of(node.get("in"))) != node.get("in"):
                     node = {**node, "in": location}
-                found[self._checked(location, node.get("name"), node)] = (node, owner)
+                parameters[self._parameter_key(location, node.get("name"), node)] = (node, owner)
         except DocumentError as error:
             error.pointer = f"/{index}"
             raise
-        return found
+        return parameters
 
-    def _checked(self, location: Any, name: Any, node: Node) -> tuple[str, str]:
+    def _parameter_key(self, location: Any, name: Any, node: Node) -> tuple[str, str]:
         if location == "querystring" and not name:  # the whole query needs no name on the wire
             name = location
         if not isinstance(name, str) or not name:
-            raise InvalidDocument(f"'name' of a parameter is {name!r:.60}; give it a text.")
-        allowed_here = (*self.dialect.locations, *self.dialect.leftovers)
-        if not isinstance(location, str) or location not in allowed_here:
+            raise InvalidDocument(f"'name' of a parameter is {name!r:.60}; it must be a string.")
+        readable = (*self.dialect.locations, *self.dialect.leftovers)
+        if not isinstance(location, str) or location not in readable:
             allowed = ", ".join(self.dialect.locations)
             reason = f"'in' is {location!r:.60}; {self.dialect.version} has {allowed}."
             raise InvalidDocument(reason)
@@ -316,7 +352,7 @@ class Document:
         if node is None:
             consumes = as_list(operation.node.get("consumes", self.root.get("consumes")))
             kinds = list(filter(is_string, consumes[:MAX_CHOICES]))
-            return self._body_of_2(self.parameters(operation), kinds)
+            return self._swagger_body(self.parameters(operation), kinds)
         place = f"{operation.pointer}/requestBody"
         body, resource, _ = self.follow(node, operation.resource, place)
         if not isinstance(body, dict):
@@ -325,15 +361,15 @@ class Document:
             raise self.invalid("'content' must be an object.", f"{place}/content")
         return body, resource
 
-    def _body_of_2(
+    def _swagger_body(
         self, parameters: ParameterNodes, kinds: list[str]
     ) -> tuple[Node, Resource] | None:
         """Return the request body of a Swagger 2.0 operation, made once for equal operations."""
         key = (id(parameters), *kinds)
         if key not in self._bodies:
-            found = [part for (at, _), part in parameters.items() if at in OF_BODY]
-            body = versions.request_body([node for node, _ in found], kinds)
-            self._bodies[key] = None if body is None else (body, found[0][1])
+            parts = [part for (location, _), part in parameters.items() if location in OF_BODY]
+            body = versions.request_body([node for node, _ in parts], kinds)
+            self._bodies[key] = None if body is None else (body, parts[0][1])
         return self._bodies[key]
 
     def follow(self, node: Any, resource: Resource, pointer: str) -> Any:
@@ -350,7 +386,7 @@ class Document:
 
 
 def is_left_out(node: Mapping[str, Any]) -> bool:
-    """Tell whether requests leave a parameter out because its name cannot be sent."""
+    """Return whether requests leave a parameter out because its name cannot be sent."""
     location, name = node.get("in"), node.get("name")
     if location not in _NAME_TESTS or not isinstance(name, str):
         return False

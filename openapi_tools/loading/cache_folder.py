@@ -1,0 +1,89 @@
+"""Files in the cache's folder: which ones are trusted, how they are written, search indexes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_WRITABLE_BY_OTHERS = 0o022
+_HASH_BYTES = hashlib.sha256().digest_size
+_MOST_INDEXES = 4  # of a document: its tools differ by settings and configurations
+
+
+class IndexFile(NamedTuple):
+    """The search index of the document in the file `path`; `form` is what its tools are made of."""
+
+    path: Path
+    form: str
+
+    def with_form(self, addition: str) -> IndexFile:
+        """Return the index file for the same tools in another form."""
+        return self._replace(form=f"{self.form}\0{addition}")
+
+    def read(self) -> bytes | None:
+        """Return the index that was written; None without one, or for a damaged one."""
+        path = self._index_path()
+        with suppress(OSError):
+            data = path.read_bytes() if is_trusted(path) else b""
+            index = data[_HASH_BYTES:]
+            return index if data[:_HASH_BYTES] == self._hash(index) else None
+        return None
+
+    def write(self, data: bytes) -> None:
+        """Write an index, unless the document is not in the cache."""
+        if is_trusted(self.path):
+            with suppress(OSError):
+                replace_cache_file(
+                    self._index_path(), lambda path: path.write_bytes(self._hash(data) + data)
+                )
+                for old in index_paths(self.path)[_MOST_INDEXES:]:
+                    old.unlink()
+
+    def _index_path(self) -> Path:
+        return self.path.with_name(f"{self.path.stem}-{self._hash(b'').hex()[:16]}.search")
+
+    def _hash(self, data: bytes) -> bytes:
+        return hashlib.sha256(self.form.encode("utf-8", "surrogatepass") + b"\0" + data).digest()
+
+
+def index_paths(path: Path) -> list[Path]:
+    """Return the index files of a document's file, the last written first."""
+    paths = path.parent.glob(f"{path.stem}-*.search")
+    return sorted(paths, key=lambda each: -each.stat().st_mtime)
+
+
+def is_trusted(path: Path) -> bool:
+    """Return whether a file is regular and the user's alone, and its folder, too."""
+    # Whoever can write into the cache decides which tools a model gets, and where they send.
+    try:
+        status = path.lstat()
+        return stat.S_ISREG(status.st_mode) and is_ours(status) and is_ours(path.parent.stat())
+    except (OSError, ValueError):
+        return False
+
+
+def is_ours(status: os.stat_result) -> bool:
+    """Return whether a file or folder is the user's own and not writable by others."""
+    if not hasattr(os, "geteuid"):
+        return True  # Windows guards a user's folders by other means
+    return status.st_uid == os.geteuid() and not status.st_mode & _WRITABLE_BY_OTHERS
+
+
+def replace_cache_file(path: Path, fill: Callable[[Path], Any]) -> None:
+    """Fill a new file next to the named one, and rename it."""
+    part = path.with_name(f"new-{os.urandom(8).hex()}.part")
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        fill(part)
+        part.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise

@@ -1,0 +1,113 @@
+"""The overlays of one load, from any source, and their application to the document.
+
+Spec: OpenAPI Overlay 1.1.0; `openapi_tools.shaping.overlays` reads and applies them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError
+from openapi_tools.http_rules import WEB
+from openapi_tools.json_values import dump_json_bytes
+from openapi_tools.loading.plain_data import MAX_DEPTH, as_plain_data
+from openapi_tools.loading.source import Parsed, parse_document
+from openapi_tools.options import kind_of
+
+if TYPE_CHECKING:
+    from openapi_tools.loading.source import Source
+    from openapi_tools.shaping.overlays import Overlay
+
+
+class Overlays:
+    """The overlays of one load; their `digest` is of names and contents, or empty."""
+
+    def __init__(self, sources: Sequence[Source] = ()) -> None:
+        self._sources = [
+            source if source.name else replace(source, name=f"overlays[{index}]")
+            for index, source in enumerate(sources)
+        ]
+        self._overlays: list[Overlay] | None = None if sources else []
+        parts = [part for source in self._sources for part in _name_and_digest(source)]
+        self.digest = hashlib.sha256(dump_json_bytes(parts)).hexdigest() if parts else ""
+        self._remarks: list[str] = []
+
+    def check(self) -> None:
+        """Check them all, or raise InvalidOverlay for the first mistake."""
+        if self._overlays is None:
+            # Start-up time: few loads have overlays.
+            from openapi_tools import json_paths
+            from openapi_tools.shaping import overlays
+
+            self._apply, self._queries = overlays.apply_overlays, json_paths.Queries()
+            parsed = [(source.name, _parse_overlay(source)) for source in self._sources]
+            self._overlays = [
+                overlays.read_overlay(each.root, name, self._queries) for name, each in parsed
+            ]
+            self._remarks = [f"{name}: {note}" for name, each in parsed for note in each.warnings]
+
+    def apply(self, root: Any, *addresses: str) -> tuple[Any, list[str]]:
+        """Return a document with the overlays applied, and warnings; `addresses` are its own."""
+        self.check()
+        if not self._overlays:
+            return root, []
+        mismatches = [
+            f"{source.name}#/extends: {overlay.extends!r:.200} is not the document that is loaded."
+            for source, overlay in zip(self._sources, self._overlays, strict=True)
+            if _extends_another(overlay.extends, source.uri, addresses)
+        ]
+        root, warnings = self._apply(root, self._overlays, self._queries, max_depth=MAX_DEPTH)
+        return root, [*self._remarks, *mismatches, *warnings]
+
+
+def list_overlays(overlays: Any) -> list[Any]:
+    """Return the overlays that a caller passes, one or several, as a list; SettingsError."""
+    if isinstance(overlays, str | os.PathLike | bytes | Mapping):
+        return [overlays]
+    if not isinstance(overlays, list | tuple):
+        form = 'a list of URLs, paths, dicts or strings, as ["overlay.yaml"]'
+        raise SettingsError(f"overlays: give {form}, not {kind_of(overlays)}.")
+    return list(overlays)
+
+
+def _name_and_digest(source: Source) -> tuple[str, str]:
+    if source.value is None:
+        return source.name, source.digest
+    text = dump_json_bytes(_parse_overlay(source).root)
+    return source.name, hashlib.sha256(text).hexdigest()
+
+
+def _parse_overlay(source: Source) -> Parsed:
+    try:
+        if source.value is not None:
+            return Parsed(as_plain_data(source.value, name=source.name))
+        return parse_document(source.data or b"", name=source.name, expected="'overlay'")
+    except InvalidDocument as error:
+        raise InvalidOverlay(error.reason, source=source.name, pointer=error.pointer) from None
+
+
+def _extends_another(extends: str, base: str, addresses: Sequence[str]) -> bool:
+    """Return whether an overlay names a place of the same kind as the document's, but another."""
+    try:
+        if WEB.match(extends) or WEB.match(base):
+            target = _bare_url(urljoin(base, extends))
+            places = [_bare_url(address) for address in addresses if WEB.match(address)]
+        else:
+            path = Path(base).parent / unquote(urlsplit(extends).path)
+            target = os.path.realpath(path)
+            places = [os.path.realpath(a) for a in addresses if a and not WEB.match(a)]
+            places = places if base or path.is_absolute() else []
+    except ValueError:  # not a URL, or not a path
+        return True
+    return bool(extends and places) and target not in places
+
+
+def _bare_url(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".lower()

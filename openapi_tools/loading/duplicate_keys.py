@@ -1,0 +1,64 @@
+"""Keys that stand twice in one object of a document, of which parsers keep the last value.
+
+Spec: RFC 8259, section 4 (names should be unique); YAML 1.2.2, section 3.2.1.3 (keys are unique).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import InvalidDocument
+from openapi_tools.json_values import SCHEMA_MAP_KEYWORDS, Node, join_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_DOCUMENTATION = frozenset({"description", "summary", "title", "example"})
+_MAPS = (
+    SCHEMA_MAP_KEYWORDS
+    | {"additionalOperations", "callbacks", "content", "dependencies", "dependentRequired"}
+    | {"encoding", "examples", "headers", "links", "mapping", "mediaTypes", "parameters"}
+    | {"pathItems", "paths", "requestBodies", "responses", "schemas", "scopes", "variables"}
+    | {"securityDefinitions", "securitySchemes", "webhooks"}
+)
+"""Properties whose value is a map: its keys are names that users chose, even `description`."""
+
+
+def find_duplicate_keys(data: bytes, *, strict: bool) -> Iterator[str]:
+    """Yield a warning for each duplicate key of valid JSON; if strict, raise as below."""
+    duplicates: dict[int, tuple[Any, list[str]]] = {}
+
+    def collect(pairs: list[tuple[str, Any]]) -> Node:
+        node = dict(pairs)
+        if len(node) != len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            duplicates[id(node)] = node, [key for key, count in counts.items() if count > 1]
+        return node
+
+    root = json.loads(data, object_pairs_hook=collect)
+    stack: list[tuple[Any, list[str | int]]] = [(root, [])] if duplicates else []
+    while stack:
+        node, path = stack.pop()
+        _, keys = duplicates.get(id(node), (None, ()))
+        yield from (duplicate_key_warning(path, key, strict=strict) for key in keys)
+        items = list(node.items() if isinstance(node, dict) else enumerate(node))
+        inner = [(item, [*path, key]) for key, item in items if isinstance(item, (dict, list))]
+        stack += reversed(inner)
+
+
+def duplicate_key_warning(
+    path: Sequence[str | int], key: str, *, strict: bool, line: int | None = None
+) -> str:
+    """Return the warning for a duplicate key; if strict, InvalidDocument where it hides a value."""
+    place = "" if line is None else f" (again in line {line})"
+    is_map = bool(path) and path[-1] in _MAPS
+    is_documentation = (key in _DOCUMENTATION or key.startswith("x-")) and not is_map
+    if not strict or is_documentation:
+        effect = "both are merged" if key == "<<" else "the last one counts"
+        return f"{join_pointer([*path, key])}: {key!r} stands twice{place}; {effect}."
+    raise InvalidDocument(
+        f"{key!r} stands twice in one object{place} and hides the first; remove one of them.",
+        pointer=join_pointer(path),
+    )

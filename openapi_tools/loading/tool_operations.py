@@ -1,0 +1,248 @@
+"""The operations of a document that can be tools, and why others cannot.
+
+Nothing is built: schemas are only scanned, each component once. An API checks its input itself, so
+a keyword with a value that it cannot have is left out, as is a parameter whose name no request can
+have, and the operation stays a tool.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.errors import DocumentError, InvalidDocument
+from openapi_tools.http_rules import has_dot_segment
+from openapi_tools.json_values import as_dict, as_list, unescape_token
+from openapi_tools.loading import keyword_values
+from openapi_tools.loading.document import Document, OperationNode
+from openapi_tools.loading.input_warnings import warn_of_unreadable_parts
+from openapi_tools.loading.references import LOCAL
+from openapi_tools.model import Skipped
+from openapi_tools.requests.path_notations import read_template
+from openapi_tools.visible_text import NOTHING_KEPT, KeptNames, tool_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from openapi_tools.loading.cache_folder import IndexFile
+    from openapi_tools.loading.references import Resource
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_MOST_NAMES = 10  # in warnings about one path; further ones are counted
+_LONGEST_NAME = 100
+_LONGEST_POINTER = 500
+
+_OBJECTS = frozenset({"content", "headers", "encoding", "prefixEncoding"})
+"""Properties that hold objects of OpenAPI, which say how a request is written."""
+_SINGLE = (keyword_values.ONE - {"items"}) | {"schema", "itemSchema", "itemEncoding"}
+_HOLDING = _OBJECTS | keyword_values.MAPS | keyword_values.LISTS | _SINGLE | {"items"}
+"""Properties that hold a request's schemas and references; no other one is looked into.
+
+`items` may be a list in Swagger 2.0, and in JSON Schema up to 2019.
+"""
+_WATCHED = _HOLDING | {"$ref"}
+
+
+class ToolFacts(NamedTuple):
+    """The attributes of a tool that need no schema; `member` is its place in the path item."""
+
+    name: str
+    method: str
+    path: str
+    member: str
+    description: str | None
+    tags: Sequence[str]
+    deprecated: bool
+
+
+class DocumentOperations(NamedTuple):
+    """A document and its operations; those from the cache have no `nodes`, and an `index_file`."""
+
+    document: Document
+    tools: list[ToolFacts]
+    skipped: list[Skipped]
+    warnings: Callable[[], list[str]]
+    counts: Callable[[], dict[str, int]]
+    nodes: Iterable[OperationNode | None] = repeat(None)
+    index_file: IndexFile | None = None
+
+
+def find_operations(
+    document: Document, *, strict: bool, kept: KeptNames = NOTHING_KEPT
+) -> DocumentOperations:
+    """Return the operations of a document; if strict, raise for one that would be skipped.
+
+    Args:
+        document: The document.
+        strict: Raise the error of the first operation that cannot be a tool.
+        kept: Names of tools that a package has already.
+    """
+    operations = list(document.operations())
+    nodes = [item for item in operations if isinstance(item, OperationNode)]
+    settings = document.settings
+    places = [(node.operation_id, node.method, node.path) for node in nodes]
+    names = iter(tool_names(places, settings.prefix, short=settings.short_names, kept=kept))
+    usability = _Usability(document)
+    tools: list[ToolFacts] = []
+    usable: list[OperationNode] = []
+    skipped: list[Skipped] = []
+    for item in operations:
+        name = ""
+        try:
+            if isinstance(item, DocumentError):
+                raise item
+            name = next(names)
+            usability.check(item)
+        except DocumentError as error:
+            if strict:
+                raise
+            skipped.append(_skip(item, error, name))
+        else:
+            facts = (item.method, item.path, item.member, None, item.tags, item.deprecated)
+            tools.append(ToolFacts(name, *facts))
+            usable.append(item)
+    return DocumentOperations(
+        document,
+        tools,
+        skipped,
+        warnings=lambda: [
+            *usability.warnings,
+            *document.references.local_notes,
+            *warn_of_unreadable_parts(document, usable),
+        ],
+        counts=lambda: _count_other_parts(document),
+        nodes=usable,
+    )
+
+
+def _skip(item: OperationNode | DocumentError, error: DocumentError, name: str) -> Skipped:
+    if isinstance(item, OperationNode):
+        place = error.pointer or item.pointer
+        return Skipped(place, error.reason, item.method, item.path, name, item.operation_id)
+    path = error.pointer.split("/")[2] if error.pointer.count("/") > 1 else ""
+    return Skipped(error.pointer, error.reason, path=unescape_token(path))
+
+
+def _count_other_parts(document: Document) -> dict[str, int]:
+    counts = {"webhooks": len(as_dict(document.root.get("webhooks"))), "callbacks": 0, "links": 0}
+    for operation in document.operations():
+        if isinstance(operation, OperationNode):
+            counts["callbacks"] += len(as_dict(operation.node.get("callbacks")))
+            responses = as_dict(operation.node.get("responses")).values()
+            counts["links"] += sum(len(as_dict(as_dict(node).get("links"))) for node in responses)
+    return counts
+
+
+class _Usability:
+    """Finds faults in the operations of a document, and collects warnings about them."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._refs: dict[int, Collection[Any]] = {}
+        self._local = LOCAL[:1] if document.dialect.swagger else LOCAL
+        self._clean: set[int | tuple[int, int]] = set()
+        self.warnings: list[str] = []
+
+    def check(self, operation: OperationNode) -> None:
+        """Raise DocumentError for an operation that cannot be a tool."""
+        document = self._document
+        parameters = document.parameters(operation)
+        self._check_path(operation, [name for location, name in parameters if location == "path"])
+        if id(parameters) not in self._clean:
+            for node, resource in parameters.values():
+                if not _WATCHED.isdisjoint(node):  # most have nothing to check
+                    self._check_references(node, resource, operation, "/parameters")
+            self._clean.add(id(parameters))
+        if not operation.member.islower() and "/" not in operation.member:
+            note = f"{operation.member!r} is read as {operation.method.lower()!r}."
+            self.warnings.append(f"{operation.pointer[:_LONGEST_POINTER]}: {note}")
+        if "security" in operation.node:
+            self.warnings += document.security.uri_warnings(operation.node, operation.pointer)
+        body = None if document.dialect.swagger else document.request_body(operation)
+        if body is not None:
+            self._check_references(*body, operation, "/requestBody")
+
+    def _check_path(self, operation: OperationNode, declared: list[str]) -> None:
+        path = operation.path
+        if not path.isprintable() and _CONTROL.search(path):
+            raise self._document.invalid("the path has control characters.", operation.pointer)
+        if ("/." in path or "%" in path) and has_dot_segment(path.partition("?")[0]):
+            reason = "the path has '.' or '..' segments, which servers resolve differently."
+            raise self._document.invalid(reason, operation.pointer)
+        names = frozenset(declared)
+        _, variables, notes = read_template(path, names)
+        if notes:
+            place = operation.pointer[:_LONGEST_POINTER]
+            self.warnings += [f"{place}: {note}" for note in notes]
+        if variables.keys() != names:
+            undeclared = [name for name in variables if name not in names]
+            placeless = [name for name in declared if name not in variables]
+            note = "{} in the path is not declared; it is taken as text."
+            self._warn_of_names(operation, undeclared, note)
+            note = "the path has no {}; the parameter is left out."
+            self._warn_of_names(operation, placeless, note)
+
+    def _warn_of_names(self, operation: OperationNode, names: list[str], note: str) -> None:
+        place = operation.pointer[:_LONGEST_POINTER]
+        labels = [f"{{{name[:_LONGEST_NAME]}}}" for name in names[:_MOST_NAMES]]
+        if rest := len(names) - len(labels):
+            labels.append(f"one of {rest} further names")
+        self.warnings += [f"{place}: {note.format(label)}" for label in labels]
+
+    def _check_references(
+        self, node: Any, resource: Resource, operation: OperationNode, member: str
+    ) -> None:
+        seen: set[tuple[int, int]] = set()
+        waiting = [(node, resource)]
+        follow = self._document.references.follow
+        try:
+            while waiting:
+                node, owner = waiting.pop()
+                key = (id(node), id(owner))  # with YAML's aliases documents share nodes
+                if key in self._clean or key in seen:
+                    continue
+                seen.add(key)
+                if id(node) not in self._refs:
+                    self._refs[id(node)] = _find_references(node, self._local)
+                waiting += [follow(holder, owner)[:2] for holder in self._refs[id(node)]]
+        except DocumentError as error:
+            error.source, error.pointer = self._document.entry.name, f"{operation.pointer}{member}"
+            raise
+        self._clean |= seen
+
+
+def _find_references(root: Any, local: tuple[str, ...]) -> Collection[Any]:
+    """Return the objects with references in a node; InvalidDocument for its first fault.
+
+    There is one for each reference, but for `local` ones, whose meaning depends on their place.
+    """
+    refs: dict[Any, Any] = {}
+    nodes = [root]
+    for node in nodes:  # which grows on the way: breadth first
+        for key in node if node.__class__ is dict else ():
+            if key not in _WATCHED:  # before a look at the value, which may be far away in memory
+                continue
+            value = node[key]
+            if key in _OBJECTS:
+                objects = as_list(value) if key == "prefixEncoding" else as_dict(value).values()
+                nodes += objects
+                for each in objects:
+                    if not isinstance(each, dict | bool) and each is not None:
+                        raise InvalidDocument(f"{key!r} must hold objects, this is {each!r:.60}.")
+            elif key != "$ref":
+                nodes += _schemas_at(key, value)
+            elif value.__class__ is str and value:
+                refs[(value, id(node)) if value.startswith(local) else value] = node
+            else:
+                reason = f"'$ref' is {value!r:.60}; it must be a string that names a place."
+                raise InvalidDocument(reason)
+    return refs.values()
+
+
+def _schemas_at(key: str, value: Any) -> Collection[Any]:
+    if value.__class__ is list:
+        return value if key in keyword_values.LISTS or key == "items" else ()
+    if value.__class__ is not dict or key in keyword_values.LISTS:
+        return ()
+    return value.values() if key in keyword_values.MAPS else (value,)
