@@ -283,7 +283,7 @@ def names_of_contracts():
 
 
 COORDINATORS = ("agent_framework", "amplifier", "langchain", "llama_index", "mcp", "pydantic_ai")
-INNER = {"present", "translated", "without_references"}
+INNER = {"inline_references"}
 """Functions that other modules of ours use."""
 PUBLIC = {*openapi_tools.__all__, *testing.__all__, *names_of_contracts()} - INNER
 

@@ -1,7 +1,7 @@
 """LangChain: each tool as a `StructuredTool`.
 
 LangChain replaces arguments of some names, so the tool gets the model's own input. It inlines every
-`$ref`, and cuts recursion silently; so its schemas come with every definition inlined.
+`$ref` and cuts recursion silently, so its schemas come with all definitions inlined.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import advise, blocks_of
 from openapi_tools.errors import SettingsError, requiring
 from openapi_tools.json_values import (
     SCHEMA_LIST_KEYWORDS,
@@ -22,6 +21,7 @@ from openapi_tools.json_values import (
 )
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import context_for
+from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,10 +34,10 @@ with requiring("langchain"):
     from langchain_core.runnables.config import ensure_config
     from langchain_core.tools import StructuredTool, ToolException
 
-# LangChain would take these parameters of a tool's function from the model's arguments.
-_TAKEN = frozenset({"self", "config", "run_manager"})
+# LangChain would take the values of these parameters of a function from the model's arguments.
+_LANGCHAIN_NAMES = frozenset({"self", "config", "run_manager"})
 
-_asked: ContextVar[dict[str, Any] | None] = ContextVar("openapi_tools_asked", default=None)
+_model_input: ContextVar[dict[str, Any] | None] = ContextVar("openapi_tools_asked", default=None)
 
 
 def to_structured_tools(
@@ -45,16 +45,16 @@ def to_structured_tools(
 ) -> list[StructuredTool]:
     """Return tools as `StructuredTool`s for `model.bind_tools(…)` and for agents.
 
-    A tool called with a tool call gives a `ToolMessage`: its `artifact` is the `ToolResult`, its
-    `status` is `"error"` for an error. Called with plain arguments, it gives the content alone.
-    `invoke` works where no event loop runs in its thread.
+    A tool called with a tool call returns a `ToolMessage`: its `artifact` is the `ToolResult`, its
+    `status` is `"error"` for an error. Called with plain arguments, it returns the content only.
+    `invoke` works in threads without a running event loop.
 
     Args:
         toolset: A toolset, or any of its tools.
-        context: A `Context` for all calls, or a function of the `RunnableConfig` that gives one for
-            each and may be async; by default that is the `state` of a `Context`.
+        context: A `Context` for all calls, or a function, sync or async, of the `RunnableConfig`
+            that returns the one of a call. By default a `Context` whose `state` is that config.
     """
-    advise(toolset)
+    warn_about_tokens(toolset)
     return [OperationStructuredTool(tool, context) for tool in toolset]
 
 
@@ -72,57 +72,58 @@ class OperationStructuredTool(StructuredTool):
 
     def __init__(self, tool: OperationTool, context: Any) -> None:
         async def call(**arguments: Any) -> tuple[Any, ToolResult]:
-            return await _answer(tool, arguments, context)
+            return await _run_call(tool, arguments, context)
 
-        description, schema = shown(tool, "openai", without_references)
+        description, schema = shown(tool, "openai", inline_references)
         super().__init__(
             name=tool.name,
             description=description,
             args_schema=schema,
             metadata=dict(tool.annotations),
-            func=_blocking(call),
+            func=_make_blocking(call),
             coroutine=call,
             response_format="content_and_artifact",
-            handle_tool_error=_message,
+            handle_tool_error=_make_message,
         )
 
     async def arun(self, tool_input: Any, *args: Any, **options: Any) -> Any:
         """Call like `BaseTool.arun`, and note the arguments."""
-        with _noted(tool_input, options) as passed:
+        with _note_input(tool_input, options) as passed:
             return await super().arun(passed, *args, **options)
 
     def run(self, tool_input: Any, *args: Any, **options: Any) -> Any:
         """Call like `BaseTool.run`, and note the arguments."""
-        with _noted(tool_input, options) as passed:
+        with _note_input(tool_input, options) as passed:
             return super().run(passed, *args, **options)
 
 
 @contextmanager
-def _noted(given: Any, options: dict[str, Any]) -> Iterator[Any]:
-    """Note a call's input for the tool, and give the arguments that LangChain may see."""
-    if not isinstance(given, dict):
-        yield given
+def _note_input(tool_input: Any, options: dict[str, Any]) -> Iterator[Any]:
+    # The tool gets the whole input; LangChain gets the arguments that it leaves alone.
+    if not isinstance(tool_input, dict):
+        yield tool_input
         return
-    token = _asked.set({**given, "_tool_call_id": options.get("tool_call_id") or ""})
+    token = _model_input.set({**tool_input, "_tool_call_id": options.get("tool_call_id") or ""})
     try:
-        yield {name: value for name, value in given.items() if name not in _TAKEN}
+        yield {name: value for name, value in tool_input.items() if name not in _LANGCHAIN_NAMES}
     finally:
-        _asked.reset(token)
+        _model_input.reset(token)
 
 
-async def _answer(
+async def _run_call(
     tool: OperationTool, arguments: dict[str, Any], source: Any
 ) -> tuple[Any, ToolResult]:
-    noted = _asked.get()
-    _asked.set(None)  # or a guardrail that calls another tool's function would call it with these
-    given = arguments if noted is None else noted
-    result = await tool.execute(given, context=await context_for(source, ensure_config()))
+    model_input = _model_input.get()
+    # Reset: a guardrail may call the function of another tool, which has other arguments.
+    _model_input.set(None)
+    tool_input = arguments if model_input is None else model_input
+    result = await tool.execute(tool_input, context=await context_for(source, ensure_config()))
     if result.is_error:
         raise OperationFailed(result, tool.name)
-    return _content(result), result
+    return _make_content(result), result
 
 
-def _blocking(call: Any) -> Any:
+def _make_blocking(call: Any) -> Any:
     def wait(**arguments: Any) -> Any:
         try:
             asyncio.get_running_loop()
@@ -134,18 +135,23 @@ def _blocking(call: Any) -> Any:
     return wait
 
 
-def _message(error: Any) -> Any:
-    """Return an error result as a message for a call with an id, else as text."""
+def _make_message(error: Any) -> Any:
+    # A call without an id is no tool call of a model; its caller gets a string.
     result: ToolResult = error.result
     if not result.tool_call_id:
         return str(result)
-    facts = {"tool_call_id": result.tool_call_id, "name": error.tool, "status": "error"}
-    return ToolMessage(str(result), artifact=result, **facts)
+    return ToolMessage(
+        str(result),
+        artifact=result,
+        tool_call_id=result.tool_call_id,
+        name=error.tool,
+        status="error",
+    )
 
 
-def _content(result: ToolResult) -> str | list[dict[str, str]]:
-    """Return a message's content: a string, or blocks once there is an image."""
-    blocks = blocks_of(
+def _make_content(result: ToolResult) -> str | list[dict[str, str]]:
+    # A string, unless there is an image.
+    blocks = make_blocks(
         result,
         lambda text: {"type": "text", "text": text},
         lambda data, kind: {"type": "image", "base64": data, "mime_type": kind},
@@ -158,9 +164,9 @@ _STEPS = {
     **dict.fromkeys(("items", "unevaluatedItems", "contains"), "[]"),
     **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), ".*"),
 }
-"""Keywords whose schema describes parts of a value, with what leads to them in a path."""
+"""Keywords whose schema describes parts of a value, and how a path shows that step."""
 _NARROWING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
-"""Keywords that could refuse more once a schema in them, or beside them, accepts more."""
+"""Keywords that may reject more if a schema in them, or beside them, accepts more."""
 _WORDS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 )
@@ -168,21 +174,21 @@ _MAX_PARTS = 5_000  # more than large APIs have, and less than fills the memory
 _MAX_DEPTH = 80  # LangChain walks schemas by recursion, which Python limits
 
 
-def without_references(schema: dict[str, Any]) -> dict[str, Any]:
+def inline_references(schema: dict[str, Any]) -> dict[str, Any]:
     """Return an input schema with definitions inlined, cut where they recur or grow too large."""
-    written: dict[str, Any] = _Writer(schema).write(schema, "")
-    return written
+    inlined: dict[str, Any] = _SchemaInliner(schema).inline(schema, "")
+    return inlined
 
 
-class _Writer:
+class _SchemaInliner:
     def __init__(self, schema: dict[str, Any]) -> None:
         self._definitions: dict[str, Any] = schema.get("$defs", {})
-        self._open: dict[str, str] = {}
-        self._left = _MAX_PARTS
+        self._open_references: dict[str, str] = {}
+        self._parts_left = _MAX_PARTS
         self._depth = 0
         self._cuts = 0
 
-    def write(self, schema: Any, path: str) -> Any:
+    def inline(self, schema: Any, path: str) -> Any:
         if not isinstance(schema, dict):
             return schema
         if self._depth >= _MAX_DEPTH:
@@ -190,70 +196,85 @@ class _Writer:
             return {}
         self._depth += 1
         try:
-            return self._referred(schema, path) if "$ref" in schema else self._own(schema, path)
+            if "$ref" in schema:
+                return self._inline_reference(schema, path)
+            return self._inline_keywords(schema, path)
         finally:
             self._depth -= 1
 
-    def _own(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
-        self._left -= 1
+    def _inline_keywords(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+        self._parts_left -= 1
         before = self._cuts
-        written: dict[str, Any] = {}
+        inlined: dict[str, Any] = {}
         for key, value in omit_keys(schema, ["$defs"]).items():
-            if key in _PARTS or not _is_trap(value):
-                written[key] = self._value(key, value, path)
+            if key in _PARTS or not _misleads_langchain(value):
+                inlined[key] = self._inline_value(key, value, path)
             else:
                 self._cuts += key not in _WORDS
-        return _portable(loosen_schema(written, _NARROWING) if self._cuts > before else written)
+        # What was cut accepts anything, so keywords that this would make stricter go.
+        if self._cuts > before:
+            inlined = loosen_schema(inlined, _NARROWING)
+        return _without_ref_property(inlined)
 
-    def _value(self, key: str, value: Any, path: str) -> Any:
+    def _inline_value(self, key: str, value: Any, path: str) -> Any:
         if key in SCHEMA_LIST_KEYWORDS:
-            return [self.write(part, path) for part in value]
+            return [self.inline(part, path) for part in value]
         if key in SCHEMA_MAP_KEYWORDS:
             start = f"{path}." if path else ""
-            return {name: self._member(part, start + name) for name, part in value.items()}
-        return self.write(value, path + _STEPS.get(key, "")) if key in _PARTS else value
+            return {name: self._inline_property(part, start + name) for name, part in value.items()}
+        return self.inline(value, path + _STEPS.get(key, "")) if key in _PARTS else value
 
-    def _member(self, schema: Any, path: str) -> Any:
-        """Return a schema under a name; LangChain loses True and False under the name `title`."""
-        written = self.write(schema, path)
-        return written if isinstance(written, dict) else {} if written else {"not": {}}
+    def _inline_property(self, schema: Any, path: str) -> Any:
+        # LangChain drops True and False under the name `title`, so both become objects.
+        inlined = self.inline(schema, path)
+        return inlined if isinstance(inlined, dict) else {} if inlined else {"not": {}}
 
-    def _referred(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+    def _inline_reference(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
         name = schema["$ref"].removeprefix("#/$defs/")
         beside = omit_keys(schema, ["$ref"])
-        if name in self._open or self._left <= 0:
-            return self._cut(name, beside)
-        self._open[name] = path
-        written = self._member(self._definitions[name], path)
-        del self._open[name]
-        own = self.write(beside, path)
-        return {**written, **own} if beside.keys() <= _WORDS else {"allOf": [written], **own}
+        if name in self._open_references or self._parts_left <= 0:
+            return self._cut_reference(name, beside)
+        self._open_references[name] = path
+        inlined = self._inline_property(self._definitions[name], path)
+        del self._open_references[name]
+        siblings = self.inline(beside, path)
+        if beside.keys() <= _WORDS:
+            return {**inlined, **siblings}
+        return {"allOf": [inlined], **siblings}
 
-    def _cut(self, name: str, beside: dict[str, Any]) -> dict[str, Any]:
+    def _cut_reference(self, name: str, beside: dict[str, Any]) -> dict[str, Any]:
         self._cuts += 1
-        definition, first = self._definitions[name], self._open.get(name)
+        definition, first = self._definitions[name], self._open_references.get(name)
         kind = definition.get("type") if isinstance(definition, dict) else None
-        words = {key: part for key, part in beside.items() if key in _WORDS and not _is_trap(part)}
+        annotations = {
+            key: part
+            for key, part in beside.items()
+            if key in _WORDS and not _misleads_langchain(part)
+        }
         same = f"Takes what `{first}` takes." if first else ""
-        said = " ".join(part for part in (words.pop("description", ""), same) if part)
+        parts = (annotations.pop("description", ""), same)
+        description = " ".join(part for part in parts if part)
         stub = {"type": kind} if kind is not None else {}
-        return {**stub, **({"description": said} if said else {}), **words}
+        return {**stub, **({"description": description} if description else {}), **annotations}
 
 
-def _is_trap(value: Any) -> bool:
+def _misleads_langchain(value: Any) -> bool:
+    # It would resolve `$ref` and drop `title` in a default or an example, too.
     if isinstance(value, dict):
-        return not {"$ref", "title"}.isdisjoint(value) or any(map(_is_trap, value.values()))
-    return isinstance(value, list) and any(map(_is_trap, value))
+        return not {"$ref", "title"}.isdisjoint(value) or any(
+            map(_misleads_langchain, value.values())
+        )
+    return isinstance(value, list) and any(map(_misleads_langchain, value))
 
 
-def _portable(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that says the same without naming a property `$ref`."""
+def _without_ref_property(schema: dict[str, Any]) -> dict[str, Any]:
+    # LangChain would read a property of this name as a reference; a pattern says the same.
     named = {key: dict(schema[key]) for key in SCHEMA_MAP_KEYWORDS if "$ref" in schema.get(key, ())}
     if not named:
         return schema
     reference = named.get("properties", {}).pop("$ref", None)
-    for members in named.values():
-        members.pop("$ref", None)
+    for properties in named.values():
+        properties.pop("$ref", None)
     if reference is not None:
         named.setdefault("patternProperties", dict(schema.get("patternProperties", {})))
         named["patternProperties"][r"^\$ref$"] = reference

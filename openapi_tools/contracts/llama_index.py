@@ -1,7 +1,7 @@
 """LlamaIndex: each tool as a `FunctionTool`.
 
-LlamaIndex keeps only some keywords of the schema of a pydantic class; here the class and the
-metadata give the tool's whole schema.
+LlamaIndex keeps only some keywords of the schema of a pydantic class. Here the class and the
+metadata return the tool's whole schema.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from openapi_tools.contracts import advise, blocks_of
 from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import context_for
+from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,25 +34,26 @@ _LONGEST = 1024
 def to_tools(toolset: Iterable[OperationTool], *, context: Any = None) -> list[FunctionTool]:
     """Return tools as `FunctionTool`s for `FunctionAgent(tools=…)` and other agents.
 
-    A call gives a `ToolOutput`: blocks of text and images, `is_error`, and the `ToolResult` as its
-    `raw_output`.
+    A call returns a `ToolOutput` with blocks of text and images, `is_error`, and the `ToolResult`
+    as `raw_output`.
 
     Args:
         toolset: A toolset, or any of its tools.
-        context: A `Context` for all calls, or a function that gives one for each, maybe async.
+        context: A `Context` for all calls, or a function, sync or async, that returns the one of a
+            call.
     """
-    advise(toolset)
-    return [OperationFunctionTool(tool, context) for tool in toolset]
+    warn_about_tokens(toolset)
+    return [LlamaIndexTool(tool, context) for tool in toolset]
 
 
-class OperationFunctionTool(FunctionTool):
+class LlamaIndexTool(FunctionTool):
     """A tool of a document as a tool of LlamaIndex."""
 
     def __init__(self, tool: OperationTool, context: Any) -> None:
         async def call(**arguments: Any) -> ToolResult:
             return await tool.execute(arguments, context=await context_for(context))
 
-        super().__init__(async_fn=call, metadata=_metadata(tool))
+        super().__init__(async_fn=call, metadata=_make_metadata(tool))
 
     # Arguments may have any name, `self` too.
     def __call__(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # no others
@@ -64,12 +65,12 @@ class OperationFunctionTool(FunctionTool):
 
     async def acall(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # as above
         """Call the API."""
-        given = {**self.partial_params, **arguments}
-        result = await self.async_fn(**given)
+        arguments = {**self.partial_params, **arguments}
+        result = await self.async_fn(**arguments)
         return ToolOutput(
             tool_name=self.metadata.get_name(),
-            blocks=blocks_of(result, lambda text: TextBlock(text=text), _image),
-            raw_input={"args": (), "kwargs": given},
+            blocks=make_blocks(result, lambda text: TextBlock(text=text), _make_image),
+            raw_input={"args": (), "kwargs": arguments},
             raw_output=result,
             is_error=result.is_error,
         )
@@ -79,13 +80,13 @@ class OperationMetadata(ToolMetadata):
     """A tool's name, description and schema for models."""
 
     def get_parameters_dict(self) -> dict[str, Any]:
-        """Return a copy of the schema that the model sees: provider clients write into it."""
+        """Return a copy of the schema that the model sees, as clients of providers change it."""
         arguments: Any = self.fn_schema
         schema: dict[str, Any] = arguments.model_json_schema()
         return schema
 
 
-def _metadata(tool: OperationTool) -> ToolMetadata:
+def _make_metadata(tool: OperationTool) -> ToolMetadata:
     description, schema = shown(tool, "openai")
 
     class Arguments(BaseModel):
@@ -95,15 +96,13 @@ def _metadata(tool: OperationTool) -> ToolMetadata:
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
             return deepcopy(schema)
 
-    return OperationMetadata(
-        name=tool.name, description=_shortened(description), fn_schema=Arguments
-    )
+    return OperationMetadata(name=tool.name, description=_shorten(description), fn_schema=Arguments)
 
 
-def _shortened(text: str) -> str:
-    """Return a description that LlamaIndex does not refuse when it asks OpenAI's models."""
+def _shorten(text: str) -> str:
+    # LlamaIndex refuses longer descriptions when it calls OpenAI's models.
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rsplit(maxsplit=1)[0] + "…"
 
 
-def _image(data: str, media_type: str) -> ImageBlock:
+def _make_image(data: str, media_type: str) -> ImageBlock:
     return ImageBlock(image=b64decode(data), image_mimetype=media_type)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import advise, mcp_messages
+from openapi_tools.contracts import mcp_messages
 from openapi_tools.contracts.mcp_messages import PlainAnswers, answer_of, clean, described, info_of
 from openapi_tools.contracts.mcp_sessions import OpenQuestions, owner_of, share_sessions
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
@@ -20,6 +20,7 @@ from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
 from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.shared_state import FairShares
+from openapi_tools.tools.adapters import warn_about_tokens
 from openapi_tools.tools.guardrails import make_question
 from openapi_tools.tools.session import unknown_tool
 from openapi_tools.tools.toolset import Toolset
@@ -116,7 +117,7 @@ class ToolsServer(Server[Any]):
 
     def _offer(self, toolset: Iterable[OperationTool]) -> None:
         offered = _Offer(toolset)
-        advise(toolset)
+        warn_about_tokens(toolset)
         self._offered = offered
         self._visibility.forget()
         sessions = getattr(toolset, "sessions", ())

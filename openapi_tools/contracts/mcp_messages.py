@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import blocks_of
 from openapi_tools.contracts.mcp_sessions import owner_of
 from openapi_tools.errors import OpenAPIToolsError, requiring
 from openapi_tools.providers.definitions import shown
+from openapi_tools.tools.adapters import make_blocks
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def described(tool: OperationTool) -> dict[str, Any]:
 
 def answer_of(result: ToolResult, links: list[dict[str, Any]]) -> types.CallToolResult:
     """Return a result as the protocol's `CallToolResult`."""
-    contents: list[dict[str, Any]] = blocks_of(
+    contents: list[dict[str, Any]] = make_blocks(
         result,
         lambda text: {"type": "text", "text": clean(text)},
         lambda data, kind: {"type": "image", "data": data, "mimeType": kind},

@@ -223,7 +223,7 @@ async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaita
         hint = "load or generate yours with a prefix, or select others."
         raise SettingsError(f"tools of these names are mounted already: {names}; {hint}")
     async with AsyncExitStack() as stack:
-        for tool in stack.enter_context(_presented(coordinator, toolset)):
+        for tool in stack.enter_context(_adapt_tools(coordinator, toolset)):
             await coordinator.mount("tools", tool, name=tool.name)
             stack.push_async_callback(_unmount, coordinator, tool.name)
         for session in toolset.sessions:
@@ -249,14 +249,14 @@ async def _let_go(session: Session) -> None:
         await session.sender.aclose()
 
 
-def _presented(coordinator: Any, toolset: Toolset) -> AbstractContextManager[Iterable[Any]]:
-    """Return the tools, for a coordinator of Amplifier as `present` gives them."""
-    known = getattr(sys.modules.get("amplifier_core"), "ModuleCoordinator", None)
-    if not isinstance(known, type) or not isinstance(coordinator, known):
+def _adapt_tools(coordinator: Any, toolset: Toolset) -> AbstractContextManager[Iterable[Any]]:
+    # Amplifier is recognised without an import: a coordinator of its type has imported it.
+    coordinator_type = getattr(sys.modules.get("amplifier_core"), "ModuleCoordinator", None)
+    if not isinstance(coordinator_type, type) or not isinstance(coordinator, coordinator_type):
         return nullcontext(toolset)
-    contract: Any = import_module("openapi_tools.contracts.amplifier")  # of a layer above
-    presented: AbstractContextManager[Iterable[Any]] = contract.present(coordinator, toolset)
-    return presented
+    from openapi_tools.tools.amplifier_tool import adapt_tools  # needs the extra `amplifier`
+
+    return adapt_tools(coordinator, toolset)
 
 
 async def _unmount(coordinator: Any, name: str) -> None:

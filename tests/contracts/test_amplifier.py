@@ -25,7 +25,8 @@ from openapi_tools import (
     load_tools,
     require_approval,
 )
-from openapi_tools.contracts.amplifier import Presented, mount, present, translated
+from openapi_tools.contracts.amplifier import mount
+from openapi_tools.tools.amplifier_tool import AmplifierTool, adapt_tools, translate_result
 
 pytest.importorskip("amplifier_core", reason="amplifier-core is not installed")
 
@@ -69,7 +70,7 @@ async def test_events_are_emitted_and_a_failing_hook_fails_no_call(recorder, fai
     hooks = SimpleNamespace(emit=emit)
     tool = load_tools(SPEC, settings=Settings(base_url=recorder.url, anonymous=True))[GET]
 
-    result = await Presented(tool, SimpleNamespace(hooks=hooks)).execute({})
+    result = await AmplifierTool(tool, SimpleNamespace(hooks=hooks)).execute({})
 
     assert result.success
     assert heard == [f"{GET}:started", f"{GET}:completed"]
@@ -89,7 +90,7 @@ TRANSLATED = [
 
 @pytest.mark.parametrize(("result", "output", "text"), TRANSLATED, ids=range(len(TRANSLATED)))
 def test_a_result_is_translated(result, output, text):
-    made = translated(result)
+    made = translate_result(result)
 
     assert made.output == output
     assert str(made).startswith(text)
@@ -99,7 +100,7 @@ def test_a_result_is_translated(result, output, text):
 
 
 def test_texts_beside_images_stay_texts():
-    made = translated(ToolResult.ok(ALBUM).for_call("1"))
+    made = translate_result(ToolResult.ok(ALBUM).for_call("1"))
 
     assert made.output == str(made) == f"{IMAGE}\nRex"
     assert [block.type for block in made.content] == ["image", "text"]
@@ -144,12 +145,12 @@ FAULTS = [
     ("x", SettingsError, "configuration: must be a mapping by name, not str."),
     ({"url": "x"}, SettingsError, "configuration: there is no 'url'; there are spec, specs, sel"),
     ({"spec": described("a"), "overlays": 7}, SettingsError, "overlays: give a list of URLs"),
-    ({"spec": None}, SettingsError, "configuration: there is no 'spec'; give the URL or"),
+    ({"spec": None}, SettingsError, "configuration: 'spec' is missing; give the URL or"),
     ({"specs": {}}, SettingsError, "configuration: 'specs' must be a list of mappings, not dict."),
     ({"specs": ["x"]}, SettingsError, "specs/0: must be a mapping by name, not str."),
     ({"specs": [{"specs": []}]}, SettingsError, "specs/0: there is no 'specs'; there are spec, se"),
-    ({"specs": [], "spec": "x"}, SettingsError, "configuration: 'specs' stands alone; put what"),
-    ({"specs": [{"spec": described("a")}, {}]}, SettingsError, "specs/1: there is no 'spec'; give"),
+    ({"specs": [], "spec": "x"}, SettingsError, "no other key may stand beside 'specs'; put"),
+    ({"specs": [{"spec": described("a")}, {}]}, SettingsError, "specs/1: 'spec' is missing; give"),
     ({"spec": described("a"), "select": {"tags": ["slip"]}}, SettingsError,
      "select: no tool has the tag 'slip'. The document has no tags."),
     ({"spec": "no/such/file.yaml"}, SourceError, "no/such/file.yaml"),
@@ -235,7 +236,7 @@ async def test_a_call_of_call_tool_is_approved_as_its_tool(shop, recorder, says)
     coordinator = MockCoordinator()
     coordinator.approval_system = SimpleNamespace(request_approval=request_approval)
     shop.add_input_guardrails([require_approval()])
-    with present(coordinator, shop.meta_tools()) as tools:
+    with adapt_tools(coordinator, shop.meta_tools()) as tools:
         *_, call_tool = tools
         await call_tool.execute({"name": "sell_pet", "arguments": {"petId": 7}})
 
@@ -255,15 +256,15 @@ async def test_a_hostile_coordinator_and_a_hostile_id_raise_nothing(recorder, gi
     settings = Settings(base_url=recorder.url, anonymous=True)
     tool = load_tools(SPEC, settings=settings)["get_inventory"]
 
-    result = await Presented(tool, Failing()).execute(given)
+    result = await AmplifierTool(tool, Failing()).execute(given)
 
     assert result.tool_call_id == ""
 
 
 async def test_both_loops_show_the_line_about_the_next_page(shop, recorder):
     recorder.answers += [PAGE, PICTURE]
-    page = translated(await shop["get_pet"].execute({"petId": 7}))
-    picture = translated(await shop["get_photo"].execute({"petId": 7}))
+    page = translate_result(await shop["get_pet"].execute({"petId": 7}))
+    picture = translate_result(await shop["get_photo"].execute({"petId": 7}))
 
     assert (page.output, page.content) == (json.loads(PAGE_TEXT), None)
     assert str(page) == page.model_dump() == f"{PAGE_TEXT}\n\n{NOTE}"

@@ -11,7 +11,7 @@ from documents import operation, tools, with_body
 from pet_shop import DOCUMENT, NOT_FOUND, found
 
 from openapi_tools import Context, Settings, SettingsError, load_tools, require_approval
-from openapi_tools.contracts.langchain import to_structured_tools, without_references
+from openapi_tools.contracts.langchain import inline_references, to_structured_tools
 from openapi_tools.testing import Seen
 
 pytest.importorskip("langchain_core", reason="langchain-core is not installed")
@@ -230,7 +230,7 @@ def test_what_is_written_out_takes_all_that_the_schema_takes(schema, expected):
     definitions = {"Node": NODE, "Any": True, "Text": {"type": "string"}}
     whole = {"type": "object", "properties": {"a": schema}, "$defs": definitions}
 
-    written = without_references(whole)["properties"]["a"]
+    written = inline_references(whole)["properties"]["a"]
 
     assert list(written) == list(expected)
     assert [one for one in expected if expected[one] not in ("kept", written[one])] == []

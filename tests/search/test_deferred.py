@@ -8,7 +8,7 @@ from documents import document, operation
 from pydantic import TypeAdapter
 
 from openapi_tools import SettingsError, load_tools
-from openapi_tools.contracts import advise
+from openapi_tools.tools.adapters import warn_about_tokens
 
 TAGS = ("Pets & Owners", "pets_owners", "ünï", "", None)
 
@@ -98,11 +98,11 @@ def test_large_definitions_are_told_once_for_a_toolset(caplog):
     toolset = large(300)
 
     with caplog.at_level(logging.WARNING, "openapi_tools"):
-        advise(toolset)
-        advise(toolset)
-        advise(toolset.meta_tools())
-        advise(shop())
-        advise(list(toolset))
+        warn_about_tokens(toolset)
+        warn_about_tokens(toolset)
+        warn_about_tokens(toolset.meta_tools())
+        warn_about_tokens(shop())
+        warn_about_tokens(list(toolset))
 
     (record,) = caplog.records
     assert "these 300 tools take more than 20,000 tokens" in record.message
@@ -113,18 +113,18 @@ def test_large_definitions_are_told_once_for_a_toolset(caplog):
 @pytest.mark.parametrize(
     ("module", "function", "package"),
     [
-        ("amplifier", "present", "amplifier_core"),
-        ("langchain", "to_structured_tools", "langchain_core"),
-        ("pydantic_ai", "to_tools", "pydantic_ai"),
-        ("agent_framework", "to_function_tools", "agent_framework"),
-        ("llama_index", "to_tools", "llama_index.core"),
-        ("mcp", "create_server", "mcp"),
+        ("tools.amplifier_tool", "adapt_tools", "amplifier_core"),
+        ("contracts.langchain", "to_structured_tools", "langchain_core"),
+        ("contracts.pydantic_ai", "to_tools", "pydantic_ai"),
+        ("contracts.agent_framework", "to_function_tools", "agent_framework"),
+        ("contracts.llama_index", "to_tools", "llama_index.core"),
+        ("contracts.mcp", "create_server", "mcp"),
     ],
 )
 def test_each_coordinators_adapter_says_so(caplog, module, function, package):
     pytest.importorskip(package, reason=f"{package} is not installed")
-    made = getattr(__import__(f"openapi_tools.contracts.{module}", fromlist=["x"]), function)
-    given = (Coordinator(),) if module == "amplifier" else ()
+    made = getattr(__import__(f"openapi_tools.{module}", fromlist=["x"]), function)
+    given = (Coordinator(),) if function == "adapt_tools" else ()
 
     with caplog.at_level(logging.WARNING, "openapi_tools"):
         made(*given, large(200))
