@@ -40,7 +40,7 @@ class Conformance(CoordinatorConformance):
         recorder.answers += [found(3), NOT_FOUND, PHOTO]
         calls = [("get_pet", {"petId": 3}), ("get_pet", {"petId": 9}), ("get_photo", {"petId": 3})]
 
-        seen = await self.answers(shop, *([call] for call in calls))
+        seen = await self.run_turns(shop, *([call] for call in calls))
 
         rex, missing, photo = seen
         assert photo.images == [PNG]
@@ -58,7 +58,7 @@ class Conformance(CoordinatorConformance):
         turns += [("describe_tools", {"names": ["sell_pet"]})]
         turns += [("call_tool", call) for call in calls]
 
-        seen = await self.answers(shop.meta_tools(), *([call] for call in turns))
+        seen = await self.run_turns(shop.meta_tools(), *([call] for call in turns))
 
         stubs, told, unknown, wrong, right = (one.text for one in seen)
         assert "get_pet(petId: int)" in stubs
@@ -72,7 +72,7 @@ class Conformance(CoordinatorConformance):
     async def test_images_and_texts_keep_their_places(self, shop):
         shop.add_input_guardrails([lambda *_: ToolResult.ok(ALBUM)])
 
-        (seen,) = await self.answers(shop, [("get_pet", {"petId": 3})])
+        (seen,) = await self.run_turns(shop, [("get_pet", {"petId": 3})])
 
         assert (seen.images, seen.texts[-1]) == ([PNG], "Rex")
 
@@ -80,7 +80,7 @@ class Conformance(CoordinatorConformance):
         recorder.answers += [PAGE, PICTURE]
         turns = [("get_pet", {"petId": 7})], [("get_photo", {"petId": 7})]
 
-        page, picture = await self.answers(shop, *turns)
+        page, picture = await self.run_turns(shop, *turns)
 
         assert page.text == f"{PAGE_TEXT}\n\n{NOTE}"
         assert (picture.images, picture.texts[-1]) == ([PNG], NOTE)
@@ -90,7 +90,7 @@ class Conformance(CoordinatorConformance):
         odd = [("get_pet", {"petId": 3, **dict.fromkeys(some, 1)}) for some in names]
         pet = {"name": "Rex", "title": "Sir", "config": CONFIG}
 
-        *refused, _ = await self.answers(
+        *refused, _ = await self.run_turns(
             shop, *([one] for one in odd), [("add_pet", {"body": pet})]
         )
 
@@ -112,7 +112,7 @@ class Conformance(CoordinatorConformance):
             "async": {"context": later},
         }[way]
 
-        await self.answers(shop, [("get_pet", {"petId": 3})], **options)
+        await self.run_turns(shop, [("get_pet", {"petId": 3})], **options)
 
         assert recorder.last.header("X-Key") == ("everybody" if way == "none" else "mine")
 
@@ -127,7 +127,7 @@ class Conformance(CoordinatorConformance):
                 cancelled.set()
 
         shop.add_input_guardrails([wait])
-        running = asyncio.create_task(self.answers(shop, [("get_pet", {"petId": 3})]))
+        running = asyncio.create_task(self.run_turns(shop, [("get_pet", {"petId": 3})]))
         await started.wait()
 
         running.cancel()

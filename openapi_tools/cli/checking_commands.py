@@ -40,7 +40,7 @@ _NAMED = 10
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FACTS = ("severity", "pointer", "message", "rule")
 _VERDICTS = ("proved", "not judged", "failed", "skipped")
-_OF_PROOF = ("tool", "verdict", "request", "answer", "cause", "reason")
+_OF_PROOF = ("tool", "verdict", "request", "response", "cause", "reason")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _REPEATED = "is not declared; it is taken as text."  # a warning that a rule repeats
 
@@ -150,7 +150,7 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
     """
     from openapi_tools.cli.call_command import mocked
     from openapi_tools.testing.proving import Proof
-    from openapi_tools.testing.proving import prove as proofs_of
+    from openapi_tools.testing.proving import prove_tools as proofs_of
 
     toolset, api = mocked(spec, judge=True, check_responses=True)
     chosen = shared.selected(toolset, **filters)
@@ -183,7 +183,7 @@ def prove(spec: str | None, *, form: str, wants_json: bool, **filters: Any) -> i
 
 def _tell_proofs(proofs: list[Proof], summary: dict[str, int]) -> None:
     width = max((len(proof.tool) for proof in proofs), default=4)
-    heads = [("Tool", "Request", "Answer", "Reason")] * bool(proofs)
+    heads = [("Tool", "Request", "Response", "Reason")] * bool(proofs)
     for name, *cells in [*heads, *map(astuple, proofs)]:
         request, answer, reason = (clean(shorten_line(text), lines=False) for text in cells[:3])
         say(f"{clean(name, lines=False):<{width}}  {request:<10}  {answer:<10}  {reason}".rstrip())

@@ -123,7 +123,7 @@ class SettingFields:
         bool,
         Setting(
             "Compare responses with the document and list what does not match in `result."
-            'metadata["answer_problems"]`. The call does not fail for it.'
+            'metadata["response_problems"]`. The call does not fail for it.'
         ),
     ] = False
     file_roots: Annotated[

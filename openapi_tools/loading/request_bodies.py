@@ -16,13 +16,7 @@ from openapi_tools import http_rules
 from openapi_tools.json_values import Node, as_dict, as_list, as_string, ensure_items, is_true
 from openapi_tools.loading.document import MAX_CHOICES, Document
 from openapi_tools.loading.examples import example_values, find_fitting, show_members
-from openapi_tools.loading.form_bodies import (
-    Forms,
-    PartHeader,
-    described_file,
-    is_binary,
-    is_file,
-)
+from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_binary, is_file
 from openapi_tools.loading.keyword_values import ABSENT, WORDS
 from openapi_tools.model import Encoding, RequestBody
 from openapi_tools.visible_text import plain_text, visible

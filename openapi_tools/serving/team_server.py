@@ -30,12 +30,7 @@ from openapi_tools.serving.server_records import (
     logger,
     write_logs,
 )
-from openapi_tools.serving.serving_tables import (
-    ApiTable,
-    ServeTable,
-    read_serving,
-    role_warnings,
-)
+from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving, role_warnings
 from openapi_tools.shaping.configuration import checked_table
 
 if TYPE_CHECKING:

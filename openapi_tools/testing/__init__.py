@@ -1,4 +1,4 @@
-"""For tests of code that uses tools: an API that answers from its document."""
+"""For tests of code that uses tools: an API that responds from its document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from openapi_tools.testing.mock import MockApi, mock_api, mock_client
-    from openapi_tools.testing.mock_answers import Fault
+    from openapi_tools.testing.mock_responses import Fault
     from openapi_tools.testing.pytest_plugin import CoordinatorConformance, Seen, ToolConformance
     from openapi_tools.testing.recording import Cassette, RecordedCall
     from openapi_tools.validation.samples import sample
@@ -29,7 +29,7 @@ _HOMES = {
     **dict.fromkeys(("Cassette", "RecordedCall"), "testing.recording"),
     **dict.fromkeys(("CoordinatorConformance", "Seen", "ToolConformance"), "testing.pytest_plugin"),
     **dict.fromkeys(("MockApi", "mock_api", "mock_client"), "testing.mock"),
-    "Fault": "testing.mock_answers",
+    "Fault": "testing.mock_responses",
     "sample": "validation.samples",
 }
 

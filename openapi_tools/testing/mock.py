@@ -1,4 +1,4 @@
-"""An API that answers from its own document: in the process, or on loopback."""
+"""An API that responds from its own document: in the process, or on loopback."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from openapi_tools.json_values import follow_references
 from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.openapi_3 import as_openapi_3
 from openapi_tools.openapi_core import METHODS, Route, Routes, make_exchange_checker
-from openapi_tools.testing.mock_answers import (
+from openapi_tools.testing.mock_responses import (
     Document,
-    Shown,
-    chosen_answer,
-    faulted,
-    problem,
-    shown,
+    MockResponse,
+    apply_fault,
+    build_response,
+    documented_response,
+    problem_response,
 )
-from openapi_tools.testing.mock_state import State
+from openapi_tools.testing.mock_state import MockState
 from openapi_tools.testing.recording import (
     RecordedCall,
-    arguments_of,
-    body_of,
-    hidden_headers,
-    hidden_request,
+    hide_headers,
+    hide_request,
+    read_arguments,
+    read_body,
 )
 from openapi_tools.tools.toolset import Toolset
 from openapi_tools.validation import SMALL_TEXT
@@ -48,11 +48,11 @@ ADDRESS = "http://mock.invalid"
 _HOME = "/openapi.json"
 _SERVERS = ("servers", "host", "basePath", "schemes")
 _VARIABLE = re.compile(r"\{[^{}]*\}")
-UNJUDGED = "not judged"
+NOT_JUDGED_PREFIX = "not judged"
 
 
 class MockApi:
-    """An ASGI application that answers from a document; `mock_api` makes it.
+    """An ASGI application that responds from a document; `mock_api` makes it.
 
     Attributes:
         calls: The requests so far, in order.
@@ -63,27 +63,27 @@ class MockApi:
 
     openapi_url = None
 
-    def __init__(self, source: Any, answers: Mapping[str, Any], **options: Any) -> None:
+    def __init__(self, source: Any, responses: Mapping[str, Any], **options: Any) -> None:
         self.calls: list[RecordedCall] = []
         self.problems: list[str] = []
         self._source = source
-        self._answers = dict(answers)
+        self._responses = dict(responses)
         self._options = options
         self.clear()
         if not inspect.isroutine(source):
-            _ = self._read, self._chosen  # raise now
+            _ = self._read, self._configured_responses  # raise now
 
     def clear(self) -> None:
-        """Forget the calls, the problems and the state; lists of answers begin anew."""
+        """Forget the calls, the problems and the state; lists of responses begin again."""
         self.calls.clear()
         self.problems.clear()
-        self._given: Counter[str] = Counter()
-        self._state = State(lambda: self.openapi_3) if self._options["state"] else None
+        self._calls_by_operation: Counter[str] = Counter()
+        self._state = MockState(lambda: self.openapi_3) if self._options["state"] else None
 
     @property
     def faults(self) -> list[str]:
         """The problems without those that openapi-core could not check."""
-        return [line for line in self.problems if not line.startswith(UNJUDGED)]
+        return [line for line in self.problems if not line.startswith(NOT_JUDGED_PREFIX)]
 
     def openapi(self) -> Document:
         """Return the document."""
@@ -99,36 +99,38 @@ class MockApi:
         """The document, and its tools if these are known."""
         source = self._source() if inspect.isroutine(self._source) else self._source
         if isinstance(source, Mapping):
-            with suppress(OpenAPIToolsError):  # a mock answers from a broken document, too
+            with suppress(OpenAPIToolsError):  # a mock responds from a broken document, too
                 toolset = load_tools(source)
                 return toolset.bundled, toolset
             return source, None
         toolset = source if isinstance(source, Toolset) else load_tools(source)
         if not isinstance(toolset.bundled, Mapping):
-            raise SettingsError("a mock answers from a document: these tools have none, give it.")
+            raise SettingsError(
+                "a mock responds from a document, and these tools have none; pass the document."
+            )
         return toolset.bundled, toolset
 
     @cached_property
     def _tools(self) -> dict[str, OperationTool]:
         """The tools by method and path."""
         toolset = self._read[1]
-        return {_place_of(tool.method, tool.path): tool for tool in toolset or ()}
+        return {_operation_key(tool.method, tool.path): tool for tool in toolset or ()}
 
     @cached_property
-    def _chosen(self) -> dict[str, Any]:
-        """The user's answers by method and path."""
+    def _configured_responses(self) -> dict[str, Any]:
+        """The user's responses by method and path."""
         document, toolset = self._read
-        toolset = load_tools(document) if self._answers and toolset is None else toolset
+        toolset = load_tools(document) if self._responses and toolset is None else toolset
         try:
-            tools = [toolset[name] for name in self._answers] if toolset is not None else []
+            tools = [toolset[name] for name in self._responses] if toolset is not None else []
         except KeyError as error:
-            raise SettingsError(f"answers: {error.args[0]}") from None
-        places = [_place_of(tool.method, tool.path) for tool in tools]
-        return dict(zip(places, self._answers.values(), strict=False))
+            raise SettingsError(f"responses: {error.args[0]}") from None
+        places = [_operation_key(tool.method, tool.path) for tool in tools]
+        return dict(zip(places, self._responses.values(), strict=False))
 
     @cached_property
-    def judge(self) -> ExchangeChecker:
-        """What checks requests."""
+    def checker(self) -> ExchangeChecker:
+        """The checker of requests."""
         return make_exchange_checker(self.openapi_3, self._options["base_path"])
 
     @cached_property
@@ -143,8 +145,8 @@ class MockApi:
     def client(self, **options: Any) -> httpx.AsyncClient:
         """Return a client for `load_tools`; options are those of `httpx.AsyncClient`."""
         # Some `auth` lets calls without credentials through.
-        given = {"auth": httpx.Auth(), "base_url": ADDRESS, **options}
-        return _MockClient(transport=self.transport, **given)
+        client_options = {"auth": httpx.Auth(), "base_url": ADDRESS, **options}
+        return _MockClient(transport=self.transport, **client_options)
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[str]:
@@ -158,7 +160,7 @@ class MockApi:
             import uvicorn
 
             from openapi_tools import http_server
-        advice = "This mock answers to 127.0.0.1 and localhost only."
+        advice = "This mock responds to 127.0.0.1 and localhost only."
         check = http_server.HostCheck(http_server.LOOPBACK, advice=advice)
         guarded = http_server.HostGuard(self, check)
         with socket.create_server(("127.0.0.1", port)) as listening:
@@ -190,14 +192,14 @@ class MockApi:
             await send({"type": f"{message}.complete"})
         if scope["type"] != "http":
             return
-        request = await _request_of(scope, receive)
+        request = await _read_request(scope, receive)
         try:
             response = await self._respond(request)
         except httpx.TimeoutException:
             while (await receive())["type"] != "http.disconnect":
                 pass
             return
-        except httpx.TransportError:  # a server closes a connection whose answer lacks its end
+        except httpx.TransportError:  # a server closes a connection in the middle of a response
             response = httpx.Response(200, headers={"content-length": "1"})
         lines = [(name.lower(), value) for name, value in response.headers.raw]
         status = response.status_code
@@ -209,60 +211,65 @@ class MockApi:
         target = request.url.raw_path.decode("ascii")
         route = self._routes.find(request.method, target, request.headers)
         if route is None and request.url.path == _HOME and request.method == "GET":
-            paths = _local(self.openapi().get("paths"), 3)
-            return httpx.Response(200, json=_local(self.openapi(), 1) | {"paths": paths})
-        record = partial(self._recorded, request, route)
+            paths = _without_servers(self.openapi().get("paths"), 3)
+            return httpx.Response(200, json=_without_servers(self.openapi(), 1) | {"paths": paths})
+        record = partial(self._record_call, request, route)
         is_long = len(request.content) > SMALL_TEXT
         call = await asyncio.to_thread(record) if is_long else record()
         self.calls.append(call)
-        answer = await self._answer(request, route, call)
-        response = answer.response() if isinstance(answer, Shown) else answer
+        outcome = await self._make_response(request, route, call)
+        response = outcome.to_httpx() if isinstance(outcome, MockResponse) else outcome
         call.status = response.status_code
         return response
 
-    def _recorded(self, request: httpx.Request, route: Route | None) -> RecordedCall:
-        place = "" if route is None else _place_of(request.method, route.template)
+    def _record_call(self, request: httpx.Request, route: Route | None) -> RecordedCall:
+        place = "" if route is None else _operation_key(request.method, route.template)
         tool = self._tools.get(place)
         marked = None if tool is None else tool.marked_values
-        headers = hidden_headers(request.headers, marked)
-        call = RecordedCall(**hidden_request(request, marked), headers=headers)
+        headers = hide_headers(request.headers, marked)
+        call = RecordedCall(**hide_request(request, marked), headers=headers)
         if route is not None:
             call.tool = f"{request.method} {route.path}"
             if tool is not None and marked is not None:
                 call.tool = tool.name
-                call.arguments = marked.hide_arguments(arguments_of(tool, request, route))
+                call.arguments = marked.hide_arguments(read_arguments(tool, request, route))
         if self._options["judge"]:
-            call.problems = self.judge.request_errors(request)
+            call.problems = self.checker.request_errors(request)
             self.problems.extend(call.problems)
         return call
 
-    async def _answer(
+    async def _make_response(
         self, request: httpx.Request, route: Route | None, call: RecordedCall
-    ) -> Shown | httpx.Response:
-        document, faults = self.openapi_3, [p for p in call.problems if not p.startswith(UNJUDGED)]
+    ) -> MockResponse | httpx.Response:
+        faults = [line for line in call.problems if not line.startswith(NOT_JUDGED_PREFIX)]
         if route is None:
             target = request.url.raw_path.decode("ascii")
             allowed = [name.upper() for name in METHODS if self._routes.find(name, target)]
             detail = f"{request.method} {request.url.path}: the document has no such operation"
-            told = problem(405 if allowed else 404, detail)
-            return told._replace(headers={"allow": ", ".join(allowed)}) if allowed else told
+            response = problem_response(405 if allowed else 404, detail)
+            return response._replace(headers={"allow": ", ".join(allowed)}) if allowed else response
         if faults and self._options["refuse"]:
-            known = follow_references(document, route.operation.get("responses"))
-            return problem(422 if "422" in known else 400, faults[0], problems=faults)
-        place, accept = _place_of(request.method, route.template), request.headers.get("accept", "")
-        chosen = self._chosen.get(place)
-        if isinstance(chosen, list):
-            chosen = chosen[min(self._given[place], len(chosen) - 1)] if chosen else None
-            self._given[place] += 1
-        if callable(chosen):
-            chosen = chosen(call)
-            chosen = await chosen if inspect.isawaitable(chosen) else chosen
-        chosen = await faulted(chosen, request)
-        if chosen is None and self._state is not None:
-            found = shown(document, route, accept)
-            body = body_of(request.content, request.headers)
-            return self._state.answer(request.method, route, body, found)
-        return chosen_answer(chosen, document, route, accept)
+            responses = follow_references(self.openapi_3, route.operation.get("responses"))
+            return problem_response(422 if "422" in responses else 400, faults[0], problems=faults)
+        accept = request.headers.get("accept", "")
+        configured = self._next_configured(_operation_key(request.method, route.template))
+        if callable(configured):
+            configured = configured(call)
+            configured = await configured if inspect.isawaitable(configured) else configured
+        configured = await apply_fault(configured, request)
+        if configured is None and self._state is not None:
+            documented = documented_response(self.openapi_3, route, accept)
+            body = read_body(request.content, request.headers)
+            return self._state.respond(request.method, route, body, documented)
+        return build_response(configured, self.openapi_3, route, accept)
+
+    def _next_configured(self, key: str) -> Any:
+        configured = self._configured_responses.get(key)
+        if not isinstance(configured, list):
+            return configured
+        position = min(self._calls_by_operation[key], len(configured) - 1)
+        self._calls_by_operation[key] += 1
+        return configured[position] if configured else None
 
 
 class _MockClient(httpx.AsyncClient):
@@ -276,14 +283,14 @@ def mock_api(
     *,
     judge: bool | None = True,
     refuse: bool = True,
-    answers: Mapping[str, Any] | None = None,
+    responses: Mapping[str, Any] | None = None,
     state: bool = True,
     base_path: str | None = None,
 ) -> MockApi:
-    """Return an API that answers from its document; nothing leaves the process.
+    """Return an API that responds from its document; nothing leaves the process.
 
-    An operation answers with its lowest 2xx response (else `default`): the example that the
-    document gives, otherwise a value made from the schema, the same one every time.
+    An operation returns its lowest 2xx response (else `default`): the example in the document,
+    otherwise a value made from the schema, the same one every time.
 
     Args:
         document: As `load_tools` takes it; a `Toolset`; or a function that returns either when the
@@ -291,26 +298,26 @@ def mock_api(
         judge: Have openapi-core check every request; None where it is installed.
         refuse: Answer a request that breaks the document with 422 (where the operation lists that)
             or 400, and the problems. False only records them.
-        answers: By tool name, operationId or `GET /path`: a body, `(status, body)`, `(status,
+        responses: By tool name, operationId or `GET /path`: a body, `(status, body)`, `(status,
             body, headers)`, a status alone for the document's example, a `Fault`, an exception, an
             `httpx.Response`, a function of the `RecordedCall` that returns one of these, or a list
             of these for one call each, the last one for all that follow.
         state: Let creating, changing and deleting have effects on later reads, where paths and
-            answers show how: `/pets` and `/pets/{id}`.
+            responses show how: `/pets` and `/pets/{id}`.
         base_path: The path before the document's paths in requested URLs; None for that of any of
             its servers, or none.
 
     Raises:
         SourceError, DocumentError: The document cannot be read.
-        SettingsError: It is not a document, or `answers` names a tool that is not there.
-        MissingExtraError: openapi-core is not installed; give `judge=False`.
+        SettingsError: It is not a document, or `responses` names an unknown tool.
+        MissingExtraError: openapi-core is not installed; pass `judge=False`.
     """
     installed = find_spec("openapi_core") is not None
     if judge and not installed:
         raise missing_extra("openapi_core", "testing")
-    judged = installed if judge is None else judge
-    options = {"judge": judged, "refuse": refuse, "state": state, "base_path": base_path}
-    return MockApi(document, answers or {}, **options)
+    is_judged = installed if judge is None else judge
+    options = {"judge": is_judged, "refuse": refuse, "state": state, "base_path": base_path}
+    return MockApi(document, responses or {}, **options)
 
 
 def mock_client(
@@ -325,19 +332,19 @@ def mock_client(
     `problems` is a list to which every problem that openapi-core finds is added, one line each. The
     other arguments, and errors, are those of `mock_api`.
     """
-    judged = judge and problems is not None
-    api = mock_api(document, judge=judged, refuse=False, state=False, base_path=base_path)
+    is_judged = judge and problems is not None
+    api = mock_api(document, judge=is_judged, refuse=False, state=False, base_path=base_path)
     if problems is not None:
         api.problems = problems
     return api.client()
 
 
-def _place_of(method: str, path: str) -> str:
+def _operation_key(method: str, path: str) -> str:
     """Return the key of an operation, whatever its variables are called: `GET /pets/{}`."""
     return f"{method} {_VARIABLE.sub('{}', path)}"
 
 
-async def _request_of(scope: Any, receive: Any) -> httpx.Request:
+async def _read_request(scope: Any, receive: Any) -> httpx.Request:
     body = b""
     while (message := await receive()).get("more_body"):
         body += message["body"]
@@ -349,9 +356,9 @@ async def _request_of(scope: Any, receive: Any) -> httpx.Request:
     return httpx.Request(scope["method"], url, headers=scope["headers"], content=body)
 
 
-def _local(part: Any, depth: int) -> Any:
+def _without_servers(part: Any, depth: int) -> Any:
     """Return a part of a document without servers, so that its own address is the only one."""
     # Spec: OpenAPI 3.1.2, section 4.1.1: the default of `servers` is `/`.
     if not depth or not isinstance(part, Mapping):
         return part
-    return {name: _local(part[name], depth - 1) for name in part if name not in _SERVERS}
+    return {name: _without_servers(part[name], depth - 1) for name in part if name not in _SERVERS}

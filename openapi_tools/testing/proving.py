@@ -17,8 +17,8 @@ from openapi_tools.json_values import (
     transform_schemas,
 )
 from openapi_tools.openapi_core import operation_at
-from openapi_tools.testing.mock import UNJUDGED
-from openapi_tools.testing.mock_answers import concrete_type
+from openapi_tools.testing.mock import NOT_JUDGED_PREFIX
+from openapi_tools.testing.mock_responses import concrete_type
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from openapi_tools.testing.recording import RecordedCall
     from openapi_tools.tools.toolset import Toolset
 
-_ORDER = ("ok", "skipped", UNJUDGED, "failed")
+_ORDER = ("ok", "skipped", NOT_JUDGED_PREFIX, "failed")
 _EXAMPLE = "the document's example does not match its schema"
 _OWN_VALUE = "a default or example of the document does not match its schema"
-_NO_SAMPLE = f"{UNJUDGED}: no sampled input fits the document"
+_NO_SAMPLE = f"{NOT_JUDGED_PREFIX}: no sampled input fits the document"
 _UNSENT = "an empty array or object is not sent"
 _UNSURE = re.compile(
     "valid under each of|under each of {|could not be resolved|discriminating property"
@@ -41,7 +41,7 @@ _UNSURE = re.compile(
 )
 """Errors about unions, discriminators and patterns that do not tell whether a value fits."""
 
-_EMPTY = "Missing required request body"  # a form without members has no bytes
+_EMPTY = "Missing required request body"  # a form without properties has no bytes
 _SWITCHING_PROTOCOLS = 101
 
 
@@ -52,17 +52,17 @@ class Proof:
     Attributes:
         tool: Its name.
         request: Of its requests: `"ok"`, `"failed"` or `"not judged"`.
-        answer: The same of its answers, which come from the document itself.
+        response: The same of its responses, which come from the document itself.
         reason: The first fault, else the first part that was not judged; empty if there is none.
         pointer: JSON Pointer of the operation.
         cause: Of a failure: `"document"` where a default or an example in it breaks its own schema
             and nothing else is wrong, `"tool"` for a wrong request or a wrong reading of the
-            answer.
+            response.
     """
 
     tool: str
     request: str = "ok"
-    answer: str = "ok"
+    response: str = "ok"
     reason: str = ""
     pointer: str = ""
     cause: str = ""
@@ -70,7 +70,7 @@ class Proof:
     @property
     def verdict(self) -> str:
         """`"proved"`, `"failed"`, `"not judged"`, or `"skipped"`: an operation without a tool."""
-        worst = max((self.request, self.answer), key=_ORDER.index)
+        worst = max((self.request, self.response), key=_ORDER.index)
         return "proved" if worst == "ok" else worst
 
 
@@ -82,8 +82,8 @@ class _Attempt:
     misfits: dict[str, str] = field(default_factory=dict)
 
 
-async def prove(toolset: Toolset, api: MockApi) -> list[Proof]:
-    """Call every tool, with the required arguments only and with all; judge requests and answers.
+async def prove_tools(toolset: Toolset, api: MockApi) -> list[Proof]:
+    """Call every tool, with the required arguments only and with all; check requests and responses.
 
     Where a sampled value does not fit the document, the call is repeated with another one.
 
@@ -98,18 +98,18 @@ async def prove(toolset: Toolset, api: MockApi) -> list[Proof]:
 async def _prove_tool(tool: Any, api: MockApi) -> Proof:
     schema = tool.input_schema
     proofs = []
-    for arguments in _inputs(schema, tool.operation.body):
-        attempt = await _attempt(tool, api, arguments)
+    for arguments in _sample_inputs(schema, tool.operation.body):
+        attempt = await _try_input(tool, api, arguments)
         if attempt.misfits:
             proofs.append(await _second_proof(tool, api, arguments, attempt))
         else:
             proofs.append(attempt.proof)
-    return replace(max(proofs, key=_rank), pointer=tool.pointer)
+    return replace(max(proofs, key=_rank_proof), pointer=tool.pointer)
 
 
-def _rank(proof: Proof) -> tuple[int, bool]:
+def _rank_proof(proof: Proof) -> tuple[int, bool]:
     """Return how bad a proof is; the tool's fault is worse than the document's."""
-    return max(map(_ORDER.index, (proof.request, proof.answer))), proof.cause == "tool"
+    return max(map(_ORDER.index, (proof.request, proof.response))), proof.cause == "tool"
 
 
 async def _second_proof(
@@ -117,39 +117,43 @@ async def _second_proof(
 ) -> Proof:
     """Return the proof of other values for those arguments whose sample was not right."""
     schema = tool.input_schema
-    plain = _without_own_values(schema)
-    made = sample(plain, plain)
-    others = arguments | {name: made[name] for name in first.misfits if name in made}
-    if others == arguments:
+    schema_without_values = _remove_documented_values(schema)
+    samples = sample(schema_without_values, schema_without_values)
+    other_arguments = arguments | {name: samples[name] for name in first.misfits if name in samples}
+    if other_arguments == arguments:
         return first.proof
-    second = await _attempt(tool, api, others)
+    second = await _try_input(tool, api, other_arguments)
     if second.misfits:
         return first.proof
-    own = [why for why in first.misfits.values() if why != _UNSENT]
-    if not own or second.proof.cause == "tool" or second.proof.request != "ok":
+    reasons = [why for why in first.misfits.values() if why != _UNSENT]
+    if not reasons or second.proof.cause == "tool" or second.proof.request != "ok":
         return second.proof
-    reason = f"request: {_OWN_VALUE}: {own[0]}"
+    reason = f"request: {_OWN_VALUE}: {reasons[0]}"
     return replace(second.proof, request="failed", reason=reason, cause="document")
 
 
-def _without_own_values(schema: dict[str, Any]) -> dict[str, Any]:
+def _remove_documented_values(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a tool's schema without defaults and examples, and with little that may be empty.
 
     Definitions may refer to themselves, so they may stay empty.
     """
     definitions = schema.get("$defs", {})
-    filled = transform_schemas(omit_keys(schema, ["$defs"]), lambda node: _not_empty(_plain(node)))
+    filled = transform_schemas(
+        omit_keys(schema, ["$defs"]), lambda node: _require_content(_remove_examples(node))
+    )
     return {
         **filled,
-        "$defs": {name: transform_schemas(definitions[name], _plain) for name in definitions},
+        "$defs": {
+            name: transform_schemas(definitions[name], _remove_examples) for name in definitions
+        },
     }
 
 
-def _plain(node: dict[str, Any]) -> dict[str, Any]:
+def _remove_examples(node: dict[str, Any]) -> dict[str, Any]:
     return omit_keys(node, ["default", "example", "examples"])
 
 
-def _not_empty(node: dict[str, Any]) -> dict[str, Any]:
+def _require_content(node: dict[str, Any]) -> dict[str, Any]:
     if node.get("type") == "array" and node.get("maxItems") != 0:
         return {"minItems": 1, **node}
     if node.get("type") != "object" or node.get("required"):
@@ -159,38 +163,38 @@ def _not_empty(node: dict[str, Any]) -> dict[str, Any]:
     return node if node.get("additionalProperties") is False else {"minProperties": 1, **node}
 
 
-async def _attempt(tool: Any, api: MockApi, arguments: dict[str, Any]) -> _Attempt:
-    if misfits := _misfits(arguments, tool.input_schema):
-        told = f"no sampled input fits: {next(iter(misfits.values()))}"
-        return _Attempt(Proof(tool.name, UNJUDGED, UNJUDGED, told), misfits)
-    sent, known = len(api.calls), len(api.problems)
+async def _try_input(tool: Any, api: MockApi, arguments: dict[str, Any]) -> _Attempt:
+    if misfits := _find_misfits(arguments, tool.input_schema):
+        reason = f"no sampled input fits: {next(iter(misfits.values()))}"
+        return _Attempt(Proof(tool.name, NOT_JUDGED_PREFIX, NOT_JUDGED_PREFIX, reason), misfits)
+    call_count, problem_count = len(api.calls), len(api.problems)
     result = await tool.execute(arguments)
-    if len(api.calls) == sent:
-        told = f"the sampled input was not sent: {result.output}"
-        return _Attempt(Proof(tool.name, UNJUDGED, UNJUDGED, told))
+    if len(api.calls) == call_count:
+        reason = f"the sampled input was not sent: {result.output}"
+        return _Attempt(Proof(tool.name, NOT_JUDGED_PREFIX, NOT_JUDGED_PREFIX, reason))
     document, call = api.openapi_3, api.calls[-1]
     _, operation = operation_at(document, tool.pointer)
-    problems = list(_relevant(document, operation, call, api.problems[known:]))
-    if any(not problem.startswith(UNJUDGED) for problem in problems):
-        misfits, problems = _explained(tool, api, arguments, problems)
-    is_shown = _shows_answer(document, operation)
-    return _Attempt(_judged(tool.name, result, problems, call, is_shown=is_shown), misfits)
+    problems = list(_filter_problems(document, operation, call, api.problems[problem_count:]))
+    if any(not problem.startswith(NOT_JUDGED_PREFIX) for problem in problems):
+        misfits, problems = _explain_problems(tool, api, arguments, problems)
+    is_shown = _has_response_example(document, operation)
+    return _Attempt(_make_proof(tool.name, result, problems, call, is_shown=is_shown), misfits)
 
 
-def _misfits(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str]:
+def _find_misfits(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str]:
     """Return why sampled arguments do not fit a tool's schema, by argument."""
     try:  # a tool sends what takes too long to check
         faults = list(jsonschema_rs.validator_for(schema).iter_errors(arguments))
     except (ValueError, jsonschema_rs.ValidationError):  # such as a pattern that is too large
         return {}
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for fault in faults:
         name = str(next(iter(fault.instance_path), ""))
-        found.setdefault(name, f"{join_pointer(fault.instance_path)}: {fault.message}")
-    return found
+        reasons.setdefault(name, f"{join_pointer(fault.instance_path)}: {fault.message}")
+    return reasons
 
 
-def _explained(
+def _explain_problems(
     tool: Any, api: MockApi, arguments: dict[str, Any], problems: list[str]
 ) -> tuple[dict[str, str], list[str]]:
     """Return the arguments whose values the document refuses, and the problems that they explain.
@@ -221,26 +225,26 @@ def _sample_faults(
             place = f"{location} parameter {wire!r}"
             yield names[location, wire], place, _UNSENT
             yield names[location, wire], f"Missing required {location} parameter: {wire}", _UNSENT
-    body = _body_of(tool, api, arguments)
-    members, whole = {}, ""
+    body = _sent_body(tool, api, arguments)
+    arguments_by_property, whole = {}, ""
     if operation.body is not None:
-        members = {one.name: one.argument for one in operation.body.properties}
+        arguments_by_property = {one.name: one.argument for one in operation.body.properties}
         whole = operation.body.argument
     if body and not is_json(body[0]):
         for wire, value in body[1].items() if isinstance(body[1], dict) else ():
             if _has_empty(value):
-                yield members.get(wire, whole), "body: ", _UNSENT
-    for fault in api.judge.sample_faults(split_pointer(tool.pointer), values, body):
+                yield arguments_by_property.get(wire, whole), "body: ", _UNSENT
+    for fault in api.checker.sample_faults(split_pointer(tool.pointer), values, body):
         if fault.location != "body":
             place = f"{fault.location} parameter {fault.name!r}"
             yield names[fault.location, fault.name], place, fault.message
-        elif whole or fault.name in members:
-            yield whole or members[fault.name], "body: ", fault.message
+        elif whole or fault.name in arguments_by_property:
+            yield whole or arguments_by_property[fault.name], "body: ", fault.message
         else:
-            yield from ((name, "body: ", fault.message) for name in members.values())
+            yield from ((name, "body: ", fault.message) for name in arguments_by_property.values())
 
 
-def _body_of(tool: Any, api: MockApi, arguments: dict[str, Any]) -> tuple[str, Any] | None:
+def _sent_body(tool: Any, api: MockApi, arguments: dict[str, Any]) -> tuple[str, Any] | None:
     """Return the media type in the document, and the value, of a body that was sent."""
     body: RequestBody | None = tool.operation.body
     kind = essence(api.calls[-1].headers.get("content-type", ""))
@@ -252,8 +256,10 @@ def _body_of(tool: Any, api: MockApi, arguments: dict[str, Any]) -> tuple[str, A
     )
     content = follow_references(document, declared.get("content"))
     key = next((key for key in content if essence(key) == kind or is_wildcard(key)), None)
-    given = {one.name: one.argument for one in body.properties if one.argument in arguments}
-    value: Any = {name: arguments[argument] for name, argument in given.items()}
+    argument_names = {
+        one.name: one.argument for one in body.properties if one.argument in arguments
+    }
+    value: Any = {name: arguments[argument] for name, argument in argument_names.items()}
     if body.argument:
         value = arguments.get(body.argument)
     return None if key is None or value is None else (key, _without_files(value))
@@ -276,7 +282,7 @@ def _has_empty(value: Any) -> bool:
     return value in ({}, []) or any(part is None or _has_empty(part) for part in parts)
 
 
-def _relevant(
+def _filter_problems(
     document: Any, operation: Any, call: RecordedCall, problems: list[str]
 ) -> Iterator[str]:
     """Yield the problems of a request, but for those that openapi-core cannot know."""
@@ -288,12 +294,12 @@ def _relevant(
     unions = {"oneOf", "anyOf"} & follow_references(document, content.get("schema")).keys()
     for problem in problems:
         if ("form" in kind and unions) or _UNSURE.search(problem):
-            yield f"{UNJUDGED}: {problem.removeprefix(f'{UNJUDGED}: ')}"
+            yield f"{NOT_JUDGED_PREFIX}: {problem.removeprefix(f'{NOT_JUDGED_PREFIX}: ')}"
         elif problem != _EMPTY or not is_form(kind):
             yield problem
 
 
-def _inputs(schema: dict[str, Any], body: RequestBody | None) -> Iterator[dict[str, Any]]:
+def _sample_inputs(schema: dict[str, Any], body: RequestBody | None) -> Iterator[dict[str, Any]]:
     """Yield sampled arguments: the required ones, and all if there are more."""
     everything: dict[str, Any] = sample(schema, schema)
     file = everything.get(body.argument) if body and is_wildcard(body.media_type) else None
@@ -308,8 +314,8 @@ def _inputs(schema: dict[str, Any], body: RequestBody | None) -> Iterator[dict[s
         yield everything
 
 
-def _shows_answer(document: Any, operation: Any) -> bool:
-    """Tell whether the document has an example of an answer of success."""
+def _has_response_example(document: Any, operation: Any) -> bool:
+    """Tell whether the document has an example of a successful response."""
     responses = follow_references(document, operation.get("responses"))
     good = (
         follow_references(document, node)
@@ -320,29 +326,37 @@ def _shows_answer(document: Any, operation: Any) -> bool:
     return any("example" in kind or "examples" in kind for some in kinds for kind in some)
 
 
-def _judged(
+def _make_proof(
     tool: str, result: ToolResult, problems: list[str], call: RecordedCall, *, is_shown: bool
 ) -> Proof:
     error = result.error or {}
     # A value made for a schema that it does not fit is not the tool's fault.
-    fault = _EXAMPLE if is_shown else f"{UNJUDGED}: no sample fits"
-    answered = [
-        p if p.startswith(UNJUDGED) else f"{UNJUDGED if _UNSURE.search(p) else fault}: {p}"
-        for p in result.metadata.get("answer_problems", ())
+    fault = _EXAMPLE if is_shown else f"{NOT_JUDGED_PREFIX}: no sample fits"
+    problems_of_response = [
+        p
+        if p.startswith(NOT_JUDGED_PREFIX)
+        else f"{NOT_JUDGED_PREFIX if _UNSURE.search(p) else fault}: {p}"
+        for p in result.metadata.get("response_problems", ())
     ]
     if call.status == _SWITCHING_PROTOCOLS:
-        answered.append(f"{UNJUDGED}: {result.output}")
-    elif error and "status" not in error:  # an error status is read like any other answer
-        answered.append(f"{error['type']}: {result.output}")
-    told = [("request", p) for p in problems] + [("answer", p) for p in answered]
-    told.sort(key=lambda pair: (pair[1].startswith(UNJUDGED), pair[1].startswith(_EXAMPLE)))
-    reason = f"{told[0][0]}: {told[0][1].removeprefix(f'{UNJUDGED}: ')}" if told else ""
-    verdicts = _verdict(problems), _verdict(answered)
-    cause = "document" if told and told[0][1].startswith(_EXAMPLE) else "tool"
+        problems_of_response.append(f"{NOT_JUDGED_PREFIX}: {result.output}")
+    elif error and "status" not in error:  # an error status is read like any other response
+        problems_of_response.append(f"{error['type']}: {result.output}")
+    reasons = [("request", p) for p in problems] + [("response", p) for p in problems_of_response]
+    reasons.sort(
+        key=lambda pair: (pair[1].startswith(NOT_JUDGED_PREFIX), pair[1].startswith(_EXAMPLE))
+    )
+    reason = (
+        f"{reasons[0][0]}: {reasons[0][1].removeprefix(f'{NOT_JUDGED_PREFIX}: ')}"
+        if reasons
+        else ""
+    )
+    verdicts = _judge_problems(problems), _judge_problems(problems_of_response)
+    cause = "document" if reasons and reasons[0][1].startswith(_EXAMPLE) else "tool"
     return Proof(tool, *verdicts, reason, cause=cause if "failed" in verdicts else "")
 
 
-def _verdict(problems: list[str]) -> str:
+def _judge_problems(problems: list[str]) -> str:
     if not problems:
         return "ok"
-    return UNJUDGED if all(p.startswith(UNJUDGED) for p in problems) else "failed"
+    return NOT_JUDGED_PREFIX if all(p.startswith(NOT_JUDGED_PREFIX) for p in problems) else "failed"

@@ -58,14 +58,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def openapi_mock() -> Iterator[Callable[..., MockApi]]:
     """Return `mock_api`; the test fails at its end if a request broke the document."""
-    made: list[MockApi] = []
+    mocks: list[MockApi] = []
 
     def make(document: Any, **options: Any) -> MockApi:
-        made.append(testing.mock_api(document, **options))
-        return made[-1]
+        mocks.append(testing.mock_api(document, **options))
+        return mocks[-1]
 
     yield make
-    assert [line for api in made for line in api.faults] == []
+    assert [line for api in mocks for line in api.faults] == []
 
 
 @pytest.fixture
@@ -107,9 +107,9 @@ class ToolConformance:
             assert tool.input_schema["type"] == "object", tool.name
             jsonschema_rs.meta.validate(tool.input_schema)
         for profile in PROFILES:
-            made = checked_tools.definitions(profile)
-            assert json.dumps(made, allow_nan=False)
-            assert len(made) == len(checked_tools) or checked_tools.warnings
+            definitions = checked_tools.definitions(profile)
+            assert json.dumps(definitions, allow_nan=False)
+            assert len(definitions) == len(checked_tools) or checked_tools.warnings
 
     def test_calls_keep_to_the_document(self, checked_tools: Toolset, checked_api: MockApi) -> None:
         """Each tool is called with sampled arguments; openapi-core accepts the request."""
@@ -139,11 +139,11 @@ class ToolConformance:
         """Names, descriptions, schemas and operations of `package` are those of the tools."""
         if self.package is None:
             pytest.skip("no generated package is named")
-        made = {tool.name: tool for tool in self.package.load()}
-        assert list(made) == [tool.name for tool in checked_tools]
+        package_tools = {tool.name: tool for tool in self.package.load()}
+        assert list(package_tools) == [tool.name for tool in checked_tools]
         for tool in checked_tools:
             for fact in ("description", "input_schema", "operation"):
-                assert getattr(made[tool.name], fact) == getattr(tool, fact), tool.name
+                assert getattr(package_tools[tool.name], fact) == getattr(tool, fact), tool.name
 
 
 @dataclass
@@ -168,7 +168,7 @@ class CoordinatorConformance:
         """Return the names of the tools as the agent lists them."""
         raise NotImplementedError
 
-    async def answers(self, toolset: Any, *turns: Any, **options: Any) -> list[Seen]:
+    async def run_turns(self, toolset: Any, *turns: Any, **options: Any) -> list[Seen]:
         """Run an agent whose model makes calls turn by turn, and return what the model sees.
 
         A turn is a list of calls, each a name and arguments.
@@ -178,7 +178,7 @@ class CoordinatorConformance:
     @pytest.fixture
     def shop_api(self) -> MockApi:
         """An API with the tools `get_pet` and `sell_pet`."""
-        return testing.mock_api(_SHOP, answers={"get_pet": _pet})
+        return testing.mock_api(_SHOP, responses={"get_pet": _pet})
 
     @pytest.fixture
     def shop_tools(self, shop_api: MockApi) -> Toolset:
@@ -195,7 +195,7 @@ class CoordinatorConformance:
         """The model reads the answer, the faults of its arguments, and the API's error."""
         turn = [("get_pet", {"petId": number}) for number in ("three", 3, 9)]
 
-        seen = _run(self.answers(shop_tools, *([call] for call in turn)))
+        seen = _run(self.run_turns(shop_tools, *([call] for call in turn)))
 
         refused, rex, missing = seen
         assert refused.texts == ["/petId: expected an integer, got 'three' (a string)."]
@@ -217,7 +217,7 @@ class CoordinatorConformance:
 
             shop_tools.add_input_guardrails([wait])
             turn = [("get_pet", {"petId": number}) for number in range(3)]
-            return await self.answers(shop_tools, turn)
+            return await self.run_turns(shop_tools, turn)
 
         assert [one.text for one in _run(run())] == ["0", "1", "2"]
 
@@ -231,7 +231,7 @@ class CoordinatorConformance:
         shop_tools.add_input_guardrails([no_eight])
         turns = [[("get_pet", {"petId": number})] for number in ("?", 8, 9, 3)]
 
-        seen = _run(self.answers(shop_tools, *turns))
+        seen = _run(self.run_turns(shop_tools, *turns))
 
         assert seen[1].text == "pet 8 belongs to another shop."
         assert json.loads(seen[-1].text) == {"id": 3, "name": "Rex"}

@@ -35,18 +35,18 @@ MODES = ("none", "once", "all")
 _OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "connection", "date")
 
 
-def hidden_request(request: httpx.Request, marked: MarkedValues | None) -> dict[str, Any]:
+def hide_request(request: httpx.Request, marked: MarkedValues | None) -> dict[str, Any]:
     """Return method, URL and body of a request that has been read, without secrets.
 
     The values that are `marked` are those of the tool that sent it.
     """
     url = str(request.url.copy_with(userinfo=b""))
     url = hidden(url) if marked is None else marked.hide_url(url)
-    body = hidden_body(request.content, request.headers, marked)
+    body = hide_body(request.content, request.headers, marked)
     return {"method": request.method, "url": url, "body": body}
 
 
-def hidden_headers(headers: httpx.Headers, marked: MarkedValues | None = None) -> dict[str, str]:
+def hide_headers(headers: httpx.Headers, marked: MarkedValues | None = None) -> dict[str, str]:
     """Return headers by name in lower case, without credentials and marked values."""
     names = frozenset[str]() if marked is None else marked.names
     return {
@@ -61,14 +61,14 @@ class RecordedCall:
 
     Attributes:
         tool: The tool's name; method and path of an operation without one, else empty.
-        arguments: The tool's, as far as the request tells them: texts, numbers and booleans,
+        arguments: The tool's, as far as the request tells them: strings, numbers and booleans,
             arrays of these, and the body.
         method: Upper case.
         url: With the query.
         headers: By name in lower case; credentials are `***`.
         body: JSON as data, a form as a dict, else a text or `{"base64": …}`; None without any.
         problems: How the request breaks the document, one line each.
-        status: Of the answer; 0 for none.
+        status: Of the response; 0 for none.
     """
 
     method: str
@@ -81,19 +81,19 @@ class RecordedCall:
     status: int = 0
 
 
-def hidden_body(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> Any:
+def hide_body(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> Any:
     """Return a body as `body_of` does, without secrets."""
     if marked is None:
-        return body_of(content, headers, hidden)
+        return read_body(content, headers, hidden)
     if content and marked.body is not None and marked.body.is_secret:
         return MASK
     if is_json(headers.get("content-type", "")):
-        return body_of(content, headers, lambda value: hidden(value, marked.body))
-    return body_of(content, headers, lambda value: hidden(value, names=marked.names))
+        return read_body(content, headers, lambda value: hidden(value, marked.body))
+    return read_body(content, headers, lambda value: hidden(value, names=marked.names))
 
 
-def body_of(
-    content: bytes, headers: httpx.Headers, shown: Callable[[Any], Any] = lambda part: part
+def read_body(
+    content: bytes, headers: httpx.Headers, hide: Callable[[Any], Any] = lambda part: part
 ) -> Any:
     """Return a body as data where it is JSON or a form, else as text or `{"base64": …}`."""
     kind = headers.get("content-type", "")
@@ -102,58 +102,60 @@ def body_of(
     try:
         text = content.decode()
     except ValueError:
-        return {"base64": base64.b64encode(shown(content)).decode()}
+        return {"base64": base64.b64encode(hide(content)).decode()}
     if is_form(kind):
         pairs = parse_qs(text, keep_blank_values=True)
-        return shown({name: v[0] if len(v) == 1 else v for name, v in pairs.items()})
+        return hide({name: v[0] if len(v) == 1 else v for name, v in pairs.items()})
     with suppress(ValueError, RecursionError):
         if is_json(kind):
-            return shown(json.loads(text))
-    return shown(text) or None
+            return hide(json.loads(text))
+    return hide(text) or None
 
 
-def arguments_of(tool: OperationTool, request: httpx.Request, route: Route) -> dict[str, Any]:
+def read_arguments(tool: OperationTool, request: httpx.Request, route: Route) -> dict[str, Any]:
     """Return the arguments that a request was made of, so far as they can be read back."""
     operation, schemas = tool.operation, tool.input_schema["properties"]
-    body = body_of(request.content, request.headers)
+    body = read_body(request.content, request.headers)
     path = {name.strip(".;?*"): text for name, text in route.variables.items()}
-    made: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for declared in operation.parameters:
         name = declared.name
-        found = {
+        values = {
             "path": [path[name]] if name in path else [],
             "query": request.url.params.get_list(name),
             "header": request.headers.get_list(name),
         }.get(declared.location, [])
-        if found:
-            made[declared.argument] = _read(found, schemas.get(declared.argument, {}))
+        if values:
+            arguments[declared.argument] = _read_argument(
+                values, schemas.get(declared.argument, {})
+            )
     if operation.body is not None and body is not None:
         if operation.body.argument:
-            made[operation.body.argument] = body
+            arguments[operation.body.argument] = body
         elif isinstance(body, dict):
-            known = [each for each in operation.body.properties if each.name in body]
-            made |= {each.argument: body[each.name] for each in known}
-    return made
+            properties = [each for each in operation.body.properties if each.name in body]
+            arguments |= {each.argument: body[each.name] for each in properties}
+    return arguments
 
 
-def _read(texts: list[str], schema: Mapping[str, Any]) -> Any:
-    """Return an argument from its texts on the wire."""
+def _read_argument(values: list[str], schema: Mapping[str, Any]) -> Any:
+    """Return an argument from its strings on the wire."""
     kind = schema.get("type")
     if kind == "array":
-        texts = texts[0].split(",") if len(texts) == 1 else texts
+        values = values[0].split(",") if len(values) == 1 else values
         items = schema.get("items")
-        return [_read([text], items if isinstance(items, dict) else {}) for text in texts]
+        return [_read_argument([text], items if isinstance(items, dict) else {}) for text in values]
     if kind != "string":
         with suppress(ValueError):
-            return json.loads(texts[0])
-    return texts[0]
+            return json.loads(values[0])
+    return values[0]
 
 
 class Cassette(httpx.AsyncBaseTransport):
     """A transport that records exchanges to a JSON file, and replays them without a network.
 
     `with` writes the file at its end, without credentials. Requests are the same if method, URL and
-    body are; several answers to one are given in order, the last one again and again.
+    body are; several responses to one are returned in order, the last one again and again.
 
     Args:
         path: The file; its folder is made.
@@ -174,35 +176,36 @@ class Cassette(httpx.AsyncBaseTransport):
     ) -> None:
         if mode not in MODES:
             raise SettingsError(f"mode: {mode!r:.40} is none of {', '.join(MODES)}.")
-        self._path, self._transport, self._known = Path(path), transport, Redactor()
+        self._path, self._transport, self._redactor = Path(path), transport, Redactor()
         self.records = mode == "all" or (mode == "once" and not self._path.exists())
         self._tape: list[Any] = []
         self._lines: list[str] = []
-        self._given: Counter[str] = Counter()
+        self._taken_counts: Counter[str] = Counter()
         self._unmatched: list[str] = []
         if not self.records:
             try:
                 self._tape = json.loads(self._path.read_bytes())
-                self._lines = [_line(entry["request"]) for entry in self._tape]
+                self._lines = [_request_line(entry["request"]) for entry in self._tape]
+                _ = [entry["response"] for entry in self._tape]  # absent in older cassettes
             except (OSError, ValueError, LookupError, TypeError) as error:
                 reason = f"cannot be replayed ({excerpt(repr(error), 200)}); record it again."
                 raise SourceError(reason, source=str(path)) from None
 
     def client(self, **options: Any) -> httpx.AsyncClient:
         """Return a client for `load_tools`; a replay needs no credentials."""
-        given = options if self.records else {"auth": httpx.Auth(), **options}
-        return httpx.AsyncClient(transport=self, **given)
+        client_options = options if self.records else {"auth": httpx.Auth(), **options}
+        return httpx.AsyncClient(transport=self, **client_options)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send and record a request, or answer it from the file."""
+        """Send and record a request, or respond from the file."""
         await request.aread()
-        learn_headers((), request, self._known.know)
+        learn_headers((), request, self._redactor.know)
         marked = request.extensions.get(EXTENSION)
-        describe = partial(hidden_request, request, marked)
+        describe = partial(hide_request, request, marked)
         is_long = len(request.content) > SMALL_TEXT
-        asked = await asyncio.to_thread(describe) if is_long else describe()
+        recorded_request = await asyncio.to_thread(describe) if is_long else describe()
         if not self.records:
-            return _replayed(self._taken(asked))
+            return _replay_response(self._take_response(recorded_request))
         if self._transport is None:
             limits = httpx.Limits(max_keepalive_connections=0)  # documents have another event loop
             self._transport = httpx.AsyncHTTPTransport(limits=limits)
@@ -211,26 +214,26 @@ class Cassette(httpx.AsyncBaseTransport):
         await response.aclose()
         for name in _OF_CONNECTION:
             response.headers.pop(name, None)
-        hidden_fields = hidden_headers(response.headers, marked)
-        answer = {"status": response.status_code, "headers": hidden_fields}
-        describe = partial(_written, content, response.headers, marked)
+        hidden_fields = hide_headers(response.headers, marked)
+        recorded_response = {"status": response.status_code, "headers": hidden_fields}
+        describe = partial(_record_content, content, response.headers, marked)
         is_long = len(content) > SMALL_TEXT
-        answer |= await asyncio.to_thread(describe) if is_long else describe()
-        self._tape.append({"request": asked, "answer": answer})
+        recorded_response |= await asyncio.to_thread(describe) if is_long else describe()
+        self._tape.append({"request": recorded_request, "response": recorded_response})
         return httpx.Response(response.status_code, headers=response.headers, content=content)
 
-    def _taken(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Return the next answer to a request; the last one again where there is no other."""
-        wanted = _line(asked)
-        found = [at for at, line in enumerate(self._lines) if line == wanted]
-        if found:
-            self._given[wanted] += 1
-            at = found[min(self._given[wanted], len(found)) - 1]
-            answer: dict[str, Any] = self._tape[at]["answer"]
-            return answer
-        close = difflib.get_close_matches(wanted, self._lines, 1, 0)
+    def _take_response(self, recorded_request: dict[str, Any]) -> dict[str, Any]:
+        """Return the next response to a request; the last one again where there is no other."""
+        request_line = _request_line(recorded_request)
+        positions = [at for at, line in enumerate(self._lines) if line == request_line]
+        if positions:
+            self._taken_counts[request_line] += 1
+            at = positions[min(self._taken_counts[request_line], len(positions)) - 1]
+            response: dict[str, Any] = self._tape[at]["response"]
+            return response
+        close = difflib.get_close_matches(request_line, self._lines, 1, 0)
         nearest = f"the nearest one recorded is {close[0]:.500}" if close else "it is empty"
-        reason = f"{self._path.name} has no answer for {wanted:.500}; {nearest}."
+        reason = f"{self._path.name} has no response for {request_line:.500}; {nearest}."
         self._unmatched.append(reason)
         raise CallError("connection", reason)
 
@@ -246,7 +249,7 @@ class Cassette(httpx.AsyncBaseTransport):
             raise SourceError(self._unmatched[0], source=str(self._path))
 
 
-def _line(request: dict[str, Any]) -> str:
+def _request_line(request: dict[str, Any]) -> str:
     """Return a request as text, without the credentials in its query: a replay has none."""
     start, _, query = request["url"].partition("?")
     pairs = [pair for pair in query.split("&") if pair.partition("=")[2] != MASK]
@@ -255,8 +258,10 @@ def _line(request: dict[str, Any]) -> str:
     return f"{request['method']} {url}{body}"
 
 
-def _written(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> dict[str, Any]:
-    """Return an answer's content, without secrets, as a member of its record."""
+def _record_content(
+    content: bytes, headers: httpx.Headers, marked: MarkedValues | None
+) -> dict[str, Any]:
+    """Return a response's content, without secrets, as a key of its record."""
     schema, names = (None, frozenset[str]()) if marked is None else (marked.response, marked.names)
     with suppress(ValueError, RecursionError):
         if is_json(headers.get("content-type", "")):
@@ -269,9 +274,9 @@ def _written(content: bytes, headers: httpx.Headers, marked: MarkedValues | None
         return {"base64": base64.b64encode(content).decode()}
 
 
-def _replayed(answer: dict[str, Any]) -> httpx.Response:
-    content = answer.get("text", "").encode() or base64.b64decode(answer.get("base64", ""))
-    if "json" in answer:
-        content = json.dumps(answer["json"]).encode()
-    headers = httpx.Headers(answer["headers"], encoding="utf-8")
-    return httpx.Response(answer["status"], headers=headers, content=content)
+def _replay_response(recorded: dict[str, Any]) -> httpx.Response:
+    content = recorded.get("text", "").encode() or base64.b64decode(recorded.get("base64", ""))
+    if "json" in recorded:
+        content = json.dumps(recorded["json"]).encode()
+    headers = httpx.Headers(recorded["headers"], encoding="utf-8")
+    return httpx.Response(recorded["status"], headers=headers, content=content)

@@ -374,7 +374,7 @@ class Execution:
         if check is not None and prepared.request is not None and not prepared.own.address:
             request = described(prepared.request)
             problems = await self._apart(attempts, answer, check, request, answer)
-            result.metadata["answer_problems"] = redactor.data(problems)
+            result.metadata["response_problems"] = redactor.data(problems)
         return result
 
     async def _apart(

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
 from openapi_tools.json_values import as_dict, follow_references, is_equal
 from openapi_tools.options import member_of, with_members
-from openapi_tools.requests.excerpts import (
-    describe_properties,
-    in_ascii,
-    share_room,
-    shorten_line,
-)
+from openapi_tools.requests.excerpts import describe_properties, in_ascii, share_room, shorten_line
 from openapi_tools.result import Changes, ToolCall, ToolResult
 from openapi_tools.tools.state_changes import changes_of
 from openapi_tools.validation import is_large

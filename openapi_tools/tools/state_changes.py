@@ -25,12 +25,7 @@ from openapi_tools.json_values import (
 )
 from openapi_tools.options import member_of, variables_in, with_members
 from openapi_tools.redaction import hidden
-from openapi_tools.requests.excerpts import (
-    describe_pointer,
-    describe_value,
-    in_ascii,
-    shorten_line,
-)
+from openapi_tools.requests.excerpts import describe_pointer, describe_value, in_ascii, shorten_line
 from openapi_tools.result import Changes, ToolResult
 from openapi_tools.tools.session import PerCall
 from openapi_tools.tools.tool import OperationTool, called

@@ -337,7 +337,9 @@ def test_what_fails_and_what_is_not_judged_is_told_apart(run, write):
     assert last == f"{counted} Failed: 0 by the tool, 1 by the document."
     cells = {row.split("  ")[0]: " ".join(row.split()) for row in rows}
     assert cells["fits"] == "fits ok ok"
-    told = "shows_another ok failed answer: the document's example does not match its schema: body:"
+    told = (
+        "shows_another ok failed response: the document's example does not match its schema: body:"
+    )
     assert cells["shows_another"].startswith(f"{told} 'many' is not")
     assert "no sampled input fits: /code" in cells["asks_too_much"]
     assert "leads nowhere" in cells["GET /broken"]
@@ -352,7 +354,7 @@ def test_junit_has_a_case_for_each_tool_and_says_what_was_not_judged(run, write)
     counted = {part.get("name"): part.get("value") for part in suite.iter("property")}
     assert counted == {key: str(value) for key, value in COUNTS.items()}
     (by_document,) = [part for part in suite.iter("skipped") if part.get("type") == "document"]
-    assert by_document.get("message").startswith("failed by the document: answer: the document's")
+    assert by_document.get("message").startswith("failed by the document: response: the document's")
     skipped = [(name, "skipped") for name in ("shows_another", "asks_too_much", "GET /broken")]
     assert states == [("fits",), *skipped]
 

@@ -154,7 +154,7 @@ async def test_answers_are_whole_inside_and_the_result_is_cut():
 
 
 async def test_a_program_is_told_once_that_responses_were_cut():
-    api = mock_api(DOCUMENT, answers={"list_items": (200, [1] * 300_000)})
+    api = mock_api(DOCUMENT, responses={"list_items": (200, [1] * 300_000)})
     code = load_tools(DOCUMENT, client=api.client()).code_tools()
     program = "x = [await list_items() for _ in range(2)]\nlen(x)"
 

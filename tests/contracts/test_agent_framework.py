@@ -138,7 +138,7 @@ class TestAgentFramework(Asking):
 
         return [question.function_call.name for question in questions], answer
 
-    async def answers(self, toolset, *turns, **options):
+    async def run_turns(self, toolset, *turns, **options):
         reading = Reading()
         agent, model = agent_of(toolset, *turns, middleware=[reading], **options)
         response = await agent.run("Go.")

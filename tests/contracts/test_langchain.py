@@ -67,7 +67,7 @@ class TestLangChain(Conformance):
     def names(self, toolset):
         return list(by_name(toolset))
 
-    async def answers(self, toolset, *turns, **options):
+    async def run_turns(self, toolset, *turns, **options):
         numbered = [
             [call(name, str(n)) | {"args": args} for n, (name, args) in enumerate(turn)]
             for turn in turns

@@ -31,7 +31,7 @@ class TestLlamaIndex(Conformance):
         assert all(isinstance(tool, FunctionTool) for tool in made)
         return [tool.metadata.name for tool in made]
 
-    async def answers(self, toolset, *turns, **options):
+    async def run_turns(self, toolset, *turns, **options):
         left = [
             [
                 ToolCallBlock(tool_call_id=f"{turn}.{n}", tool_name=name, tool_kwargs=args)

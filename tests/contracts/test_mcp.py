@@ -56,7 +56,7 @@ class OverMCP(Conformance):
 
         return [tool.name for tool in asyncio.run(listed())]
 
-    async def answers(self, toolset, *turns):
+    async def run_turns(self, toolset, *turns):
         async with Client(create_server(toolset), mode=self.mode) as client:
             return [
                 self.seen(result)

@@ -74,7 +74,7 @@ class TestPydanticAI(Asking):
 
         return [one.tool_name for one in waiting], answer
 
-    async def answers(self, toolset, *turns, **options):
+    async def run_turns(self, toolset, *turns, **options):
         numbered = [
             [call(name, str(n), **args) for n, (name, args) in enumerate(turn)] for turn in turns
         ]

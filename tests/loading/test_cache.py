@@ -347,7 +347,7 @@ async def test_answers_are_checked_as_before():
         result = await toolset["get_museum_hours"].execute({})
 
     assert is_from_cache(toolset)
-    assert "date" in str(result.metadata["answer_problems"])
+    assert "date" in str(result.metadata["response_problems"])
 
 
 def test_files_are_for_their_owner_alone(eager):

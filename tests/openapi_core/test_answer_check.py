@@ -43,7 +43,7 @@ async def test_a_call_reports_what_disagrees(status, kind, left, body, said, bas
 
     result = await called(answer, operation(operationId="get", responses=ANSWERS), base_url)
 
-    problems = result.metadata["answer_problems"]
+    problems = result.metadata["response_problems"]
     assert result.success == (status < 400)
     assert len(problems) == len(said)
     assert all(part in problem for part, problem in zip(said, problems, strict=True))
@@ -52,7 +52,7 @@ async def test_a_call_reports_what_disagrees(status, kind, left, body, said, bas
 async def test_an_operation_that_describes_no_answers_agrees_with_all():
     result = await called(httpx.Response(200, content=b"x"), {"operationId": "get"})
 
-    assert result.metadata["answer_problems"] == []
+    assert result.metadata["response_problems"] == []
 
 
 EXPONENTIAL = "^(a+)+$"  # in an engine that goes back
@@ -81,7 +81,7 @@ async def test_a_pattern_takes_linear_time(schema, said):
 
     result = await called(answer, operation(operationId="get", responses=answers))
 
-    problems = result.metadata["answer_problems"]
+    problems = result.metadata["response_problems"]
     assert len(problems) == len(said)
     assert all(part in problem for part, problem in zip(said, problems, strict=True))
 

@@ -86,4 +86,4 @@ def test_the_command_line_proves_every_operation_of_the_document(echo):
 async def test_what_the_server_answers_fits_its_document(checked, call):
     result = await checked[call.tool].execute(call.arguments)
 
-    assert result.metadata["answer_problems"] == []
+    assert result.metadata["response_problems"] == []

@@ -327,7 +327,7 @@ async def test_error_answers_stay_whole():
     body = {"message": "no", "docs_url": "u", "errors": [1, 2, 3], "x": None}
     root = document({"/x": {"get": operation(operationId="read")}})
     settings = Settings(drop="*", nulls=False, max_items=1)
-    client = mock_api(root, answers={"read": (422, body)}).client()
+    client = mock_api(root, responses={"read": (422, body)}).client()
     toolset = load_tools(root, client=client, settings=settings)
 
     result = await toolset.call("read", {}, fields="x")

@@ -195,7 +195,7 @@ async def test_what_the_model_does_not_see_it_cannot_give(argument):
 
 
 async def test_a_call_takes_the_time_of_its_tool_and_says_so():
-    api = mock_api(DOCUMENT, answers={"search_shops": Fault.slow(5)})
+    api = mock_api(DOCUMENT, responses={"search_shops": Fault.slow(5)})
     config = {"tools": {"search_shops": {"timeout": 0.05}}}
 
     result = await loaded(config, client=api.client())["search_shops"].execute({"q": "x"})
@@ -205,7 +205,7 @@ async def test_a_call_takes_the_time_of_its_tool_and_says_so():
 
 
 async def test_idempotent_as_the_user_says_is_tried_again():
-    client = mock_api(DOCUMENT, answers={"query_shops": [503, 200, 503]}).client()
+    client = mock_api(DOCUMENT, responses={"query_shops": [503, 200, 503]}).client()
     plain = {"settings": {"retries": 1}}
     config = {**plain, "tools": {"query_shops": {"idempotent": True}}}
 

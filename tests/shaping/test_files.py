@@ -415,7 +415,7 @@ async def test_check_responses_and_head_go_with_a_store(folder):
 
     assert found.success
     assert sent.success
-    assert "answer_problems" in sent.metadata
+    assert "response_problems" in sent.metadata
     assert head.output is None
 
 

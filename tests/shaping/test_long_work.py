@@ -358,7 +358,7 @@ FAULTS = {
 async def test_a_question_without_an_answer_leaves_a_job(server, fault):
     made = (202, None, {"location": "/reports/42"})
     question = FAULTS[fault]
-    api = mock_api(server.document, answers={"make_report": made, "get_report": question})
+    api = mock_api(server.document, responses={"make_report": made, "get_report": question})
     settings = Settings(base_url=server.url, cache=False)
     tools = load_tools(server.document, settings=settings, client=api.client())
 

@@ -313,7 +313,7 @@ async def test_paths_and_schemas_in_other_files_are_answered_and_judged(tmp_path
     sent = await api.client().post("/v1/pets", json={"id": 1, "name": "R", "mother": {"id": "a"}})
 
     assert found.output["name"] == "sample"
-    assert [result.metadata["answer_problems"] for result in (found, added)] == [[], []]
+    assert [result.metadata["response_problems"] for result in (found, added)] == [[], []]
     assert sent.status_code == 201
     assert "minLength" in str(toolset.bundled)
     assert toolset.document["paths"]["/pets"] == {"$ref": "paths/pets.json"}

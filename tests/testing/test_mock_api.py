@@ -133,7 +133,7 @@ async def test_the_application_is_loaded_and_called_in_this_process():
 async def test_what_answers_are_made_of():
     api = mock_api(
         PETS,
-        answers={
+        responses={
             "get_pet": 404,
             "addPet": (201, TOM, {"X-Made": "yes"}),
             "GET /pets": lambda call: [call.arguments["limit"]],
@@ -161,7 +161,7 @@ async def test_what_answers_are_made_of():
 async def test_faults_reach_the_caller():
     api = mock_api(
         PETS,
-        answers={
+        responses={
             "get_pet": [Fault.reset(), REX],
             "list_pets": [Fault.rate_limited(2), Fault.slow(0.01)],
             "delete_pet": Fault.timeout(),
@@ -181,7 +181,7 @@ async def test_faults_reach_the_caller():
     api.clear()
     assert (await again["get_pet"].execute({"petId": 1})).output == REX
     assert [call.status for call in api.calls] == [0, 200]
-    slow = mock_api(PETS, answers={"get_pet": Fault.slow(60)})
+    slow = mock_api(PETS, responses={"get_pet": Fault.slow(60)})
     with pytest.raises(httpx.ReadTimeout):
         await slow.client(timeout=0.01).get("/pets/1")
 
@@ -301,7 +301,7 @@ async def test_references_inside_an_example_are_followed():
 
 
 def test_other_processes_call_it_on_loopback():
-    api = mock_api(PETS, answers={"delete_pet": Fault.reset()})
+    api = mock_api(PETS, responses={"delete_pet": Fault.reset()})
     with api.serve() as url:
         command = [sys.executable, "-m", "openapi_tools", "call", f"{url}/openapi.json"]
         ran, fell = (
@@ -318,7 +318,7 @@ def test_other_processes_call_it_on_loopback():
 
 
 def test_frameworks_mount_it_and_a_socket_stays_silent():
-    api = mock_api(PETS, answers={"delete_pet": Fault.timeout()}, judge=False)
+    api = mock_api(PETS, responses={"delete_pet": Fault.timeout()}, judge=False)
     app = Starlette(routes=[Mount("/v9", app=api)])
 
     with TestClient(api) as alone, TestClient(app) as mounted:
@@ -330,7 +330,7 @@ def test_frameworks_mount_it_and_a_socket_stays_silent():
 @pytest.mark.parametrize(
     ("source", "options", "error", "words"),
     [
-        (PETS, {"answers": {"getpets": 1}}, SettingsError, "did you mean get_pet"),
+        (PETS, {"responses": {"getpets": 1}}, SettingsError, "did you mean get_pet"),
         ("nowhere.json", {}, SourceError, "no such file"),
         (5, {}, SourceError, "not 'int'"),
         (None, {}, SettingsError, "give a document"),

@@ -13,7 +13,7 @@ import pytest
 from openapi_tools import load_tools
 from openapi_tools.testing import mock_api
 from openapi_tools.testing.mock import ADDRESS
-from openapi_tools.testing.proving import prove
+from openapi_tools.testing.proving import prove_tools
 
 pytestmark = [
     pytest.mark.long,
@@ -59,7 +59,7 @@ def proofs_of(path):
     api = mock_api(lambda: loaded[0], refuse=False, state=False)
     more = {"base_url": ADDRESS, "anonymous": True, "check_responses": True}
     loaded.append(load_tools(corpus.FOLDER / path, client=api.client(), **more))
-    return asyncio.run(prove(loaded[0], api))
+    return asyncio.run(prove_tools(loaded[0], api))
 
 
 @pytest.mark.parametrize(("path", "proved", "unjudged", "failed"), PROVED.values(), ids=PROVED)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from openapi_tools import load_tools
 from openapi_tools.testing import mock_api
 from openapi_tools.testing.mock import ADDRESS
-from openapi_tools.testing.proving import prove
+from openapi_tools.testing.proving import prove_tools
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 DAY = {"type": "string", "format": "date"}
@@ -32,7 +32,7 @@ async def proofs_of(source, judged=None):
     api = mock_api(judged or (lambda: loaded[0]), refuse=False, state=False)
     settings = {"base_url": ADDRESS, "anonymous": True, "check_responses": True}
     loaded.append(load_tools(source, client=api.client(), settings=settings))
-    return await prove(loaded[0], api)
+    return await prove_tools(loaded[0], api)
 
 
 async def proof_of(*parameters, openapi="3.1.0", path="/a", **members):
@@ -170,7 +170,7 @@ async def test_the_answer_of_an_application_to_an_optional_list_is_right():
         result = await tool.execute(arguments)
 
     assert result.output == {"tags": ["x", "y"], "limit": 3}
-    assert result.metadata["answer_problems"] == []
+    assert result.metadata["response_problems"] == []
 
 
 PET = {"type": "object", "required": ["id"], "properties": {
@@ -268,11 +268,11 @@ async def test_the_mock_refuses_wrong_requests_of_a_swagger_document(method, pat
     ],
 )
 async def test_the_answers_of_a_swagger_document_are_checked(body, problems):
-    api = mock_api(SWAGGER, answers={"list": (200, body)})
+    api = mock_api(SWAGGER, responses={"list": (200, body)})
     async with load_tools(SWAGGER, client=api.client(), check_responses=True) as toolset:
         result = await toolset["list"].execute({})
 
-    assert result.metadata["answer_problems"] == problems
+    assert result.metadata["response_problems"] == problems
 
 
 async def test_the_mock_of_a_swagger_document_shows_the_document_itself():

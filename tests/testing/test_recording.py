@@ -74,7 +74,7 @@ async def use(tape, key=None):
 
 async def test_a_file_replays_what_was_recorded_without_its_secrets(tmp_path):
     path = tmp_path / "tapes" / "pets.json"
-    api = mock_api(PETS, answers=ANSWERS)
+    api = mock_api(PETS, responses=ANSWERS)
 
     with Cassette(path, transport=api.transport) as tape:
         recorded = await use(tape, SECRET)
@@ -94,18 +94,18 @@ async def test_a_file_replays_what_was_recorded_without_its_secrets(tmp_path):
             "url": "https://pets.example.com/v1/pets?page=1&appid=***",
             "body": None,
         },
-        "answer": {
+        "response": {
             "status": 200,
             "headers": {"set-cookie": "***", "x-left": "9", "content-type": "application/json"},
             "json": [{"id": 1, "name": "Änne"}],
         },
     }
-    assert entries[1]["answer"]["json"]["next_page_token"] == "p2"
+    assert entries[1]["response"]["json"]["next_page_token"] == "p2"
     assert path.read_text() == text
 
 
 async def test_an_unmatched_request_names_the_nearest_one(tmp_path):
-    api = mock_api(PETS, answers={"list_pets": []})
+    api = mock_api(PETS, responses={"list_pets": []})
     with Cassette(tmp_path / "t.json", transport=api.transport) as tape:
         await tape.client().get("https://pets.example.com/v1/pets?page=1")
 
@@ -115,7 +115,7 @@ async def test_an_unmatched_request_names_the_nearest_one(tmp_path):
             seen.append(await toolset.call("list_pets", {"page": 2}))
 
     seen = []
-    with pytest.raises(SourceError, match=r"t\.json: t\.json has no answer for GET .*page=2"):
+    with pytest.raises(SourceError, match=r"t\.json: t\.json has no response for GET .*page=2"):
         await call()
     assert seen[0].error["type"] == "connection"
     assert "the nearest one recorded is GET https://pets.example.com/v1/pets?page=1" in str(seen[0])
@@ -126,7 +126,7 @@ async def test_an_unmatched_request_names_the_nearest_one(tmp_path):
 
 
 async def test_a_document_is_recorded_too_and_answers_come_in_order(tmp_path):
-    api = mock_api(PETS, answers={"list_pets": [(200, 1), (200, 2)]})
+    api = mock_api(PETS, responses={"list_pets": [(200, 1), (200, 2)]})
 
     async def listed(tape, times):
         toolset = await aload_tools(f"{url}/openapi.json", client=tape.client(), settings=ALONE)
@@ -167,7 +167,7 @@ async def test_any_content_is_replayed(kind, content, tmp_path):
 
 async def test_modes_say_when_to_record(tmp_path):
     path = tmp_path / "t.json"
-    first, second = (mock_api(PETS, answers={"list_pets": (200, number)}) for number in (1, 2))
+    first, second = (mock_api(PETS, responses={"list_pets": (200, number)}) for number in (1, 2))
 
     async def answer(mode, api):
         with Cassette(path, mode=mode, transport=api.transport) as tape:
@@ -202,7 +202,7 @@ def test_what_cannot_be_replayed_says_what_to_do(content, mode, error, words, tm
 
 
 async def test_a_cassette_records_from_a_server(tmp_path):
-    api = mock_api(PETS, answers={"list_pets": (200, [1])})
+    api = mock_api(PETS, responses={"list_pets": (200, [1])})
     with api.serve() as url, Cassette(tmp_path / "t.json") as tape:
         settings = {"base_url": f"{url}/v1", "anonymous": True}
         toolset = load_tools(PETS, client=tape.client(), settings=settings)
@@ -303,7 +303,7 @@ async def test_a_known_credential_is_removed_in_every_encoding(tmp_path):
     forms.append(base64.b64encode(password.encode()).decode())
     document = {**PETS, "components": BASIC, "security": [{"login": []}]}
     answers = {"list_pets": {"seen": forms, forms[0]: 1, "path": f"/x/{forms[1]}/y"}}
-    api = mock_api(document, answers=answers)
+    api = mock_api(document, responses=answers)
 
     with Cassette(tmp_path / "t", transport=api.transport) as tape:
         login = {"login": ("joe", password)}
@@ -312,7 +312,7 @@ async def test_a_known_credential_is_removed_in_every_encoding(tmp_path):
 
     assert not result.is_error
     (entry,) = json.loads((tmp_path / "t").read_text())
-    assert entry["answer"]["json"] == {"seen": ["***"] * 6, "***": 1, "path": "/x/***/y"}
+    assert entry["response"]["json"] == {"seen": ["***"] * 6, "***": 1, "path": "/x/***/y"}
 
 
 def test_pairs_that_tell_nothing_stay_as_they_are(tmp_path):
@@ -325,4 +325,4 @@ def test_pairs_that_tell_nothing_stay_as_they_are(tmp_path):
 
     (entry,) = json.loads((tmp_path / "t").read_text())
     assert entry["request"] == {"method": "POST", "url": url, "body": page}
-    assert entry["answer"]["json"] == page
+    assert entry["response"]["json"] == page

@@ -177,7 +177,7 @@ def test_no_run_of_a_secret_is_in_what_is_wrong_with_an_answer(told, secret, pla
 
     texts = told(secret, said, check_responses=True)
 
-    assert "answer_problems" in "".join(texts)
+    assert "response_problems" in "".join(texts)
     assert runs_shown(secret, texts) == []
 
 
