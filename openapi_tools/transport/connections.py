@@ -102,7 +102,7 @@ class Connection(asyncio.Protocol):
         """Start TLS with a certificate for a name (RFC 8446); TlsError or ConnectError."""
         if self._unread:  # or plain bytes would pass for decrypted ones
             self.abort()
-            raise TlsError("the server spoke before TLS began")
+            raise TlsError("the server sent data before TLS began")
         try:
             context.set_alpn_protocols(["http/1.1"])
             with _raise_httpx_errors():
@@ -192,12 +192,12 @@ async def _resolve(host: str, port: int) -> list[tuple[int, int, int, str, tuple
         address = (host, port, 0, 0) if ":" in host else (host, port)
         return [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address)]
     try:
-        found = await look_up(host, port)
+        addresses = await look_up(host, port)
     except UnicodeError:
-        raise httpx.ConnectError("the host's name is not possible") from None
-    if not found:
+        raise httpx.ConnectError("the host name is invalid") from None
+    if not addresses:
         raise httpx.ConnectError("the host has no address")
-    return list(found)
+    return list(addresses)
 
 
 @contextlib.contextmanager
@@ -218,21 +218,21 @@ def _convert_error(error: OSError) -> httpx.TransportError:
 
 
 def _describe_os_error(error: OSError) -> str:
-    """Return the system's reason, without the address that asyncio adds to it."""
+    # Without the address that asyncio adds to it.
     if isinstance(error, socket.gaierror):
-        return str(error.strerror or "the host is not known")
-    return os.strerror(error.errno) if error.errno else "no connection came about"
+        return str(error.strerror or "the host is unknown")
+    return os.strerror(error.errno) if error.errno else "the connection failed"
 
 
 def _describe_tls_error(error: ssl.SSLError) -> str:
-    """Return why TLS failed, for an error of a handshake or of an alert that followed it."""
+    # Of a handshake, or of an alert that followed it.
     if isinstance(error, ssl.SSLCertVerificationError):
         text = excerpt(" ".join(str(error.verify_message).split()), _EXCERPT_CHARS).rstrip(".")
-        other = "; Settings(ca_file=…) trusts other authorities" if _ISSUER.search(text) else ""
-        return f"the server's certificate is not accepted: {text}{other}"
+        hint = "; Settings(ca_file=…) trusts other authorities" if _ISSUER.search(text) else ""
+        return f"the server's certificate is not trusted: {text}{hint}"
     reason = str(error.reason or "")
     if any(word in reason for word in _NOT_TLS):
-        return "the server does not speak TLS; is its address one of http?"
+        return "the server does not use TLS; is its URL one of http?"
     if "CERTIFICATE_REQUIRED" in reason:
         return "the server asks for a client certificate"
     if "ALERT" in reason and any(word in reason for word in _CERTIFICATE_ALERTS):

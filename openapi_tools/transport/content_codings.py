@@ -27,36 +27,34 @@ _GZIP, _ZLIB, _RAW = 31, 15, -15  # the `wbits` of zlib
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def _codings_in(header: str) -> list[str]:
-    """Return the codings that a `Content-Encoding` names, in lower case (RFC 9110, 8.4)."""
+def _find_codings(header: str) -> list[str]:
     words = (word.partition(";")[0].strip(" \t\"'").lower() for word in header.split(","))
     return [word for word in words if word in _SUPPORTED or word in _UNSUPPORTED]
 
 
 class Decoder:
-    """Decodes the content codings of one answer; CallErrors: `decode`, `too_large`.
+    """Decodes the content codings of one response; raises CallErrors `decode` and `too_large`.
 
     A kilobyte of gzip can expand to megabytes: pieces are small, and each coding has a limit.
     """
 
     def __init__(self, header: str, limit: int, setting: str = "max_response_bytes") -> None:
-        named = _codings_in(header)
-        if len(named) > _MOST_CODINGS:
-            reason = (
-                f"the answer is coded {len(named)} times over; at most {_MOST_CODINGS} are undone."
-            )
+        names = _find_codings(header)
+        if len(names) > _MOST_CODINGS:
+            reason = f"the response has {len(names)} content codings; expected at most "
+            reason += f"{_MOST_CODINGS}."
             raise CallError("decode", reason)
-        self._codings = [_Inflater(name, limit, setting) for name in reversed(named)]
-        self._room = limit + limit // 64 + _STEP
+        self._codings = [_Inflater(name, limit, setting) for name in reversed(names)]
+        self._encoded_left = limit + limit // 64 + _STEP
         self._setting = setting
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield decoded pieces of at most 64 KiB."""
         # No coding makes data that much longer; data that decodes to nothing may never end.
-        self._room -= len(data)
-        if self._room < 0:
+        self._encoded_left -= len(data)
+        if self._encoded_left < 0:
             raise too_large(setting=self._setting)
-        # The rest of each step is copied: long data would be copied many times.
+        # A decompressor copies what is left of its input at each step: short steps, short copies.
         for start in range(0, len(data), _STEP):
             pieces: Iterator[bytes] = iter((data[start : start + _STEP],))
             for coding in self._codings:
@@ -70,74 +68,78 @@ class Decoder:
 
 
 class _Inflater:
-    """Undoes one content coding, up to a limit; deflate is a zlib stream or bare deflate data."""
+    """Undoes one content coding, up to a limit."""
 
     def __init__(self, name: str, limit: int, setting: str) -> None:
         if name not in _SUPPORTED:
-            reason = f"the answer is coded as {name!r}, which is not supported."
+            reason = f"the response has the content coding {name!r}, which is not supported."
             raise CallError("decode", reason)
         self._name = name.removeprefix("x-")
-        self._left, self._setting = limit, setting
+        self._decoded_left, self._setting = limit, setting
         self._stream: Any | None = None
-        self._members = 0
-        self._waiting = b""
+        self._member_count = 0
+        self._pending = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        data, self._waiting = self._waiting + data, b""
-        while data and (self._stream is not None or self._begins(data)):
+        data, self._pending = self._pending + data, b""
+        while data and (self._stream is not None or self._start_stream(data)):
             stream = self._stream
-            yield from self._pieces(stream, data)
+            yield from self._decompress(stream, data)
             if self._name == "deflate":
                 return
-            data = stream.unused_data  # type: ignore[union-attr] # `_begins` has made it
+            data = stream.unused_data  # type: ignore[union-attr] # `_start_stream` has made it
             if stream.eof:  # type: ignore[union-attr] # as above
                 self._stream = None
 
     def finish(self) -> None:
-        missing = self._waiting if self._name == "deflate" else b""
+        missing = self._pending if self._name == "deflate" else b""
         if missing or (self._stream is not None and not self._stream.eof):
-            raise CallError("decode", f"the answer's {self._name} ends too early.")
-        if self._waiting.strip(b"\0"):
-            raise self._wrong()
+            raise CallError("decode", f"the response ends in the middle of its {self._name} data.")
+        if self._pending.strip(b"\0"):
+            raise self._decode_error()
 
-    def _wrong(self) -> CallError:
-        return CallError("decode", f"the answer says {self._name} and is not.")
+    def _decode_error(self) -> CallError:
+        return CallError(
+            "decode",
+            f"the response is not {self._name} data, although its Content-Encoding says so.",
+        )
 
-    def _begins(self, data: bytes) -> bool:
-        """Begin a stream; keep padding, or too little to tell, for later."""
+    def _start_stream(self, data: bytes) -> bool:
+        # Padding, or too few bytes to recognize the format, are kept for the next piece. Servers
+        # send both zlib streams and bare deflate data as `deflate`.
         is_padding = self._name == "gzip" and not data.strip(b"\0")
         if is_padding or len(data) < len(_GZIP_MAGIC):
-            self._waiting = data[:1] if is_padding else data
+            self._pending = data[:1] if is_padding else data
             return False
         if self._name == "deflate":
             # RFC 1950, section 2.2
             is_zlib = data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2], "big") % 31 == 0
             self._stream = zlib.decompressobj(_ZLIB if is_zlib else _RAW)
             return True
-        self._members += 1
-        if not data.startswith(_GZIP_MAGIC) or self._members > _MOST_MEMBERS:
-            raise self._wrong()
+        self._member_count += 1
+        if not data.startswith(_GZIP_MAGIC) or self._member_count > _MOST_MEMBERS:
+            raise self._decode_error()
         self._stream = zlib.decompressobj(_GZIP)
         return True
 
-    def _pieces(self, stream: Any, data: bytes) -> Iterator[bytes]:
+    def _decompress(self, stream: Any, data: bytes) -> Iterator[bytes]:
         piece = b""
         # After a full piece more may follow although all data has been consumed.
         while (data or len(piece) == _STEP) and not stream.eof:
             try:
                 piece = stream.decompress(data, _STEP)
             except zlib.error:
-                raise self._wrong() from None
+                raise self._decode_error() from None
             data = stream.unconsumed_tail
-            self._left -= len(piece)
-            if self._left < 0:
+            self._decoded_left -= len(piece)
+            if self._decoded_left < 0:
                 raise too_large(setting=self._setting)
             if piece:
                 yield piece
 
 
 def too_large(declared: int | None = None, setting: str = "max_response_bytes") -> CallError:
-    """Return the error for an answer over the cap, of so many bytes if the server said that."""
+    """Return the error for a response over the limit; `declared` is its `Content-Length`."""
     size = f" of {declared} bytes" if declared is not None else ""
-    reason = f"the answer{size} is larger than allowed ({setting}); ask for less of it."
+    reason = f"the response{size} is larger than allowed ({setting}); request less of it."
     return CallError("too_large", reason)

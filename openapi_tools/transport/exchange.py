@@ -39,29 +39,44 @@ if TYPE_CHECKING:
     from openapi_tools.shaping.files import Download
 
 NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
-_LARGEST_READ = 1024 * 1024  # bytes of an answer that an authentication reads
-_NOTHING = httpx.ByteStream(b"")
+_LARGEST_AUTH_BODY = 1024 * 1024  # bytes of a response that an `httpx.Auth` reads
+_EMPTY_STREAM = httpx.ByteStream(b"")
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
 _BODILESS = (204, 304)
 _SHORTEST_SECRET = 8  # shorter values of added headers are versions or kinds
-_DIGITS = 20  # of a `Content-Length`; the transport refuses longer ones
+_MOST_DIGITS = 20  # of a `Content-Length`; the transport refuses longer ones
 
 
 @dataclass(slots=True)  # not frozen: that doubles the cost of making one
 class APIResponse:
-    """A server's answer; `cut` says why a stream, or JSON without a length, lacks its end."""
+    """The response of an API.
+
+    Attributes:
+        request: The request; after redirects the last one.
+        status: The status.
+        headers: The headers.
+        content: The body, without its content codings.
+        elapsed: Seconds from sending the request to the last byte.
+        redirects: How many were followed.
+        cut: Why the end of a stream, or of JSON without a length, is missing: `"timeout"` or
+            `"too_large"`; empty if it is not.
+        unread: Why the body of an accepted write could not be decoded.
+        attempts: How often the request was sent.
+        file: Holds the body in place of `content`.
+        cached: `"cached"` or `"revalidated"` if the response came from the HTTP cache.
+    """
 
     request: httpx.Request
     status: int
     headers: httpx.Headers
-    content: bytes  # without its content codings
-    elapsed: float = 0.0  # seconds from sending the request to the last byte
-    redirects: int = 0  # how many were followed
+    content: bytes
+    elapsed: float = 0.0
+    redirects: int = 0
     cut: str = ""
-    unread: str = ""  # why the body of an accepted write could not be read
-    attempts: int = 1  # how often the request was sent
-    file: Download | None = None  # holds the content in place of `content`
-    cached: str = ""  # "cached" or "revalidated" where the content was kept
+    unread: str = ""
+    attempts: int = 1
+    file: Download | None = None
+    cached: str = ""
 
     @property
     def method(self) -> str:
@@ -81,29 +96,50 @@ class APIResponse:
 
 @dataclass(frozen=True, slots=True)
 class SendOptions:
-    """How a request is sent."""
+    """How a request is sent.
 
-    base: str = ""  # address below which redirects have to stay; empty for the whole origin
-    redirects: Collection[str] = ()  # as `Operation.redirects`
-    auth: httpx.Auth | None = None  # sees the request and the answer, and may send it again
-    certificate: ssl.SSLContext | None = None  # presents a client certificate
-    trusted: bool = True  # authentication and headers of a user's client are added
-    repeatable: bool | None = None  # a second call does nothing twice; None for the method's rule
-    traced: bool = False  # the program's trace context is added
-    learn: Callable[..., None] | None = None  # takes secrets that others put into the request
-    download: Callable[[int, httpx.Headers], Download | None] | None = None  # for files
-    user: str = ""  # for limits and kept answers
-    caches: bool = False  # answers may be kept
-    most: int = 0  # bytes of the answer; 0 for what the settings say
+    Attributes:
+        base: The URL below which redirects have to stay; empty for the whole origin.
+        redirects: As `Operation.redirects`.
+        auth: Sees the request and the response, and may send the request again.
+        certificate: Presents a client certificate.
+        trusted: Authentication and headers of the user's client are added.
+        repeatable: A second call does nothing twice; None for the rule of the method.
+        traced: The program's trace context is added.
+        learn: Takes the secrets that others put into the request.
+        download: Begins a file for a response with a status and headers; None for no file.
+        user: For limits and cached responses.
+        caches: Cached responses may be used.
+        most: The largest response in bytes; 0 for what the settings allow.
+    """
+
+    base: str = ""
+    redirects: Collection[str] = ()
+    auth: httpx.Auth | None = None
+    certificate: ssl.SSLContext | None = None
+    trusted: bool = True
+    repeatable: bool | None = None
+    traced: bool = False
+    learn: Callable[..., None] | None = None
+    download: Callable[[int, httpx.Headers], Download | None] | None = None
+    user: str = ""
+    caches: bool = False
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SendFailure:
-    """Why an attempt brought no response."""
+    """Why an attempt brought no response.
+
+    Attributes:
+        error: The error of the call, if no retry follows.
+        is_unsent: It failed before any byte of the request was sent.
+        is_stale: The server closed a reused connection before a response began.
+    """
 
     error: CallError
-    is_unsent: bool = False  # it failed before anything of the request left
-    is_stale: bool = False  # the server closed a reused connection before a response began
+    is_unsent: bool = False
+    is_stale: bool = False
 
 
 class Exchange:
@@ -222,7 +258,7 @@ class Exchange:
         current().end_attempt(response)
         # The stream knows the response. This cycle would be left to the garbage collector, and
         # thousands of calls would fill the processor's caches until it runs.
-        response.stream = _NOTHING
+        response.stream = _EMPTY_STREAM
         if isinstance(redirect, CallError):
             raise redirect
         return redirect
@@ -252,7 +288,8 @@ class Exchange:
                 file.discard()
 
     def _is_accepted_write(self, error: CallError) -> bool:
-        """Whether the server has written: a body that cannot be decoded makes that no failure."""
+        # The server has done the write: that its body cannot be decoded makes it no failure, and
+        # a model must not try again.
         is_success = self._response is not None and self._response.is_success
         return error.kind == "decode" and is_success and not reads(self.request)
 
@@ -270,7 +307,7 @@ class Exchange:
                 pass
         else:
             declared = response.headers.get("content-length", "")
-            if declared.isdecimal() and len(declared) <= _DIGITS and int(declared) > limit:
+            if declared.isdecimal() and len(declared) <= _MOST_DIGITS and int(declared) > limit:
                 raise too_large(int(declared), setting)
             coding = response.headers.get("content-encoding")
             decoder = Decoder(coding, limit, setting) if coding else None
@@ -283,20 +320,20 @@ class Exchange:
             self._content = await file.finish()
 
     async def _take(self, limit: int, piece: bytes) -> None:
-        """Keep a piece; one that is alone, as most are, is not copied."""
-        room = limit - len(self._content)
-        part = piece[:room] if len(piece) > room else piece
+        # Most bodies are one piece, which is not copied.
+        free = limit - len(self._content)
+        part = piece[:free] if len(piece) > free else piece
         if not self._content:
             self._content = part
         elif isinstance(self._content, bytes):
             self._content = bytearray(self._content + part)
         else:
             self._content += part
-        if len(piece) > room:
+        if len(piece) > free:
             raise too_large()
 
     def _has_part(self, *, is_at_deadline: bool = False) -> bool:
-        """Whether an event or a line has arrived; at the deadline also some of endless JSON."""
+        """Whether some of the body is of use: an event, a line, or the start of endless JSON."""
         if self._response is None or not self._content:
             return False
         if self._response.status_code == HTTPStatus.UNAUTHORIZED and is_at_deadline:
@@ -310,11 +347,11 @@ class Exchange:
         return is_at_deadline and is_json(kind) and "content-length" not in headers
 
 
-class Digest(httpx.DigestAuth):
-    """Answers a digest challenge (RFC 7616); one that cannot be answered leaves the 401."""
+class DigestAuth(httpx.DigestAuth):
+    """Digest authentication (RFC 7616) that returns the 401 if it cannot meet the challenge."""
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Do as httpx, without its errors for challenges that it cannot read."""
+        """Authenticate as httpx does, without its errors for challenges that it cannot read."""
         with suppress(LookupError, NotImplementedError, ValueError, httpx.ProtocolError):
             yield from super().auth_flow(request)
 
@@ -322,8 +359,8 @@ class Digest(httpx.DigestAuth):
 async def _send_with_auth(
     auth: httpx.Auth, client: httpx.AsyncClient, request: httpx.Request, options: dict[str, Any]
 ) -> httpx.Response:
-    """Return the answer to the last request of an authentication's flow."""
-    # httpx would read the answers before it, however long they are.
+    # `client.send(request, auth=auth)` would read all responses but the last, however long they
+    # are.
     if auth.requires_request_body:
         await request.aread()
     async with aclosing(auth.async_auth_flow(request)) as flow:
@@ -343,20 +380,24 @@ async def _send_with_auth(
 
 
 async def _read_whole(response: httpx.Response) -> httpx.Response:
-    decoder = Decoder(response.headers.get("content-encoding", ""), _LARGEST_READ)
+    decoder = Decoder(response.headers.get("content-encoding", ""), _LARGEST_AUTH_BODY)
     pieces = [piece async for data in response.aiter_raw() for piece in decoder.feed(data)]
     decoder.finish()
     await response.aclose()
-    known: dict[str, Any] = {"request": response.request, "extensions": response.extensions}
-    read = httpx.Response(response.status_code, content=b"".join(pieces), **known)
-    read.headers = response.headers
-    return read
+    whole = httpx.Response(
+        response.status_code,
+        content=b"".join(pieces),
+        request=response.request,
+        extensions=response.extensions,
+    )
+    whole.headers = response.headers  # httpx would decode by them, if they were passed
+    return whole
 
 
 def learn_headers(
     before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
 ) -> None:
-    """Give `learn` the secrets in headers that a request did not have before."""
+    """Pass the secrets in headers that a request did not have before to `learn`."""
     for name, value in request.headers.multi_items():
         if (name, value) not in before and names_credential(name):
             word, _, rest = value.partition(" ")

@@ -81,7 +81,7 @@ class WireExchange:
     def feed(self, data: bytes) -> bytes:
         """Take what the server sent, nothing at its end, and return the part of the body in it."""
         if not data and not self.status:
-            reason = "the server disconnected without sending an answer"
+            reason = "the server disconnected without sending a response"
             raise httpx.RemoteProtocolError(reason)
         body = []
         try:

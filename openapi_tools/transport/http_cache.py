@@ -1,7 +1,7 @@
-"""Answers that are kept by HTTP's own rules (RFC 9111); hishel decides, a shared state keeps them.
+"""The HTTP cache (RFC 9111): hishel applies its rules, and a shared state stores the responses.
 
-Each user, credential and set of request headers has answers of its own: all of them are part of the
-key. So one answer at most fits a request, and `Vary` is met.
+The key has the user, the credentials and all other request headers. So each request has one cached
+response at most, and `Vary` is met.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from email.utils import formatdate, parsedate_to_datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import httpx
@@ -35,20 +36,21 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("openapi_tools")
 
-_LARGEST = 1024 * 1024  # bytes of an answer that is kept
-_LONGEST = 86_400.0  # seconds
-_PATIENCE = 1.0
-_OWN_RULES = ("cache-control", "content-length", "pragma", "range", "transfer-encoding")
-_LIFETIME = re.compile(r"(?:s-maxage|max-age)\s*=", re.IGNORECASE)
+_LARGEST_BODY = 1024 * 1024
+_LIFETIME_SECONDS = 86_400.0  # of a cached response in the state
+_STATE_TIMEOUT = 1.0  # a call must not wait long for a cache
+_LONGEST_AGE = 10  # digits
+_CALLERS_RULES = ("cache-control", "content-length", "pragma", "range", "transfer-encoding")
+_HAS_LIFETIME = re.compile(r"(?:s-maxage|max-age)\s*=", re.IGNORECASE)
 _BODY_HEADERS = frozenset(
     {"content-encoding", "content-length", "content-range", "content-type", "transfer-encoding"}
 )
 
-Pairs = list[tuple[str, str]]
-Send = Callable[[httpx.Request], Awaitable[APIResponse]]
+SendRequest = Callable[[httpx.Request], Awaitable[APIResponse]]
 
 
-# Lines that HTTP allows (RFC 9110, sections 5.1 and 5.5): a damaged one must not break a request.
+# Header lines that HTTP allows (RFC 9110, sections 5.1 and 5.5). The state may be damaged, and what
+# it returns must not break a request.
 _Name = Annotated[str, Field(pattern=r"\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\z")]
 _Value = Annotated[str, Field(pattern=r"\A[^\x00-\x08\x0a-\x1f\x7f]*\z")]
 _Seconds = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
@@ -56,11 +58,11 @@ _Status = Annotated[int, Field(ge=200, le=599)]
 _HEAD = TypeAdapter(tuple[_Status, list[tuple[_Name, _Value]], _Seconds, _Seconds, str])
 
 
-class Kept(NamedTuple):
-    """An answer that is kept; `mark` tells that no call has changed its address since."""
+class CachedResponse(NamedTuple):
+    """A response in the cache; `mark` shows whether a call has changed its URL since."""
 
     status: int
-    headers: Pairs
+    headers: list[tuple[str, str]]
     content: bytes
     received: float
     elapsed: float
@@ -68,220 +70,239 @@ class Kept(NamedTuple):
 
     def header(self, name: str) -> str | None:
         """Return the first line of a header."""
-        return next((value for known, value in self.headers if known == name), None)
+        return next((value for key, value in self.headers if key == name), None)
 
-    def as_bytes(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return it as it is stored."""
         head = (self.status, self.headers, self.received, self.elapsed, self.mark)
         return json.dumps(head).encode() + b"\n" + self.content
 
     @classmethod
-    def of(cls, stored: bytes | None, mark: str) -> Kept | None:
-        """Return a stored answer; None without one, or when its address was written to."""
+    def from_bytes(cls, stored: bytes | None, mark: str) -> CachedResponse | None:
+        """Return a stored response; None without one, or if a call has changed its URL since."""
         if stored is None:
             return None
         head, _, content = stored.partition(b"\n")
         try:
-            status, headers, received, elapsed, told = read_record(head, _HEAD)
+            status, headers, received, elapsed, stored_mark = read_record(head, _HEAD)
         except ValueError as error:
             logger.warning("a cached response is damaged, so the API is asked: %s", error)
             return None
-        return cls(status, headers, content, received, elapsed, mark) if told == mark else None
+        if stored_mark != mark:
+            return None
+        return cls(status, headers, content, received, elapsed, mark)
 
-    def freshened(self, answer: Any, mark: str) -> Kept:
+    def with_headers_of(self, response: APIResponse, mark: str) -> CachedResponse:
         """Return it with the headers of a 304 (RFC 9111, section 3.2)."""
-        newer = [(n, v) for n, v in answer.headers.multi_items() if n not in _BODY_HEADERS]
-        names = {name for name, _ in newer}
-        older = [(name, value) for name, value in self.headers if name not in names | {"age"}]
+        updates = [(n, v) for n, v in response.headers.multi_items() if n not in _BODY_HEADERS]
+        replaced = {name for name, _ in updates} | {"age"}
+        lines = [(name, value) for name, value in self.headers if name not in replaced]
         return self._replace(
-            headers=[*older, *newer], received=time.time(), elapsed=answer.elapsed, mark=mark
+            headers=[*lines, *updates], received=time.time(), elapsed=response.elapsed, mark=mark
         )
 
 
 class HttpCache:
-    """The answers of one toolset; `client` tells a user's own client from all others."""
+    """The cached responses of one toolset; `client` separates a user's own client from others."""
 
     def __init__(self, state: SharedState, client: str = "") -> None:
         self._state = state
         self._client = client
 
-    async def send(self, request: httpx.Request, user: str, send: Send) -> APIResponse:
+    async def send(self, request: httpx.Request, user: str, send: SendRequest) -> APIResponse:
         """Return the cached response to a user's request, or the one that `send` gets.
 
         Raises:
             CallError: As `send`; and where a write could not be noted, so that it was not sent.
         """
-        place = f"http:changed:{digest_of(str(request.url).partition('?')[0])}"
+        mark_key = f"http:changed:{digest_of(str(request.url).partition('?')[0])}"
         if not reads(request):
-            return await self._written(place, request, send)
+            return await self._send_write(mark_key, request, send)
         # Conditions and ranges are the caller's affair.
         names = [name.lower() for name in request.headers]
-        is_own = any(name in _OWN_RULES or name.startswith("if-") for name in names)
-        if request.method != "GET" or is_own:
+        if any(name in _CALLERS_RULES or name.startswith("if-") for name in names):
             return await send(request)
-        return await self._read(request, user, place, send)
+        if request.method != "GET":
+            return await send(request)
+        return await self._read(request, user, mark_key, send)
 
-    async def _written(self, place: str, request: httpx.Request, send: Send) -> APIResponse:
-        """Send a write, and mark what is kept of its address as changed, for every user."""
-        await self._mark(place)
+    async def _send_write(
+        self, mark_key: str, request: httpx.Request, send: SendRequest
+    ) -> APIResponse:
+        """Send a write, and mark cached responses of its URL as changed, for every user."""
+        await self._renew_mark(mark_key)
         try:
             return await send(request)
-        finally:  # a read may have kept the old state meanwhile
-            # Whatever fails here: the API has done the write, and that is what the model hears.
+        finally:
+            # A read may have cached the old state during the write, so the mark changes again.
+            # A failure of that is only logged: the API has done the write.
             try:
-                async with asyncio.timeout(_PATIENCE):
-                    await self._mark(place)
+                async with asyncio.timeout(_STATE_TIMEOUT):
+                    await self._renew_mark(mark_key)
             except (CallError, OSError) as error:  # a TimeoutError is an OSError
                 reason = type(error).__name__
-                logger.warning("kept answers may be old: a write could not be noted (%s)", reason)
+                message = "cached responses may be old: a write could not be noted (%s)"
+                logger.warning(message, reason)
 
-    async def _mark(self, place: str) -> None:
+    async def _renew_mark(self, mark_key: str) -> None:
         mark = secrets.token_hex(8).encode()
-        await self._state.put(place, mark, 2 * _LONGEST)  # longer than any answer is kept
+        await self._state.put(mark_key, mark, 2 * _LIFETIME_SECONDS)  # it outlives every response
 
-    async def _read(self, request: httpx.Request, user: str, place: str, send: Send) -> APIResponse:
+    async def _read(
+        self, request: httpx.Request, user: str, mark_key: str, send: SendRequest
+    ) -> APIResponse:
         lines = sorted(request.headers.multi_items())
         digest = digest_of([self._client, "GET", str(request.url), user, lines])
         key = state_key("http", user, digest)
         try:
-            async with asyncio.timeout(_PATIENCE):
-                stored, found = await asyncio.gather(self._state.get(key), self._state.get(place))
-        except (CallError, TimeoutError):  # the answer can be had without it
+            async with asyncio.timeout(_STATE_TIMEOUT):
+                stored, stored_mark = await asyncio.gather(
+                    self._state.get(key), self._state.get(mark_key)
+                )
+        except (CallError, TimeoutError):  # the API can be asked without the cache
             return await send(request)
-        mark = "" if found is None else found.decode(errors="replace")
-        kept = Kept.of(stored, mark)
-        rules = _Rules(request, user)
-        state = rules.begun(kept)
-        if kept is not None and isinstance(state, hishel.FromCache):
-            return _cached_response(request, kept, "cached")
-        answer = await send(rules.conditional(state))
-        state = rules.next(state, answer)
-        if isinstance(state, hishel.CacheMiss):  # a 304 about another answer than the kept one
-            answer = await send(request)
-            state = rules.next(state, answer)
-        elif kept is not None and isinstance(state, hishel.NeedToBeUpdated):
-            kept = kept.freshened(answer, mark)
-            await self._keep(key, kept if rules.keeps(kept) else None)
-            response = _cached_response(request, kept, "revalidated")
-            response.attempts = answer.attempts
-            return response
-        new = _kept(answer, mark) if isinstance(state, hishel.StoreAndUse) else None
-        if new is not None or kept is not None:
-            await self._keep(key, new)
-        return answer
+        mark = "" if stored_mark is None else stored_mark.decode(errors="replace")
+        cached = CachedResponse.from_bytes(stored, mark)
+        rules = _CacheRules(request, user)
+        state = rules.start(cached)
+        if cached is not None and isinstance(state, hishel.FromCache):
+            return _to_api_response(request, cached, "cached")
+        response = await send(rules.conditional_request(state))
+        state = rules.advance(state, response)
+        if isinstance(state, hishel.CacheMiss):  # a 304 about another response than the cached one
+            response = await send(request)
+            state = rules.advance(state, response)
+        elif cached is not None and isinstance(state, hishel.NeedToBeUpdated):
+            cached = cached.with_headers_of(response, mark)
+            await self._store(key, cached if rules.can_store(cached) else None)
+            revalidated = _to_api_response(request, cached, "revalidated")
+            revalidated.attempts = response.attempts
+            return revalidated
+        is_stored = isinstance(state, hishel.StoreAndUse)
+        entry = _to_cached_response(response, mark) if is_stored else None
+        if entry is not None or cached is not None:
+            await self._store(key, entry)
+        return response
 
-    async def _keep(self, key: str, kept: Kept | None) -> None:
+    async def _store(self, key: str, entry: CachedResponse | None) -> None:
         with suppress(CallError, TimeoutError):
-            async with asyncio.timeout(_PATIENCE):
-                if kept is None:
+            async with asyncio.timeout(_STATE_TIMEOUT):
+                if entry is None:
                     await self._state.remove(key)
                 else:
-                    await self._state.put(key, kept.as_bytes(), _LONGEST)
+                    await self._state.put(key, entry.to_bytes(), _LIFETIME_SECONDS)
 
 
-class _Rules:
-    """The rules for one request, by hishel's states; each user's answers are a private cache."""
+class _CacheRules:
+    """The rules for one request, by hishel's states; a user's responses are in a private cache."""
 
     def __init__(self, request: httpx.Request, user: str) -> None:
-        self._asked, headers = request, request.headers
+        headers = request.headers
         is_private = bool(user) or "authorization" in headers or "cookie" in headers
+        self._request = request
         self._options = hishel.CacheOptions(shared=not is_private, supported_methods=["GET"])
-        known = hishel.Headers(dict(headers.multi_items()))
-        self._request = hishel.Request("GET", str(request.url), known)
+        lines = hishel.Headers(dict(headers.multi_items()))
+        self._hishel_request = hishel.Request("GET", str(request.url), lines)
 
-    def begun(self, kept: Kept | None) -> Any:
+    def start(self, cached: CachedResponse | None) -> Any:
         entries = []
-        if kept is not None:
-            entries = [hishel.Entry(uuid.uuid4(), self._request, self._response(kept))]
-        return hishel.IdleClient(self._options).next(self._request, entries)
+        if cached is not None:
+            response = self._hishel_response(cached)
+            entries = [hishel.Entry(uuid.uuid4(), self._hishel_request, response)]
+        return hishel.IdleClient(self._options).next(self._hishel_request, entries)
 
-    def conditional(self, state: Any) -> httpx.Request:
-        """Return the request that asks whether a kept answer still holds, if there is one."""
+    def conditional_request(self, state: Any) -> httpx.Request:
+        """Return the request, with the conditions under which a cached response still holds."""
         if not isinstance(state, hishel.NeedRevalidation):
-            return self._asked
-        wanted, known, asked = (
-            ("If-None-Match", "If-Modified-Since"),
-            state.request.headers,
-            self._asked,
-        )
-        more = {n: known[n] for n in wanted if n in known and known[n].isascii()}
-        lines = type(asked.headers)([*asked.headers.raw, *httpx.Headers(more).raw])
-        return httpx.Request("GET", asked.url, headers=lines, extensions=dict(asked.extensions))
+            return self._request
+        request, lines = self._request, state.request.headers
+        names = ("If-None-Match", "If-Modified-Since")
+        conditions = {name: lines[name] for name in names if name in lines}
+        sendable = {name: value for name, value in conditions.items() if value.isascii()}
+        headers = type(request.headers)([*request.headers.raw, *httpx.Headers(sendable).raw])
+        extensions = dict(request.extensions)
+        return httpx.Request("GET", request.url, headers=headers, extensions=extensions)
 
-    def next(self, state: Any, answer: Any) -> Any:
-        kept = _kept(answer, "")
-        if kept is None and answer.status != 304:  # noqa: PLR2004
-            return None
-        about = Kept(answer.status, answer.headers.multi_items(), b"", time.time(), 0.0, "")
-        state = state.next(self._response(kept or about))
+    def advance(self, state: Any, response: APIResponse) -> Any:
+        entry = _to_cached_response(response, "")
+        if entry is None:
+            if response.status != HTTPStatus.NOT_MODIFIED:
+                return None
+            lines = response.headers.multi_items()
+            entry = CachedResponse(response.status, lines, b"", time.time(), 0.0, "")
+        state = state.next(self._hishel_response(entry))
         while isinstance(state, hishel.InvalidateEntries):
             state = state.next()
         return state
 
-    def keeps(self, kept: Kept) -> bool:
-        """Whether an answer may be kept."""
-        state = hishel.CacheMiss(self._options, self._request).next(self._response(kept))
-        return isinstance(state, hishel.StoreAndUse)
+    def can_store(self, entry: CachedResponse) -> bool:
+        miss = hishel.CacheMiss(self._options, self._hishel_request)
+        return isinstance(miss.next(self._hishel_response(entry)), hishel.StoreAndUse)
 
-    def _response(self, kept: Kept) -> Any:
-        """Return an answer as hishel reads it: its date is when its age was 0, by our clock.
-
-        Without a lifetime it is asked about each time: guesses (RFC 9111, 4.2.2) surprise.
-        """
+    def _hishel_response(self, entry: CachedResponse) -> Any:
         headers: dict[str, list[str]] = {}
-        for name, value in kept.headers:
+        for name, value in entry.headers:
             headers.setdefault(name, []).append(value)
         control = ", ".join(headers.get("cache-control", []))
-        if not _LIFETIME.search(control):
-            lifetime = _until_expiry(kept)
+        if not _HAS_LIFETIME.search(control):
+            # Without a lifetime every use is revalidated: heuristics (RFC 9111, section 4.2.2)
+            # would surprise users.
+            lifetime = _seconds_until_expiry(entry)
             control += ", no-cache" if lifetime is None else f", max-age={lifetime}"
-        if "no-store" in control.lower():  # wherever it stands: hishel overlooks some places
+        if "no-store" in control.lower():  # hishel overlooks it behind some other directives
             control = "no-store"
-        began = formatdate(kept.received - _age(kept), usegmt=True)
-        known = {**headers, "cache-control": [control], "date": [began]}
-        return hishel.Response(kept.status, hishel.Headers(known))
+        # The date at which its age was 0, by this machine's clock: hishel compares no other one.
+        start = formatdate(entry.received - _initial_age(entry), usegmt=True)
+        lines = {**headers, "cache-control": [control], "date": [start]}
+        return hishel.Response(entry.status, hishel.Headers(lines))
 
 
-def _kept(answer: Any, mark: str) -> Kept | None:
-    """Return an answer as it is kept; None where it cannot be, or where that is of no use."""
-    headers = answer.headers
-    is_whole = not (answer.cut or answer.redirects or answer.file)
-    named = {"etag", "expires", "last-modified"} & set(headers)
-    is_of_use = named or _LIFETIME.search(headers.get("cache-control", ""))
-    if not is_whole or not is_of_use or len(answer.content) > _LARGEST:
+def _to_cached_response(response: APIResponse, mark: str) -> CachedResponse | None:
+    """Return a response as it is cached; None if it cannot be, or if that is of no use."""
+    headers = response.headers
+    is_whole = not (response.cut or response.redirects or response.file)
+    validators = {"etag", "expires", "last-modified"} & set(headers)
+    is_of_use = validators or _HAS_LIFETIME.search(headers.get("cache-control", ""))
+    if not is_whole or not is_of_use or len(response.content) > _LARGEST_BODY:
         return None
     if "*" in headers.get("vary", ""):
         return None
-    facts = (answer.content, time.time(), answer.elapsed, mark)
-    return Kept(answer.status, headers.multi_items(), *facts)
+    return CachedResponse(
+        response.status,
+        headers.multi_items(),
+        response.content,
+        received=time.time(),
+        elapsed=response.elapsed,
+        mark=mark,
+    )
 
 
-def _cached_response(request: httpx.Request, kept: Kept, how: str) -> APIResponse:
+def _to_api_response(request: httpx.Request, cached: CachedResponse, how: str) -> APIResponse:
     """Return a cached response with its `Age` (RFC 9111, section 5.1)."""
-    seconds = int(_age(kept) + max(0.0, time.time() - kept.received))
-    lines = [pair for pair in kept.headers if pair[0] != "age"]
+    seconds = int(_initial_age(cached) + max(0.0, time.time() - cached.received))
+    lines = [pair for pair in cached.headers if pair[0] != "age"]
     headers = httpx.Headers([*lines, ("age", str(seconds))], encoding="utf-8")
-    return APIResponse(request, kept.status, headers, kept.content, attempts=0, cached=how)
+    return APIResponse(request, cached.status, headers, cached.content, attempts=0, cached=how)
 
 
-def _age(kept: Kept) -> float:
-    """Return the seconds that an answer's age was when it came (RFC 9111, section 4.2.3)."""
-    told = (kept.header("age") or "").strip()
-    value = float(told) if told.isdecimal() and len(told) < 10 else 0.0  # noqa: PLR2004
-    date = _seconds(kept.header("date"))
-    apparent = 0.0 if date is None else max(0.0, kept.received - date)
-    return max(apparent, value + kept.elapsed)
+def _initial_age(cached: CachedResponse) -> float:
+    """Return the age in seconds that a response had when it came (RFC 9111, section 4.2.3)."""
+    age = (cached.header("age") or "").strip()
+    value = float(age) if age.isdecimal() and len(age) < _LONGEST_AGE else 0.0
+    date = _timestamp(cached.header("date"))
+    apparent = 0.0 if date is None else max(0.0, cached.received - date)
+    return max(apparent, value + cached.elapsed)
 
 
-def _until_expiry(kept: Kept) -> int | None:
+def _seconds_until_expiry(cached: CachedResponse) -> int | None:
     """Return the lifetime that `Expires` gives; None without it, 0 for an unreadable one."""
-    if (expires := kept.header("expires")) is None:
+    if (expires := cached.header("expires")) is None:
         return None
-    end, date = _seconds(expires), _seconds(kept.header("date"))
-    return 0 if end is None else max(0, int(end - (kept.received if date is None else date)))
+    end, date = _timestamp(expires), _timestamp(cached.header("date"))
+    return 0 if end is None else max(0, int(end - (cached.received if date is None else date)))
 
 
-def _seconds(date: str | None) -> float | None:
+def _timestamp(date: str | None) -> float | None:
     try:
         return parsedate_to_datetime((date or "")[:60]).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):

@@ -16,11 +16,11 @@ _ERRORS = (
     *("UnsupportedProtocol", "ConnectError", "ProxyError", "RemoteProtocolError"),
     *("NetworkError", "HTTPError", "InvalidURL", "StreamError"),
 )
-"""The kinds that a call tells apart, the narrowest first; both packages use these names."""
+"""The errors that a call distinguishes, the narrowest first; both packages use these names."""
 
 
 class Httpx2Client:
-    """The members of an `httpx.AsyncClient` that calls use, over a user's client of httpx2."""
+    """A user's client of httpx2 with those attributes of an `httpx.AsyncClient` that calls use."""
 
     def __init__(self, inner: httpx2.AsyncClient) -> None:
         self._inner = inner
@@ -33,22 +33,31 @@ class Httpx2Client:
     @property
     def auth(self) -> httpx.Auth | None:
         """The authentication of the user's client."""
-        return None if self._inner.auth is None else _Auth(self._inner.auth)
+        return None if self._inner.auth is None else _Httpx2Auth(self._inner.auth)
 
     @property
     def is_closed(self) -> bool:
         """Whether the user has closed the client."""
         return self._inner.is_closed
 
-    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        """Return the answer to a request, its body unread; raises the errors of httpx."""
-        with _errors_of_httpx():
-            response = _received(await self._inner.send(_sent(request), **options))
+    async def send(
+        self, request: httpx.Request, *, stream: bool, follow_redirects: bool, **options: Any
+    ) -> httpx.Response:
+        """Return the response to a request, its body unread; raises the errors of httpx."""
+        with _raise_httpx_errors():
+            response = _to_httpx_response(
+                await self._inner.send(
+                    _to_httpx2_request(request),
+                    stream=stream,
+                    follow_redirects=follow_redirects,
+                    **options,
+                )
+            )
         response.request = request
         return response
 
 
-class _Auth(httpx.Auth):
+class _Httpx2Auth(httpx.Auth):
     """An `httpx2.Auth` for requests of httpx."""
 
     def __init__(self, inner: httpx2.Auth) -> None:
@@ -59,71 +68,74 @@ class _Auth(httpx.Auth):
     async def async_auth_flow(
         self, request: httpx.Request
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        flow = self._inner.async_auth_flow(_sent(request))
-        with _errors_of_httpx():
+        flow = self._inner.async_auth_flow(_to_httpx2_request(request))
+        with _raise_httpx_errors():
             try:
                 step = await anext(flow)
                 while True:
-                    body, extensions = _Body(step.stream), step.extensions
-                    asked = httpx.Request(
-                        step.method, str(step.url), headers=step.headers.raw, stream=body
+                    step_request = httpx.Request(
+                        step.method,
+                        str(step.url),
+                        headers=step.headers.raw,
+                        stream=_SharedStream(step.stream),
                     )
-                    asked.extensions = extensions
-                    step = await flow.asend(_shown((yield asked), step))
+                    step_request.extensions = step.extensions
+                    response = yield step_request
+                    step = await flow.asend(_to_httpx2_response(response, step))
             except StopAsyncIteration:
                 return
             finally:
                 await flow.aclose()
 
 
-class _Body(httpx.AsyncByteStream, httpx2.AsyncByteStream):
-    """A body as both packages take it."""
+class _SharedStream(httpx.AsyncByteStream, httpx2.AsyncByteStream):
+    """A stream that both packages accept."""
 
     def __init__(self, pieces: Any) -> None:
         self._pieces = pieces
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _errors_of_httpx():
+        with _raise_httpx_errors():
             async for piece in self._pieces:
                 yield piece
 
     async def aclose(self) -> None:
-        with _errors_of_httpx():
+        with _raise_httpx_errors():
             await self._pieces.aclose()
 
 
-def _sent(request: httpx.Request) -> httpx2.Request:
-    url, headers, body = str(request.url), request.headers.raw, _Body(request.stream)
-    made = httpx2.Request(request.method, url, headers=headers, stream=body)
-    made.extensions = request.extensions
-    return made
+def _to_httpx2_request(request: httpx.Request) -> httpx2.Request:
+    url, headers, body = str(request.url), request.headers.raw, _SharedStream(request.stream)
+    converted = httpx2.Request(request.method, url, headers=headers, stream=body)
+    converted.extensions = request.extensions
+    return converted
 
 
-def _received(response: httpx2.Response) -> httpx.Response:
+def _to_httpx_response(response: httpx2.Response) -> httpx.Response:
     status, headers = response.status_code, httpx.Headers(response.headers.raw)
-    known: Any = response.extensions
+    extensions: Any = response.extensions
     if not response.is_stream_consumed:
-        body = _Body(response.stream)
-        return httpx.Response(status, headers=headers, stream=body, extensions=known)
+        body = _SharedStream(response.stream)
+        return httpx.Response(status, headers=headers, stream=body, extensions=extensions)
     # A mock transport gave content, or a hook read it: httpx2 has decoded it.
-    answer = httpx.Response(status, content=response.content, extensions=known)
-    answer.headers = headers
-    return answer
+    converted = httpx.Response(status, content=response.content, extensions=extensions)
+    converted.headers = headers
+    return converted
 
 
-def _shown(response: httpx.Response, request: httpx2.Request) -> httpx2.Response:
-    """Return an answer for an authentication, which reads the body only if it needs it."""
+def _to_httpx2_response(response: httpx.Response, request: httpx2.Request) -> httpx2.Response:
+    # An authentication reads the body only if it needs it.
 
     async def content() -> AsyncIterator[bytes]:
         yield await response.aread()
 
     headers = [(k, v) for k, v in response.headers.raw if k.lower() != b"content-encoding"]
-    body = _Body(content())
+    body = _SharedStream(content())
     return httpx2.Response(response.status_code, headers=headers, stream=body, request=request)
 
 
 @contextmanager
-def _errors_of_httpx() -> Iterator[None]:
+def _raise_httpx_errors() -> Iterator[None]:
     try:
         yield
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:

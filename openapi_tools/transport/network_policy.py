@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _MOST_LOOKUPS = 64
 
-# An own table, as those of `ipaddress` differ between versions of Python and lack what clouds use.
+# Not the tables of `ipaddress`: they differ between versions of Python, and addresses that clouds
+# use are missing there.
 # 168.63.129.16 is Azure's, a public address by its number. 64:ff9b:1::/48 is NAT64 inside one
 # network, which chooses where the IPv4 address is.
 _SPECIAL = {
@@ -64,11 +65,11 @@ class NetworkPolicy:
     """Where connections may go."""
 
     private: bool  # whether loopback, private and similar addresses may be reached
-    named: tuple[str, int] | None = None  # the host and port of the user's own API
+    exempt: tuple[str, int] | None = None  # the host and port of the user's own API
 
     def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
         """Refuse a host (CallError, `denied`) when one of its addresses is not a public one."""
-        if self.private or (host.lower(), port) == self.named:
+        if self.private or (host.lower(), port) == self.exempt:
             return
         for kind in filter(None, map(kind_of, addresses)):
             article = "an" if kind[0] in "aeiou" and kind != "unique-local" else "a"
@@ -108,28 +109,28 @@ def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPo
     """Return where the tools of a document may go; `allow_private` comes before its own address."""
     if settings.allow_private is not None:
         return NetworkPolicy(settings.allow_private)
-    named = None
+    exempt = None
     with suppress(InvalidUrlError):
         if settings.base_url is not None:
             url = read_url(settings.base_url)
             port = url.port or (443 if url.scheme == "https" else 80)
-            named = url.raw_host.decode("ascii").lower(), port
-    return NetworkPolicy(private=not public_document, named=named)
+            exempt = url.raw_host.decode("ascii").lower(), port
+    return NetworkPolicy(private=not public_document, exempt=exempt)
 
 
 def kind_of(address: str) -> str:
     """Return the kind of an address (RFC 6890), such as `"private"`; empty for a public one."""
     try:
-        found = ip_address(address.partition("%")[0])
+        ip = ip_address(address.partition("%")[0])
     except ValueError:
         return "unknown"
-    kind = next((kind for network, kind in _NETWORKS if found in network), "")
-    if kind or isinstance(found, IPv4Address):
+    kind = next((kind for network, kind in _NETWORKS if ip in network), "")
+    if kind or isinstance(ip, IPv4Address):
         return kind
-    inner = next(filter(None, map(kind_of, map(str, _carried(found)))), "")
-    if inner or any(found in network for network in _CARRIERS):
+    inner = next(filter(None, map(kind_of, map(str, _embedded_addresses(ip)))), "")
+    if inner or any(ip in network for network in _CARRIERS):
         return inner
-    return "" if found in _GLOBAL and found not in _PROTOCOLS else "reserved"
+    return "" if ip in _GLOBAL and ip not in _PROTOCOLS else "reserved"
 
 
 def literal(host: str) -> str | None:
@@ -151,15 +152,15 @@ def _address_of(host: str) -> str | None:
 
 def numeric_address(host: str) -> str | None:
     """Return a host that is an address in any form; None for a name."""
-    if (found := literal(host)) is not None:
-        return found
+    if (address := literal(host)) is not None:
+        return address
     with suppress(OSError, ValueError):
         # `127.1`, `0x7f.1` or `2130706433`, as the C library reads them.
         return socket.inet_ntoa(socket.inet_aton(host))
     return None
 
 
-def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
+def _embedded_addresses(address: IPv6Address) -> Iterator[IPv4Address]:
     """Yield the IPv4 addresses in an IPv6 one (RFC 4291, 2.5.5; 6052, 3056, 4380, 5214)."""
     packed = address.packed
     for network, offset in _CARRIERS.items():
@@ -172,7 +173,7 @@ def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
 
 
 class _Lookup(threading.Thread):
-    """A class of its own, to count lookups that hang; a forked process has none of them."""
+    """A thread of its own class, so that lookups that hang can be counted."""
 
 
 async def look_up(host: str, port: int) -> list[Any]:
@@ -180,7 +181,7 @@ async def look_up(host: str, port: int) -> list[Any]:
     if sum(isinstance(thread, _Lookup) for thread in threading.enumerate()) >= _MOST_LOOKUPS:
         raise OSError(f"{_MOST_LOOKUPS} other lookups are waiting")
     future: Future[list[Any]] = Future()
-    future.set_running_or_notify_cancel()  # else a cancelled task cancels it, and its end fails
+    future.set_running_or_notify_cancel()  # or a cancelled task would cancel it
 
     def run() -> None:
         try:

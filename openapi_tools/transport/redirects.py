@@ -26,7 +26,7 @@ _MOST_WRITES = 1
 
 
 def is_result(request: httpx.Request, status: int, documented: Collection[str]) -> bool:
-    """Whether a redirect is what an operation gives, and no failure if it is not followed.
+    """Whether a redirect is the result of an operation, and no failure if it is not followed.
 
     After a write a 303 says that it was done, and where more is to be read (RFC 9110, 15.4.4).
 
@@ -49,10 +49,20 @@ def next_request(
     base: str,
     documented: Collection[str],
 ) -> httpx.Request | CallError | None:
-    """Return the request that a redirect asks for, or the error for one that is not followed.
+    """Return the request that a redirect asks for, or the error if it must not be followed.
 
-    None: the response is the result. A redirect that is the only documented success is one, and is
-    not followed; beside a documented 2xx it is one where it cannot be followed.
+    A redirect that is the only documented success is the result, and is not followed. If a 2xx is
+    documented too, it is the result only if it cannot be followed.
+
+    Args:
+        request: The request that was redirected.
+        response: The redirect.
+        followed: How many redirects came before.
+        base: The URL below which redirects have to stay; empty for the whole origin.
+        documented: As for `is_result`.
+
+    Returns:
+        None if the response is the result.
     """
     status = response.status_code
     if status not in REDIRECT_STATUSES or "location" not in response.headers:
@@ -62,56 +72,55 @@ def next_request(
     if ends_here and (is_other_read or not any(each.startswith("2") for each in documented)):
         return None
     try:
-        return _redirected(request, response, followed, base)
+        return _redirect(request, response, followed, base)
     except CallError as error:
         return None if ends_here else error
 
 
-def _redirected(
+def _redirect(
     request: httpx.Request, response: httpx.Response, followed: int, base: str
 ) -> httpx.Request:
     status = response.status_code
 
-    def refused(to: str, why: str) -> CallError:
+    def refuse(to: str, why: str) -> CallError:
         return redirect_error(request, to, why, status=status)
 
-    places = set(response.headers.get_list("location"))
-    if len(places) > 1:
-        raise refused("several places", "only one can be meant")
+    locations = set(response.headers.get_list("location"))
+    if len(locations) > 1:
+        raise refuse("several locations", "there must be only one")
     try:
-        target = read_url(places.pop(), request.url).copy_with(fragment=None)
+        target = read_url(locations.pop(), request.url).copy_with(fragment=None)
     except InvalidUrlError:
-        raise refused("a place", "it is not an address") from None
-    if why := _refusal(request, target, followed, status):
-        raise refused(_shown(target), why)
-    others = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
-    extensions = dict(request.extensions)
-    # The body is bytes, or opens its files anew each time that it is sent.
-    following = httpx.Request(
+        raise refuse("a location", "it is not a URL") from None
+    if why := _find_refusal(request, target, followed, status):
+        raise refuse(_without_secrets(target), why)
+    headers = [line for line in request.headers.raw if line[0].lower() != b"host"]
+    # The body is bytes, or opens its files again each time that it is sent.
+    redirected = httpx.Request(
         request.method,
         target,
-        headers=[(b"Host", target.netloc), *others],
+        headers=[(b"Host", target.netloc), *headers],
         stream=request.stream,
-        extensions=extensions,
+        extensions=dict(request.extensions),
     )
-    following.method = request.method  # httpx writes it in upper case
+    redirected.method = request.method  # httpx writes it in upper case
     if isinstance(request.stream, httpx.ByteStream):
-        following.read()
+        redirected.read()
     path = target.raw_path.partition(b"?")[0].decode("ascii", "replace")
     below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
-        raise refused(request_path(following), f"it leads out of {below or '/'}")
-    return following
+        raise refuse(request_path(redirected), f"it leads out of {below or '/'}")
+    return redirected
 
 
-def _refusal(request: httpx.Request, target: httpx.URL, followed: int, status: int) -> str:
+def _find_refusal(request: httpx.Request, target: httpx.URL, followed: int, status: int) -> str:
     origins = {(url.scheme, url.host, url.port) for url in (request.url, target)}
     if len(origins) > 1 or target.userinfo:
         return "it leads to another origin"
     if _is_plain_read(request):
-        return f"there were {_MOST_READS} before it" if followed >= _MOST_READS else ""
+        return f"there were {_MOST_READS} redirects before it" if followed >= _MOST_READS else ""
     if status not in _SAME_REQUEST or (request.method in ("GET", "HEAD") and not reads(request)):
-        return "only GET and HEAD without a body are, and others after a 307 or 308"
+        return "only GET and HEAD without a body are, and other methods after a 307 or 308"
     if followed >= _MOST_WRITES:
         return "a request with a body, or one that writes, is redirected once"
     return ""
@@ -122,10 +131,10 @@ def _is_plain_read(request: httpx.Request) -> bool:
     return request.method in ("GET", "HEAD") and not has_body and reads(request)
 
 
-def _shown(url: httpx.URL) -> str:
-    """Return an address without user, password and query, which may be secret."""
+def _without_secrets(url: httpx.URL) -> str:
+    # User, password and query may be secret.
     host = url.raw_host.decode("ascii", "replace")
     port = f":{url.port}" if url.port is not None else ""
     path = url.raw_path.partition(b"?")[0].decode("ascii", "replace")
-    text = f"{url.scheme}://{host}{port}{path}" if host else f"a {url.scheme}: address"
+    text = f"{url.scheme}://{host}{port}{path}" if host else f"a {url.scheme}: URL"
     return excerpt(text, 200)

@@ -119,7 +119,7 @@ class Sender:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            reason = "tools are called under asyncio; no event loop of it is running."
+            reason = "tools need a running event loop of asyncio, and there is none."
             raise CallError("connection", reason) from None
         self._leave_parents_clients()
         return self._loop_clients.get(loop) or await self._add_loop_client(loop)
@@ -290,7 +290,7 @@ class Attempts:
             async with of_user, slot, of_api:
                 yield
         except CallError as error:
-            if self.count:  # the state went away before a further attempt
+            if self.count:  # the shared state failed before a retry
                 error.reason = error.reason.replace("nothing was", "nothing more was")
             raise
 
@@ -340,16 +340,15 @@ class Attempts:
         if self._exchange is not None and self._sender.limits is None:
             return timeout_error(self._exchange.request, self.seconds, waiting=True)
         if self._exchange is None:
-            why = ", before the credentials for it were there; it was not sent."
+            why = " while waiting for credentials; it was not sent."
         else:
-            why = "; it was not sent, other calls had all the turns that the limits of the settings"
-            why += " allow."
+            why = "; it was not sent, as other calls used up what the limits in the settings allow."
         reason = f"{self._call_name} timed out after {self.seconds:g} s{why}"
         return CallError("timeout", reason, retryable=True)
 
     def _closed_error(self) -> CallError:
         """Return the error for a call after the toolset was closed, or in the middle of it."""
-        reason = f"{self._call_name} was given up: the toolset is closed"
+        reason = f"{self._call_name} was stopped: the toolset is closed"
         if not self.count:
             return CallError("connection", f"{reason}; it was not sent.")
         safe = is_safe(self._call_name.partition(" ")[0])
@@ -380,5 +379,5 @@ def _adapt_client(client: Any) -> httpx.AsyncClient:
     if isinstance(client, type) or not all(map(inspect.iscoroutinefunction, methods)):
         kind = f"the class {client.__name__}" if isinstance(client, type) else type(client).__name__
         reason = "give an httpx.AsyncClient or an httpx2.AsyncClient"
-        raise SettingsError(f"client: {kind} cannot be used here; {reason}.")
+        raise SettingsError(f"client: {kind} cannot send requests; {reason}.")
     return cast("httpx.AsyncClient", client)

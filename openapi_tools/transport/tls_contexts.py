@@ -26,10 +26,10 @@ def server_tls_context(settings: Settings) -> ssl.SSLContext:
         return _shared_context(*locations, *_file_version(settings.ca_file))
     except (OSError, ValueError) as error:
         reason = f"the certificate authorities cannot be read ({_describe_file_fault(error)})"
-        where = "look at Settings(ca_file=…)"
+        hint = "check Settings(ca_file=…)"
         if settings.trust_env:
-            where += " and at SSL_CERT_FILE and SSL_CERT_DIR of the environment"
-        raise CallError("connection", f"{reason}; {where}.", retryable=False) from None
+            hint += ", SSL_CERT_FILE and SSL_CERT_DIR"
+        raise CallError("connection", f"{reason}; {hint}.", retryable=False) from None
 
 
 def client_tls_context(
@@ -44,7 +44,7 @@ def client_tls_context(
         context = _make_context(*_authority_locations(trust_env=False), *_file_version(ca_file))
     except (OSError, ValueError) as error:
         reason = f"the certificate authorities cannot be read ({_describe_file_fault(error)})"
-        raise CredentialsError(f"{reason}; look at Settings(ca_file=…).") from None
+        raise CredentialsError(f"{reason}; check Settings(ca_file=…).") from None
     try:
         # Without any password OpenSSL asks for one at the terminal, and waits.
         context.load_cert_chain(cert, key, password or "")
@@ -85,7 +85,7 @@ _shared_context = lru_cache(maxsize=8)(_make_context)  # making one takes 20 ms
 
 
 def _describe_file_fault(error: OSError | ValueError) -> str:
-    """Return why a file could not be used, without its content."""
+    # A message must show nothing of a file with a private key.
     if isinstance(error, ssl.SSLError):
         return str(error.reason or "no PEM").replace("_", " ").lower()
     if isinstance(error, OSError) and error.strerror:

@@ -108,8 +108,8 @@ ROWS = [
     ("no openapi.json", 2, "list {site}/openapi.json", ["status 404", "often at /openapi.json"]),
     ("a closed port", 2, "list http://127.0.0.1:9/a", ["(Connection refused). Check the address"]),
     ("refused DNS", 2, "list http://no.invalid/a", ["no connection to no.invalid", "Check the"]),
-    ("http for https", 2, "list https://{host}/a", ["does not speak TLS; is its address one"]),
-    ("a certificate", 2, "list {tls}/a", ["certificate is not accepted", "--ca-file trusts other"]),
+    ("http for https", 2, "list https://{host}/a", ["does not use TLS; is its URL one"]),
+    ("a certificate", 2, "list {tls}/a", ["certificate is not trusted", "--ca-file trusts other"]),
     # commands and options
     ("wrong command", 2, "calls museum.yaml", ["No such command 'calls'. Did you mean 'call'"]),
     ("wrong option", 2, "list museum.yaml --timout 3", ["'--timout'. Did you mean '--timeout'"]),

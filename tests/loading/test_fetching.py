@@ -112,8 +112,8 @@ async def test_redirects_to_another_origin_are_not_followed(site, target):
     [
         (b"220 ftp.example ready\r\n", "breaks HTTP|the connection broke"),
         (answer(API)[:-1], "the connection broke"),
-        (answer(API, "Content-Encoding: br"), "the answer"),
-        (answer(API, "Content-Encoding: gzip"), "the answer"),
+        (answer(API, "Content-Encoding: br"), "the response"),
+        (answer(API, "Content-Encoding: gzip"), "the response"),
     ],
     ids=["another protocol", "cut", "unknown coding", "another coding"],
 )
@@ -192,7 +192,7 @@ def test_https_takes_authorities_that_the_user_trusts_and_no_others(tmp_path, mo
     authority = Authority(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     with TlsServer(authority.server(), answer(API)) as server:
-        with pytest.raises(SourceError, match="certificate is not accepted"):
+        with pytest.raises(SourceError, match="certificate is not trusted"):
             load_tools(server.url)
         assert server.requests == []
 

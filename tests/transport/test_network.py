@@ -184,7 +184,7 @@ async def test_the_address_that_the_user_named_is_meant():
 def test_the_policy_follows_from_the_settings_and_the_document(settings, public, private, named):
     policy = policy_of(Settings(**settings), public_document=public)
 
-    assert policy == NetworkPolicy(private=private, named=named)
+    assert policy == NetworkPolicy(private=private, exempt=named)
 
 
 @pytest.fixture
@@ -261,7 +261,7 @@ async def test_an_address_behind_a_test_double_is_judged_before_anything_is_sent
 @pytest.mark.parametrize(
     ("host", "words"),
     [
-        (f"{'a' * 64}.test", "not possible"),
+        (f"{'a' * 64}.test", "host name is invalid"),
         ("no-such-host.invalid", "GET /p: no connection to no-such-host.invalid ("),
         ("empty.test", "the host has no address"),
     ],

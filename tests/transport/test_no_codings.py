@@ -54,9 +54,9 @@ async def test_a_coding_that_cannot_be_decoded_fails_a_read_and_no_write(coding)
     refusal, _ = await call_once(coded(coding, status=422), method="post")
 
     assert read.error["type"] == "decode"
-    assert read.error["message"].startswith("GET /x returned 200, but the answer")
+    assert read.error["message"].startswith("GET /x returned 200, but the response")
     assert write.success
-    assert write.output.startswith("Success; the response could not be read: the answer")
+    assert write.output.startswith("Success; the response could not be read: the response")
     assert write.metadata["notes"] == [write.output]
     assert write.metadata["status"] == 201
     assert not refusal.success

@@ -252,7 +252,7 @@ async def test_a_proxy_that_opens_no_tunnel_in_time_is_named(environment):
 
         await proxy.until(lambda: proxy.hung_up == 1)
     assert result.error["type"] == "timeout"
-    expected = f"it was not sent, the proxy 127.0.0.1:{proxy.port} had not made a connection."
+    expected = f"it was not sent, as the proxy 127.0.0.1:{proxy.port} had not made a connection."
     assert expected in result.output
 
 
@@ -289,7 +289,7 @@ async def test_a_tunnel_to_a_server_with_a_strange_certificate_is_closed(
                 await proxy.until(lambda: proxy.ended == proxy.connections == 3)
 
     assert {result.error["type"] for result in results} == {"connection"}
-    assert "certificate is not accepted" in results[0].output
+    assert "certificate is not trusted" in results[0].output
     assert "proxy" not in results[0].output
     assert server.requests == []
 

@@ -181,8 +181,8 @@ async def test_a_file_is_read_again_for_a_redirect(tmp_path):
         ("delete", 301, "/y", "it may have run"),
         ("post", 307, "/x/../../y", "leads out of /api"),
         ("post", 308, "/other", "leads out of /api"),
-        ("post", 307, ["/api/y", "/api/z"], "several places"),
-        ("post", 307, "http://[::bad/", "not an address"),
+        ("post", 307, ["/api/y", "/api/z"], "several locations"),
+        ("post", 307, "http://[::bad/", "not a URL"),
     ],
 )
 async def test_other_redirects_stay_failures(method, status, location, words):

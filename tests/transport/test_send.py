@@ -83,7 +83,7 @@ async def test_waiting_for_a_turn_counts_towards_the_deadline():
         after = await sender.send(get(server.url + "/after"))
 
     assert waiting.kind == "timeout"
-    assert waiting.reason.endswith("it was not sent, too many other calls are under way.")
+    assert waiting.reason.endswith("it was not sent, as too many other calls are running.")
     assert waiting.facts["retryable"] is True
     assert after.status == 200
 

@@ -122,7 +122,7 @@ async def test_content_codings_are_undone_or_refused(coding, body, expected):
 
     assert (result.content if isinstance(result, APIResponse) else result.kind) == expected
     if isinstance(result, CallError):
-        assert result.reason.startswith("GET /pets/7 returned 200, but the answer")
+        assert result.reason.startswith("GET /pets/7 returned 200, but the response")
         assert result.facts["status"] == 200
 
 
@@ -251,7 +251,7 @@ async def test_redirects_end_after_five(grows):
     result, requests = await outcome(behave, timeout=2)
 
     assert (kind(result), len(requests)) == ("redirect", 6)
-    assert "there were 5 before it" in result.reason
+    assert "there were 5 redirects before it" in result.reason
 
 
 @pytest.mark.parametrize(

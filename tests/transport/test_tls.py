@@ -87,7 +87,7 @@ async def test_plain_http_behind_an_https_address_is_not_taken(early, ours):
         await server.until(lambda: server.ended == 1)
 
     assert result.error["type"] == "connection"
-    told = "the server does not speak TLS" in result.output
+    told = "the server does not use TLS" in result.output
     assert told or (early and "before TLS began" in result.output)
     assert not any(b"HTTP" in words for words in heard)  # no fallback
     assert server.connections == 1
@@ -215,7 +215,7 @@ async def test_a_foreign_client_certificate_is_named_and_does_not_make_a_server_
 
     assert refused.error["type"] == refusing.error["type"] == "connection"
     assert "not accept the client cert" in refused.output
-    assert "not accepted" in refusing.output
+    assert "not trusted" in refusing.output
     assert server.requests == other.requests == []
 
 
