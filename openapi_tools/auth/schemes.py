@@ -153,7 +153,7 @@ def _added(scheme: Scheme, value: Any) -> RequestAuth:
         pair = ":".join(_user_and_password(scheme, value))
         return _authorization(scheme, "Basic", base64.b64encode(pair.encode()).decode())
     if declared.scheme == "digest":
-        from openapi_tools.transport.exchange import DigestAuth
+        from openapi_tools.transport.auth_flow import DigestAuth
 
         return RequestAuth(httpx_auth=DigestAuth(*_user_and_password(scheme, value)))
     word = "Bearer" if declared.type != "http" else declared.scheme.capitalize()

@@ -20,7 +20,7 @@ from openapi_tools.errors import CallError, SettingsError, SourceError
 from openapi_tools.http_rules import is_form, is_json, is_multipart, names_credential, parameter
 from openapi_tools.redaction import MASK, Redactor, excerpt, hidden
 from openapi_tools.redaction.marked_schemas import EXTENSION
-from openapi_tools.transport.exchange import learn_headers
+from openapi_tools.transport.auth_flow import learn_headers
 from openapi_tools.validation import SMALL_TEXT
 
 if TYPE_CHECKING:

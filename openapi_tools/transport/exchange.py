@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import re
 import time
-from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -16,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import essence, is_json, is_sequential, names_credential, reads
+from openapi_tools.http_rules import essence, is_json, is_sequential, reads
 from openapi_tools.observability import current, trace_headers
+from openapi_tools.transport.auth_flow import learn_headers, send_with_auth
 from openapi_tools.transport.connection_pool import CERTIFICATE, PROXY, REUSED
 from openapi_tools.transport.content_codings import Decoder, too_large
 from openapi_tools.transport.failures import (
@@ -33,17 +31,15 @@ from openapi_tools.transport.redirects import REDIRECT_STATUSES, next_request
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Collection, Generator
+    from collections.abc import Callable, Collection
 
     from openapi_tools.settings import Settings
     from openapi_tools.shaping.files import Download
 
 NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
-_LARGEST_AUTH_BODY = 1024 * 1024  # bytes of a response that an `httpx.Auth` reads
 _EMPTY_STREAM = httpx.ByteStream(b"")
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
 _BODILESS = (204, 304)
-_SHORTEST_SECRET = 8  # shorter values of added headers are versions or kinds
 _MOST_DIGITS = 20  # of a `Content-Length`; the transport refuses longer ones
 
 
@@ -230,7 +226,7 @@ class Exchange:
         if auth is None:
             response = await client.send(request, **options)
         else:
-            response = await _send_with_auth(auth, client, request, options)
+            response = await send_with_auth(auth, client, request, options)
         self._response = response
         if learn is not None:
             learn_headers(headers, response.request, learn)
@@ -345,65 +341,3 @@ class Exchange:
         if is_sequential(kind):
             return b"\n" in self._content
         return is_at_deadline and is_json(kind) and "content-length" not in headers
-
-
-class DigestAuth(httpx.DigestAuth):
-    """Digest authentication (RFC 7616) that returns the 401 if it cannot meet the challenge."""
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Authenticate as httpx does, without its errors for challenges that it cannot read."""
-        with suppress(LookupError, NotImplementedError, ValueError, httpx.ProtocolError):
-            yield from super().auth_flow(request)
-
-
-async def _send_with_auth(
-    auth: httpx.Auth, client: httpx.AsyncClient, request: httpx.Request, options: dict[str, Any]
-) -> httpx.Response:
-    # `client.send(request, auth=auth)` would read all responses but the last, however long they
-    # are.
-    if auth.requires_request_body:
-        await request.aread()
-    async with aclosing(auth.async_auth_flow(request)) as flow:
-        step = await anext(flow)
-        while True:
-            response = await client.send(step, **options)
-            try:
-                if auth.requires_response_body and not response.is_stream_consumed:
-                    response = await _read_whole(response)
-                step = await flow.asend(response)
-            except StopAsyncIteration:
-                return response
-            except BaseException:
-                await response.aclose()
-                raise
-            await response.aclose()
-
-
-async def _read_whole(response: httpx.Response) -> httpx.Response:
-    decoder = Decoder(response.headers.get("content-encoding", ""), _LARGEST_AUTH_BODY)
-    pieces = [piece async for data in response.aiter_raw() for piece in decoder.feed(data)]
-    decoder.finish()
-    await response.aclose()
-    whole = httpx.Response(
-        response.status_code,
-        content=b"".join(pieces),
-        request=response.request,
-        extensions=response.extensions,
-    )
-    whole.headers = response.headers  # httpx would decode by them, if they were passed
-    return whole
-
-
-def learn_headers(
-    before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
-) -> None:
-    """Pass the secrets in headers that a request did not have before to `learn`."""
-    for name, value in request.headers.multi_items():
-        if (name, value) not in before and names_credential(name):
-            word, _, rest = value.partition(" ")
-            secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
-            if word.lower() == "basic":
-                with suppress(binascii.Error, UnicodeDecodeError):
-                    pair = base64.b64decode(rest).decode()
-                    secrets += [pair, pair.partition(":")[2]]
-            learn(*(secret for secret in secrets if len(secret) >= _SHORTEST_SECRET))

@@ -19,6 +19,7 @@ import httpx
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.http_rules import is_safe, reads, repeats
 from openapi_tools.shared_state import MemoryState
+from openapi_tools.transport.auth_flow import learn_headers
 from openapi_tools.transport.call_limits import Limits
 from openapi_tools.transport.connection_pool import make_client
 from openapi_tools.transport.exchange import (
@@ -27,7 +28,6 @@ from openapi_tools.transport.exchange import (
     Exchange,
     SendFailure,
     SendOptions,
-    learn_headers,
 )
 from openapi_tools.transport.failures import describe_request, timeout_error
 from openapi_tools.transport.loop_client import LoopClient
