@@ -20,7 +20,7 @@ from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
 from openapi_tools.http_rules import parameter_key
 from openapi_tools.model import Operation, SecurityScheme
 from openapi_tools.redaction import MASK, Redactor
-from openapi_tools.requests import RequestAuth, joined, origin_of
+from openapi_tools.requests import RequestAuth, combine_auth, origin_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,7 +170,7 @@ class Credentials:
     @property
     def own_parameters(self) -> frozenset[tuple[str, str]]:
         """The parameters, by `parameter_key`, that schemes of the user's own fill in each call."""
-        parts = joined(self._held[name].masked for name in self._own)
+        parts = combine_auth(self._held[name].masked for name in self._own)
         pairs = {"header": parts.headers, "query": parts.query, "cookie": parts.cookies}
         return frozenset(
             parameter_key(location, name) for location in pairs for name, _ in pairs[location]
@@ -228,7 +228,7 @@ class Credentials:
             listed = ", ".join(f"{name!r:.100}" for name in held)
             reason = f"{listed} are required together, but all of them are sent as 'Authorization'."
             raise CallError("credentials", f"{reason} No request can carry both.")
-        auth = joined(parts)
+        auth = combine_auth(parts)
         if auth.certificate is not None and not policy.server.lower().startswith("https:"):
             reason = "a client certificate is shown over https only, and the server is http"
             raise CallError("credentials", f"{reason}. It was not sent.")
@@ -242,7 +242,7 @@ class Credentials:
             return Grant(note=policy.refusal())
         if requirement is None and not held:
             return Grant(note=self.describe_missing(operation))
-        return Grant(joined(credential.masked for credential in held.values()))
+        return Grant(combine_auth(credential.masked for credential in held.values()))
 
     def _needed(self, requirement: Iterable[str] | None) -> dict[str, Credential]:
         return {name: self._held[name] for name in (*self._own, *(requirement or ()))}

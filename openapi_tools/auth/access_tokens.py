@@ -132,7 +132,7 @@ class Tokens:
         self._name = name
         self._flow = chosen_flow(config, scheme, name)
         self._redactor = Redactor()
-        self._redactor.know(*config.secrets())
+        self._redactor.learn(*config.secrets())
         self._configure(config)
         self._store = TokenStore(config.token_file) if config.token_file else None
         self._own = config  # `shared` is a state, and the user in it
@@ -272,7 +272,7 @@ class Tokens:
         stored = await self._stored(channel)
         if stored is not None and (token is None or stored.token.issued_at > token.issued_at):
             token = stored.token
-            self._redactor.know(*token.secrets(), passing=True)
+            self._redactor.learn(*token.secrets(), passing=True)
             channel.learn(*token.secrets())
         refused = self._refused_refresh
         if token is not None and refused is not None and token.refresh == refused:

@@ -84,7 +84,7 @@ class Login:
     ) -> None:
         self._config, self._scheme, self._name, self._channel = config, scheme, name, channel
         self._redactor = Redactor()
-        self._redactor.know(*config.secrets())
+        self._redactor.learn(*config.secrets())
 
     async def plan(self, *, device: bool) -> Plan:
         """Return the endpoints of the login; no secret is sent."""
@@ -120,11 +120,11 @@ class Login:
         self, plan: Plan, answer: CodeAnswer, *, verifier: Secret, back: str
     ) -> Stored:
         """Return the token for the code of an answer that came to the URL `back`."""
-        self._redactor.know(verifier.reveal(), passing=True)
+        self._redactor.learn(verifier.reveal(), passing=True)
         self._check_issuer(plan, answer.issuer)
         if answer.code is None:
             raise fault(self._name, f"the authorization server refused: {answer.error}.")
-        self._redactor.know(answer.code.reveal(), passing=True)
+        self._redactor.learn(answer.code.reveal(), passing=True)
         given = {"code": answer.code, "code_verifier": verifier}
         grants, url = Grants(plan.config, self._redactor), plan.config.token_url
         asked = grants.ask(
@@ -152,7 +152,7 @@ class Login:
         grants = Grants(config, self._redactor)
         grants.check(reply, url)
         code, shown = self._device_code(reply)
-        self._redactor.know(code.reveal(), passing=True)
+        self._redactor.learn(code.reveal(), passing=True)
         show(shown)
         seconds = seconds_of(reply.members.get("expires_in"), largest=86400.0) or 1800.0
         try:

@@ -147,7 +147,7 @@ def _added(scheme: Scheme, value: Any) -> RequestAuth:
         return RequestAuth(certificate=_certificate(scheme, value))
     if declared.type == "apiKey":
         secret = _text(scheme, value)
-        scheme.redactor.know(secret, secret.partition(" ")[2])  # after a word, as in `Token …`
+        scheme.redactor.learn(secret, secret.partition(" ")[2])  # after a word, as in `Token …`
         return _key(scheme, secret)
     if declared.scheme == "basic":
         pair = ":".join(_user_and_password(scheme, value))
@@ -164,7 +164,7 @@ def _added(scheme: Scheme, value: Any) -> RequestAuth:
 
 
 def _authorization(scheme: Scheme, word: str, secret: str) -> RequestAuth:
-    scheme.redactor.know(secret)
+    scheme.redactor.learn(secret)
     return RequestAuth(headers=(("Authorization", f"{word} {secret}"),))
 
 
@@ -187,7 +187,7 @@ def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
     given, password = _client_certificate(scheme, value), None
     if given.password is not None:
         password = _text(scheme, given.password)
-        scheme.redactor.know(password)
+        scheme.redactor.learn(password)
     return client_tls_context(given.cert, given.key, password=password, ca_file=scheme.ca_file)
 
 
@@ -225,7 +225,7 @@ def _tokens(scheme: Scheme, config: OAuth2) -> Ask:
 
     shared = None if scheme.state is None else (scheme.state, scheme.user)
     tokens = Tokens(config, scheme.declared, scheme.name, shared)
-    scheme.redactor.know(*tokens.secrets())
+    scheme.redactor.learn(*tokens.secrets())
     return _asking(tokens)
 
 
@@ -237,7 +237,7 @@ def _asking(tokens: Any) -> Ask:
         if context.stale is not None:
             stale = next((v[7:] for _, v in context.stale.headers if v[:7] == "Bearer "), None)
         token = await tokens.token(context.channel(), scopes=context.scopes, stale=stale)
-        context.redactor.know(token)
+        context.redactor.learn(token)
         return RequestAuth(headers=(("Authorization", f"Bearer {token}"),))
 
     return ask
@@ -266,7 +266,7 @@ def _user_and_password(scheme: Scheme, value: Any) -> tuple[str, str]:
             reason = f"security scheme {scheme.name!r} is {scheme.declared.scheme}; "
             reason += "give (user, password) or 'user:password'."
             raise CredentialsError(reason, scheme=scheme.name)
-    scheme.redactor.know(password, f"{user}:{password}")
+    scheme.redactor.learn(password, f"{user}:{password}")
     return user, password
 
 

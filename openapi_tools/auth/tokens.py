@@ -117,7 +117,7 @@ class Grants:
         if isinstance(token, str):
             reason = f"the answer of the token endpoint at {origin_of(url)} {token}."
             raise CallError("protocol", reason, retryable=False)
-        self._redactor.know(*token.secrets(), passing=True)
+        self._redactor.learn(*token.secrets(), passing=True)
         channel.learn(*token.secrets())
         return token
 

@@ -14,7 +14,7 @@ from openapi_tools.json_values import select_attributes
 from openapi_tools.providers.definitions import PROFILES, define
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
-from openapi_tools.requests import preview_of
+from openapi_tools.requests import preview_request
 from openapi_tools.search import costs
 from openapi_tools.validation.samples import sample
 
@@ -97,7 +97,7 @@ def preview(tool: OperationTool, arguments: dict[str, Any]) -> dict[str, Any]:
         request = tool.preview(arguments)
     except OpenAPIToolsError as error:
         return {"error": str(error)}
-    made = preview_of(request, tool.name, arguments)
+    made = preview_request(request, tool.name, arguments)
     whole = made.body is None or len(made.body.encode()) == len(request.content)
     return {
         "http": str(made),

@@ -24,8 +24,8 @@ from openapi_tools.code.limits import CodeLimits
 from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError, counted, missing_extra
 from openapi_tools.json_values import dump_json
-from openapi_tools.redaction import redacted
-from openapi_tools.requests import preview_of
+from openapi_tools.redaction import redact_text
+from openapi_tools.requests import preview_request
 from openapi_tools.result import Context, ToolCall, ToolResult
 from openapi_tools.tools.guardrails import question_of, require_approval
 from openapi_tools.tools.own_names import own_names
@@ -190,7 +190,7 @@ def _tell_headers(result: ToolResult) -> None:
     if paging := facts.get("paging"):
         remark(f"{counted(paging['items'], 'item')} in {counted(paging['pages'], 'page')}")
     for name, value in facts.get("headers", {}).items():
-        remark(redacted(f"{name}: {value}"))
+        remark(redact_text(f"{name}: {value}"))
 
 
 def told(
@@ -203,23 +203,23 @@ def told(
     """Write a result, or the body to `output`, and the errors of requests; return the exit code."""
     for problem in problems:
         kind = "note" if problem.startswith("not judged") else "openapi-core"
-        remark(redacted(f"{kind}: {problem}"))
+        remark(redact_text(f"{kind}: {problem}"))
     if result.is_error:
         if "paging" in result.metadata:  # the items before the failure
-            say(redacted(as_json(result.output, pretty=sys.stdout.isatty())))
+            say(redact_text(as_json(result.output, pretty=sys.stdout.isatty())))
         error = result.error or {}
         kind = f"{error.get('type', 'error')} {error.get('status') or ''}".rstrip()
         text = f"{kind}: {for_shell(error.get('message', result))} {hint}".rstrip()
-        click.echo(clean(redacted(text)), err=True)
+        click.echo(clean(redact_text(text)), err=True)
         return 1
     if output is not None:
         _write(result, output, body)
     elif isinstance(result.output, str):
-        say(redacted(clean(result.output) if sys.stdout.isatty() else result.output))
+        say(redact_text(clean(result.output) if sys.stdout.isatty() else result.output))
     elif result.output is not None:
-        say(redacted(as_json(result.output, pretty=sys.stdout.isatty())))
+        say(redact_text(as_json(result.output, pretty=sys.stdout.isatty())))
     if result.header_note:
-        remark(redacted(result.header_note))
+        remark(redact_text(result.header_note))
     return _tell_cut(result)
 
 
@@ -262,9 +262,9 @@ async def _preview(toolset: Toolset, tool: OperationTool, given: dict[str, Any])
             request = tool.preview(given)
         except OpenAPIToolsError as error:
             kind = error.kind if isinstance(error, CallError) else "invalid_input"
-            click.echo(clean(redacted(f"{kind}: {for_shell(error)}")), err=True)
+            click.echo(clean(redact_text(f"{kind}: {for_shell(error)}")), err=True)
             return 1
-        say(clean(redacted(str(preview_of(request, tool.name, given)))))
+        say(clean(redact_text(str(preview_request(request, tool.name, given)))))
         operation = tool.operation
         if note := session.credentials.masked(operation, session.bounds(operation)).note:
             remark(f"note: {for_shell(note)}")
@@ -322,10 +322,10 @@ def _tell(result: ToolResult, problems: list[str]) -> int:
     """Write the value of a program as JSON, and what it printed to standard error."""
     printed, value = result.metadata.get("printed"), result.output
     if printed:
-        click.echo(clean(redacted(printed)), err=True, nl=not printed.endswith("\n"))
+        click.echo(clean(redact_text(printed)), err=True, nl=not printed.endswith("\n"))
         value = value.get("result") if isinstance(value, dict) else None
     if result.success:
-        text = None if value is None else redacted(as_json(value, pretty=sys.stdout.isatty()))
+        text = None if value is None else redact_text(as_json(value, pretty=sys.stdout.isatty()))
         result = ToolResult.ok(text, header_note=result.header_note)
     return told(result, problems)
 

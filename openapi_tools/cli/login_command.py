@@ -117,7 +117,7 @@ def _stored(toolset: Toolset, scheme: Any, config: OAuth2, options: dict[str, An
         policy = policy_of(settings, public_document=session.provenance.public)
         async with ConnectionPool(settings, policy) as transport:
             bounds = OriginPolicy(server, session.origins)
-            channel = Channel.over(transport, bounds, Redactor().know)
+            channel = Channel.over(transport, bounds, Redactor().learn)
             attempt = Login(config, scheme, name=options["name"], channel=channel)
             try:
                 async with asyncio.timeout(limit):

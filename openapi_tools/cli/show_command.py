@@ -15,7 +15,7 @@ from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.typed_arguments import values_of
 from openapi_tools.json_values import dump_json, follow_references
 from openapi_tools.model import DEFAULT_STYLES
-from openapi_tools.validation.samples import example
+from openapi_tools.validation.example_calls import example_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ def _lines(
 
 def _example(tool: OperationTool) -> str:
     """Return the required arguments as a command line gives them, with `…` for other texts."""
-    text = example(tool.input_schema)
+    text = example_call(tool.input_schema)
     try:
         given = json.loads(text or "{}")
     except ValueError:  # shortened

@@ -16,7 +16,7 @@ from openapi_tools.code.limits import CodeLimits
 from openapi_tools.code.program import ProgramFunctions, ProgramRun
 from openapi_tools.errors import SettingsError
 from openapi_tools.options import kind_of, member_of
-from openapi_tools.responses.shown_text import shorten
+from openapi_tools.responses.truncation import shorten_value
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object
 from openapi_tools.search.stubs import describe, stubs
@@ -172,7 +172,7 @@ class _CodeMode:
         limit, printed = self._limits.output_chars, outcome.printed
         facts = {"calls": run.count, "printed": printed}
         if outcome.kind:
-            shown = {"printed": shorten(printed, limit)} if printed else None
+            shown = {"printed": shorten_value(printed, limit)} if printed else None
             reason = f"{outcome.reason[0].upper()}{outcome.reason[1:]}"
             return ToolResult.failed(outcome.kind, reason, metadata=facts, facts=shown)
         value: Any = outcome.value
@@ -186,7 +186,7 @@ class _CodeMode:
             value = printed if value is None else {"result": value, "printed": printed}
         elif value is None:
             run.notes.append("the value of the program is None, and nothing was printed")
-        cut = shorten(value, limit)
+        cut = shorten_value(value, limit)
         if cut is not value:
             run.notes.insert(
                 0, f"cut at {limit} characters: return less, as some properties of items"

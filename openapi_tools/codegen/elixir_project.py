@@ -23,8 +23,9 @@ from openapi_tools.http_rules import header_key, is_read
 from openapi_tools.json_values import pointer_token
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme, Skipped
 from openapi_tools.requests import server_url
-from openapi_tools.requests.builder import RequestPlan, split_template
+from openapi_tools.requests.builder import RequestPlan
 from openapi_tools.requests.encoding import OWN_HEADERS, is_cookie_name, is_token
+from openapi_tools.requests.path_templates import split_template
 from openapi_tools.settings import Settings
 from openapi_tools.tools.packages import class_name
 

@@ -18,7 +18,7 @@ from openapi_tools.json_values import digest_of
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
-from openapi_tools.shaping.files import file_of, store_of
+from openapi_tools.shaping.files import find_file, find_store
 from openapi_tools.shared_state import FairShares
 from openapi_tools.tools.adapters import warn_about_tokens
 from openapi_tools.tools.guardrails import make_question
@@ -124,7 +124,7 @@ class ToolsServer(Server[Any]):
         for session in sessions:
             session.credentials.advice.location = " on the server"
         settings = [session.settings for session in sessions]
-        self._files.settings = [each for each in settings if store_of(each) is not None]
+        self._files.settings = [each for each in settings if find_store(each) is not None]
         if self._files.settings:
             kinds = types.PaginatedRequestParams, types.ReadResourceRequestParams
             self.add_request_handler("resources/list", kinds[0], self._files.listed)
@@ -322,9 +322,9 @@ class _Files:
         handle = uri.removeprefix(_FILES) if uri.startswith(_FILES) else ""
         for settings in self.settings:
             with suppress(OpenAPIToolsError):
-                file_of("handle", handle, settings)
+                find_file("handle", handle, settings)
                 break
-        file = file_of("handle", handle, settings)
+        file = find_file("handle", handle, settings)
         if file.size > settings.max_response_bytes:
             reason = f"the file of {file.size} bytes is larger than allowed (max_response_bytes)."
             raise SettingsError(reason)

@@ -106,6 +106,6 @@ def _check_fields(
     # At the end of long work another operation's answer may come.
     schema = None if tool.operation.wait else tool.answer_schema
     try:
-        responses.answer_shape.check_fields(shape.answer.fields, schema)
+        responses.response_shape.check_fields(shape.answer.fields, schema)
     except SettingsError as error:
         config.fail((*place, "answer", "fields"), error.reason.removeprefix("fields: "))

@@ -26,9 +26,9 @@ from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.loading.source import Source, too_large
 from openapi_tools.model import Operation
 from openapi_tools.options import credentials_of, kind_of
-from openapi_tools.requests import named_origins, origin_of, url_of
-from openapi_tools.requests.builder import with_auth
-from openapi_tools.responses.shown_text import looks_like_html
+from openapi_tools.requests import credential_origins, document_server_url, origin_of
+from openapi_tools.requests.builder import add_auth
+from openapi_tools.responses.text_content import is_html_page
 from openapi_tools.tools.session import brings_identity, settings_with
 from openapi_tools.transport import APIResponse, Sender, SendOptions
 from openapi_tools.transport.content_codings import CODINGS
@@ -122,7 +122,7 @@ class Fetcher:
         self._record = record
         self._user_credentials = dict(credentials_of(credentials))
         self._client_identifies = brings_identity(client)
-        self._origins = named_origins(settings)
+        self._origins = credential_origins(settings)
         # Until the document is read only credentials that bring their scheme can be sent.
         self._with_scheme = {
             name: value for name, value in self._user_credentials.items() if brings_scheme(value)
@@ -177,7 +177,7 @@ class Fetcher:
             return None
         if self._origins is None:
             with contextlib.suppress(CallError):
-                api_origin = origin_of(url_of(servers(), self._settings))
+                api_origin = origin_of(document_server_url(servers(), self._settings))
                 self._origins = frozenset({api_origin} & {origin_of(self._address)})
         if not self._bounds(self._address).inside:
             return None
@@ -284,16 +284,16 @@ class Fetcher:
             sender.attempts(describe_request(request)) as attempts,
         ):
             context = TokenContext(
-                lambda: Channel.over(attempts.transport, bounds, redactor.know), redactor
+                lambda: Channel.over(attempts.transport, bounds, redactor.learn), redactor
             )
             auth = (await self._credentials.grant(self._operation, bounds, context)).auth
             options = SendOptions(
                 auth=auth.httpx_auth,
                 certificate=auth.certificate,
                 trusted=bounds.inside,
-                learn=redactor.know,
+                learn=redactor.learn,
             )
-            return await attempts.send(with_auth(request, auth), options)
+            return await attempts.send(add_auth(request, auth), options)
 
     def _require_source(self, result: Source | CallError, url: str) -> Source:
         if not isinstance(result, CallError):
@@ -331,7 +331,7 @@ def _wants_login(result: Source | CallError) -> bool:
     """Return whether a server seems to ask for a login: by a status, a redirect or a page."""
     if isinstance(result, CallError):
         return result.kind == "redirect" or result.facts.get("status") in _LOGIN_STATUSES
-    return looks_like_html(result.data or b"")
+    return is_html_page(result.data or b"")
 
 
 def _name(request: httpx.Request) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from openapi_tools.json_values import Node, as_string, pointer_token
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.requests.path_notations import is_plain
-from openapi_tools.shaping.answer_lines import AnswerLines
+from openapi_tools.shaping.answer_lines import ResponseLines
 from openapi_tools.shaping.tool_shape import (
     Shape,
     credential_shape,
@@ -47,8 +47,8 @@ class ToolBuilder:
         return Inputs(self._document)
 
     @cached_property
-    def _answer_lines(self) -> AnswerLines:
-        return AnswerLines(self._document.references.follow, self.session.settings.describe)
+    def _response_lines(self) -> ResponseLines:
+        return ResponseLines(self._document.references.follow, self.session.settings.describe)
 
     def find_node(self, facts: ToolFacts) -> OperationNode:
         """Return the Operation Object of a tool that is from the cache."""
@@ -58,7 +58,7 @@ class ToolBuilder:
         """Return an operation's description for a model: plain text, never empty."""
         limit = self.session.settings.description_chars
         description = _describe(node, limit)
-        for line in self._answer_lines.lines(node.method, node.node, node.resource, description):
+        for line in self._response_lines.lines(node.method, node.node, node.resource, description):
             if len(description) + len(line) < limit:
                 description = f"{description}\n{line}"
         return description

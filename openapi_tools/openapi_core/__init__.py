@@ -16,9 +16,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from openapi_tools.errors import missing_extra
 from openapi_tools.json_values import as_list, as_string, follow_references, split_pointer
-from openapi_tools.redaction import redacted
+from openapi_tools.redaction import redact_text
 from openapi_tools.requests.path_notations import read_template
-from openapi_tools.requests.path_templates import VARIABLE, fits_glob, match_path
+from openapi_tools.requests.path_templates import VARIABLE, match_path, matches_glob
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ class Finding:
 
 def shorten_line(text: str, limit: int = _LONGEST) -> str:
     """Return text on one line, without its middle where it is too long."""
-    line = " ".join(redacted(text).split())
+    line = " ".join(redact_text(text).split())
     if len(line) <= limit:
         return line
     half = (limit - 3) // 2
@@ -234,4 +234,4 @@ def _is_server_path(base: str, path: str) -> bool:
     if base and not base.startswith(("/", "{")):
         # A relative server is relative to the document's own address, which is not known here.
         literals = ["", f"/{literals[0]}", *literals[1:]]
-    return fits_glob(literals, path)
+    return matches_glob(literals, path)

@@ -18,7 +18,7 @@ from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, Members
 from openapi_tools.providers.forms import CannotExpress, is_anything, kind
 from openapi_tools.providers.identity_cache import IdentityCache
-from openapi_tools.validation.json_strings import read_json
+from openapi_tools.validation.json_strings import parse_json_string
 
 if TYPE_CHECKING:
     from openapi_tools.providers.forms import Form
@@ -117,7 +117,7 @@ class Restorer:
         if is_anything(form):
             return _without_entries(value) if self._whole else value
         if self._whole and isinstance(value, str):
-            value = read_json(value, _STRUCTURES.intersection([kind(form)]))
+            value = parse_json_string(value, _STRUCTURES.intersection([kind(form)]))
         match kind(form):
             case "object":
                 return self._object(form, value)
@@ -200,7 +200,7 @@ def _read_string(forms: list[Form], text: str) -> Any:
             return text
         else:
             types.add(form["type"])
-    return read_json(text, types)
+    return parse_json_string(text, types)
 
 
 def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:

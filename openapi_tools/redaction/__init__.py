@@ -86,7 +86,7 @@ class Redactor:
         """Return a redactor that also learns the secrets of a single call."""
         return Redactor(self)
 
-    def know(self, *secrets: str, passing: bool = False) -> None:
+    def learn(self, *secrets: str, passing: bool = False) -> None:
         """Learn secrets of four characters and more; of `passing` ones the last 32 are kept."""
         new = [forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= SHORTEST]
         if not new:
@@ -100,7 +100,7 @@ class Redactor:
         with _guard:
             _watched.add(self)
         for name in _LOGGERS:
-            logging.getLogger(name).addFilter(_hide)  # which adds it once
+            logging.getLogger(name).addFilter(_redact_record)  # which adds it once
 
     def forms(self) -> frozenset[bytes]:
         """Return every form of the secrets."""
@@ -109,13 +109,13 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return a text without the secrets."""
-        return _cleared(text, self.forms())
+        return _mask_text(text, self.forms())
 
     def content(self, content: bytes) -> bytes:
         """Return bytes without the secrets; the same object if there are none."""
         return mask_forms(content, self.forms())
 
-    def part(self, content: bytes, end: int, begun: int = 0) -> tuple[bytes, int]:
+    def mask_part(self, content: bytes, end: int, begun: int = 0) -> tuple[bytes, int]:
         """Return the first `end` bytes masked, and how many of the next belong to a secret, too."""
         marks = mark_forms(content, self.forms()) or bytearray(len(content))
         marks[:begun] = b"\1" * begun
@@ -129,8 +129,8 @@ class Redactor:
         if not self:
             return value
         # All texts are searched together: most data holds no secret.
-        forms = find_forms(octets_of("\n".join(_texts(value))), self.forms())
-        return _masked_data(value, forms) if forms else value
+        forms = find_forms(octets_of("\n".join(_iter_strings(value))), self.forms())
+        return _mask_values(value, forms) if forms else value
 
 
 _watched: weakref.WeakSet[Redactor] = weakref.WeakSet()
@@ -138,20 +138,20 @@ _watched: weakref.WeakSet[Redactor] = weakref.WeakSet()
 _guard = threading.RLock()
 
 
-def redacted(text: str) -> str:
+def redact_text(text: str) -> str:
     """Return a text without the secrets of any redactor."""
     with _guard:
         redactors = list(_watched)
-    return _cleared(text, frozenset().union(*(redactor.forms() for redactor in redactors)))
+    return _mask_text(text, frozenset().union(*(redactor.forms() for redactor in redactors)))
 
 
 def excerpt(text: str, most: int) -> str:
     """Return the beginning of a text from outside, without secrets; no other function cuts such."""
-    text = redacted(text)
+    text = redact_text(text)
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def hidden(
+def redact_data(
     value: Any,
     schema: MarkedSchema | None = None,
     names: Collection[str] = frozenset(),
@@ -176,29 +176,29 @@ def hidden(
         case dict():
             masked = {}
             for key, member in value.items():
-                inner = schema and schema.of_property(str(key))
+                inner = schema and schema.property_schema(str(key))
                 named = _is_named_secret(str(key), names)
-                masked[redacted(str(key))] = hidden(
+                masked[redact_text(str(key))] = redact_data(
                     member, inner, names, is_secret=named, depth=depth + 1
                 )
         case list() | tuple():
-            inner_schemas = (schema and schema.of_item(index) for index in range(len(value)))
+            inner_schemas = (schema and schema.item_schema(index) for index in range(len(value)))
             masked = [
-                hidden(item, inner, names, is_secret=is_secret, depth=depth + 1)
+                redact_data(item, inner, names, is_secret=is_secret, depth=depth + 1)
                 for item, inner in zip(value, inner_schemas, strict=True)
             ]
         case str():
-            masked = _hidden_string(value, names)
+            masked = _redact_string(value, names)
         case bytes():
-            text = _hidden_string(value.decode(errors="surrogateescape"), names)
+            text = _redact_string(value.decode(errors="surrogateescape"), names)
             masked = text.encode(errors="surrogateescape")
-        case int() | float() if redacted(_digits(value)) == MASK:
+        case int() | float() if redact_text(_digits(value)) == MASK:
             masked = MASK
     return masked
 
 
-def _hidden_string(text: str, names: Collection[str]) -> str:
-    return mask_named_values(redacted(text), lambda name: _is_named_secret(name, names))
+def _redact_string(text: str, names: Collection[str]) -> str:
+    return mask_named_values(redact_text(text), lambda name: _is_named_secret(name, names))
 
 
 def _is_named_secret(name: str, names: Collection[str]) -> bool:
@@ -207,7 +207,7 @@ def _is_named_secret(name: str, names: Collection[str]) -> bool:
     return names_secret(plain.rstrip("[]0123456789")) or (bool(names) and is_named(plain, names))
 
 
-def hide(error: BaseException, redactor: Redactor) -> None:
+def redact_error(error: BaseException, redactor: Redactor) -> None:
     """Mask secrets in an exception's texts."""
     error.args = tuple(redactor.data(part) for part in error.args)
     if isinstance(error, errors.OpenAPIToolsError):
@@ -218,16 +218,16 @@ def hide(error: BaseException, redactor: Redactor) -> None:
         error.facts = redactor.data(error.facts)
 
 
-def _hide(record: logging.LogRecord) -> bool:
+def _redact_record(record: logging.LogRecord) -> bool:
     """Mask secrets in a log record; a traceback becomes text, as its frames hold values."""
     try:
         message = record.getMessage()
-        hidden = redacted(message)
+        hidden = redact_text(message)
         if hidden != message:
             record.msg, record.args = hidden, None
         if record.exc_info:
             lines = traceback.format_exception(*record.exc_info)
-            record.exc_text = redacted("".join(lines)).rstrip("\n")
+            record.exc_text = redact_text("".join(lines)).rstrip("\n")
             record.exc_info = None
     except Exception:  # noqa: BLE001 -- logged objects of user code may fail to be shown
         record.msg = f"{MASK} (a record that cannot be shown)"
@@ -235,7 +235,7 @@ def _hide(record: logging.LogRecord) -> bool:
     return True
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iter_strings(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
         match waiting.pop():
@@ -257,27 +257,27 @@ def _digits(number: float) -> str:
     return str(abs(int(number))) if abs(number) < _LARGEST else ""
 
 
-def _masked_data(value: Any, forms: frozenset[bytes]) -> Any:
+def _mask_values(value: Any, forms: frozenset[bytes]) -> Any:
     match value:
         case str():
-            return _cleared(value, forms)
+            return _mask_text(value, forms)
         case dict():
             members: dict[Any, Any] = {}
             for key, member in value.items():
-                name = _masked_data(key, forms)
+                name = _mask_values(key, forms)
                 while name != key and (name in members or name in value):
                     name += "*"  # two masked names stay two
-                members[name] = _masked_data(member, forms)
+                members[name] = _mask_values(member, forms)
             return members
         case list() | tuple():
-            return [_masked_data(item, forms) for item in value]
+            return [_mask_values(item, forms) for item in value]
         case int() | float() if _digits(value).encode() in forms:
             return MASK
         case _:
             return value
 
 
-def _cleared(text: str, forms: frozenset[bytes]) -> str:
+def _mask_text(text: str, forms: frozenset[bytes]) -> str:
     octets = octets_of(text)
     masked = mask_forms(octets, forms)
     if masked is octets:

@@ -60,11 +60,11 @@ class MarkedSchema:
     _places: dict[tuple[int, ...], MarkedSchema] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, root: Any) -> MarkedSchema | None:
+    def from_schema(cls, root: Any) -> MarkedSchema | None:
         """Return the schema of a value; None where no part of it is marked."""
         if not isinstance(root, Mapping) or not _has_marks(root):
             return None
-        return cls(root, list(_applied(root, [root])))
+        return cls(root, list(_applicable_schemas(root, [root])))
 
     @property
     def is_secret(self) -> bool:
@@ -79,9 +79,9 @@ class MarkedSchema:
     @property
     def listed_names(self) -> frozenset[str]:
         """The names of properties that the schemas list."""
-        return frozenset(name for node in self._nodes for name in _listed(node))
+        return frozenset(name for node in self._nodes for name in _listed_properties(node))
 
-    def of_property(self, name: str | None) -> MarkedSchema:
+    def property_schema(self, name: str | None) -> MarkedSchema:
         """Return the schema of a property; with None, of those that are not listed.
 
         Patterns are not applied, as those of a document may take very long: a property that is not
@@ -89,21 +89,25 @@ class MarkedSchema:
         """
         if self.is_secret:  # and so is all that is in it
             return self
-        return self._place(chain.from_iterable(_property_schemas(n, name) for n in self._nodes))
+        return self._combine_schemas(
+            chain.from_iterable(_property_schemas(n, name) for n in self._nodes)
+        )
 
-    def of_item(self, index: int | None) -> MarkedSchema:
+    def item_schema(self, index: int | None) -> MarkedSchema:
         """Return the schema of an item; with None, of every one."""
         if self.is_secret:
             return self
-        return self._place(chain.from_iterable(_item_schemas(n, index) for n in self._nodes))
+        return self._combine_schemas(
+            chain.from_iterable(_item_schemas(n, index) for n in self._nodes)
+        )
 
-    def at(self, pointer: str) -> MarkedSchema:
+    def find_schema(self, pointer: str) -> MarkedSchema:
         """Return the schema of the value at a JSON Pointer; every item counts for any."""
         place = self
         for key in split_pointer(pointer):
-            items = place.of_item(None)
+            items = place.item_schema(None)
             is_item = items.applies and key not in place.listed_names
-            place = items if is_item else place.of_property(key)
+            place = items if is_item else place.property_schema(key)
         return place
 
     def secret_names(self) -> frozenset[str]:
@@ -119,9 +123,9 @@ class MarkedSchema:
             if id(place) in seen:
                 continue
             seen[id(place)] = place
-            inner = {name: place.of_property(name) for name in place.listed_names}
+            inner = {name: place.property_schema(name) for name in place.listed_names}
             found |= {name for name, part in inner.items() if part.holds_unnamed()}
-            waiting += [*inner.values(), place.of_item(None), place.of_property(None)]
+            waiting += [*inner.values(), place.item_schema(None), place.property_schema(None)]
         return frozenset(found)
 
     def holds_unnamed(self) -> bool:
@@ -134,11 +138,11 @@ class MarkedSchema:
                 return True
             if id(place) not in seen and place.applies:
                 seen[id(place)] = place
-                waiting += [place.of_item(None), place.of_property(None)]
+                waiting += [place.item_schema(None), place.property_schema(None)]
         return False
 
-    def _place(self, nodes: Iterable[Node]) -> MarkedSchema:
-        applied = list(_applied(self._root, nodes))
+    def _combine_schemas(self, nodes: Iterable[Node]) -> MarkedSchema:
+        applied = list(_applicable_schemas(self._root, nodes))
         key = tuple(map(id, applied))
         place = self._places.get(key)
         if place is None:
@@ -148,13 +152,13 @@ class MarkedSchema:
         return place
 
 
-def _listed(node: Node) -> Node:
+def _listed_properties(node: Node) -> Node:
     listed = node.get("properties")
     return listed if isinstance(listed, Mapping) else {}
 
 
 def _property_schemas(node: Node, name: str | None) -> Iterator[Node]:
-    if name is not None and name in (listed := _listed(node)):
+    if name is not None and name in (listed := _listed_properties(node)):
         return (part for part in (listed[name],) if isinstance(part, Mapping))
     return chain.from_iterable(_schemas_in(node, keyword) for keyword in _OTHERS)
 
@@ -174,7 +178,7 @@ def is_named(name: str, names: Collection[str]) -> bool:
     return plain in names or any(part in names for part in _SEPARATORS.split(plain))
 
 
-def _applied(root: Node, nodes: Iterable[Node]) -> Iterator[Node]:
+def _applicable_schemas(root: Node, nodes: Iterable[Node]) -> Iterator[Node]:
     """Yield schemas, and those that apply to the same value."""
     waiting, seen = list(nodes), set[int]()
     while waiting and len(seen) < _MOST:

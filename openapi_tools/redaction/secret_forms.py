@@ -41,19 +41,19 @@ _LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 MARKED_RUN = re.compile(b"\1+")
 
 
-def _plain(text: bytes, step: re.Pattern[bytes]) -> bytes:
+def _unescape(text: bytes, step: re.Pattern[bytes]) -> bytes:
     if step is _HIDDEN:
         return text.translate(None, _CONTROLS)  # much faster than the pattern
     plain, end = bytearray(), 0
     for match in step.finditer(text):  # `sub` would join millions of pieces in one long step
         plain += text[end : match.start()]
-        plain += _meaning(match[0])
+        plain += _unescape_token(match[0])
         end = match.end()
     return bytes(plain + text[end:]) if end else text
 
 
 @lru_cache(maxsize=1024)
-def _meaning(token: bytes) -> bytes:
+def _unescape_token(token: bytes) -> bytes:
     """Return the meaning of an escape; empty for control characters and tags."""
     kind, rest = token[:1], token[1:]
     if kind == b"%":
@@ -70,12 +70,12 @@ def _meaning(token: bytes) -> bytes:
     return units if rest[:1] == b"x" else octets_of(units.decode("utf-16-be", "surrogatepass"))
 
 
-def _levels(text: bytes) -> Iterator[tuple[re.Pattern[bytes], bytes, bytes]]:
+def _iter_levels(text: bytes) -> Iterator[tuple[re.Pattern[bytes], bytes, bytes]]:
     """Yield each step that changes a text, with the text before and after it."""
     idle = None
     for step in _STEPS:
         if step is not idle:
-            before, text = text, _plain(text, step)
+            before, text = text, _unescape(text, step)
             if text == before:
                 idle = step
             else:
@@ -93,7 +93,7 @@ def forms_of(secret: str) -> frozenset[bytes]:
     # An escape that is part of the secret is unescaped with the text around it.
     forms |= {
         text
-        for step, _, text in _levels(octets)
+        for step, _, text in _iter_levels(octets)
         if step is _ESCAPES and len(text) >= _SHORTEST_DERIVED
     }
     return frozenset(form for form in forms if len(form) >= SHORTEST)
@@ -102,7 +102,7 @@ def forms_of(secret: str) -> frozenset[bytes]:
 def find_forms(text: bytes, forms: frozenset[bytes]) -> frozenset[bytes]:
     """Return those of the forms that stand in a text, plain or escaped."""
     hits = frozenset(form for form in forms if form in text)
-    for _, _, plain in _levels(text) if forms else ():
+    for _, _, plain in _iter_levels(text) if forms else ():
         hits |= {form for form in forms - hits if form in plain}
     return hits
 
@@ -117,12 +117,12 @@ def mark_forms(text: bytes, forms: frozenset[bytes]) -> bytearray | None:
     hits = find_forms(text, forms)
     if not hits:
         return None
-    levels = list(_levels(text))
+    levels = list(_iter_levels(text))
     marks = bytearray(len(levels[-1][2] if levels else text))
     for step, before, plain in reversed(levels):
-        _mark(plain, hits, marks)
-        marks = _carried(marks, step, before)
-    _mark(text, hits, marks)
+        _mark_bytes(plain, hits, marks)
+        marks = _carry_marks(marks, step, before)
+    _mark_bytes(text, hits, marks)
     return marks
 
 
@@ -136,7 +136,7 @@ def mask_marked(text: bytes, marks: bytearray) -> bytes:
     return b"".join((*pieces, text[end:]))
 
 
-def _mark(text: bytes, forms: frozenset[bytes], marks: bytearray) -> None:
+def _mark_bytes(text: bytes, forms: frozenset[bytes], marks: bytearray) -> None:
     for form in forms:
         start = text.find(form)
         while start >= 0:
@@ -145,7 +145,7 @@ def _mark(text: bytes, forms: frozenset[bytes], marks: bytearray) -> None:
             start = text.find(form, end)
 
 
-def _carried(marks: bytearray, step: re.Pattern[bytes], before: bytes) -> bytearray:
+def _carry_marks(marks: bytearray, step: re.Pattern[bytes], before: bytes) -> bytearray:
     """Return the marks of the text before a step, from those of the text after it."""
     carried = bytearray(len(before))
     if 1 not in marks:
@@ -155,7 +155,7 @@ def _carried(marks: bytearray, step: re.Pattern[bytes], before: bytes) -> bytear
         start, end = match.span()
         middle = plain + start - raw
         carried[raw:start] = marks[plain:middle]
-        raw, plain = end, middle + len(_meaning(match[0]))
+        raw, plain = end, middle + len(_unescape_token(match[0]))
         # An empty meaning between two masked characters is masked.
         inside = plain == middle and marks[middle - 1 : middle + 1] == b"\1\1"
         if inside or 1 in marks[middle:plain]:

@@ -23,7 +23,7 @@ from openapi_tools.requests.encoding import (
     is_token,
     keep_triples,
     percent_encode,
-    shown,
+    quote_excerpt,
 )
 from openapi_tools.requests.excerpts import describe_body
 from openapi_tools.requests.path_templates import VARIABLE, match_path
@@ -55,28 +55,29 @@ _HINT = "set the API's address with Settings(base_url=…)"
 def server_url(operation: Operation, settings: Settings) -> str:
     """Return `base_url` or the first server without a slash at its end; CallError without one."""
     if settings.base_url is not None:
-        return _checked(settings.base_url)
-    return url_of(operation.servers, settings)
+        return _check_server_url(settings.base_url)
+    return document_server_url(operation.servers, settings)
 
 
-def url_of(servers: Sequence[Server], settings: Settings) -> str:
+def document_server_url(servers: Sequence[Server], settings: Settings) -> str:
     """Return the address of a document's first server, without a slash at its end."""
     if not servers:
         raise CallError("connection", f"the document names no server; {_HINT}.")
-    url = _filled(servers[0], settings.server_variables)
+    url = _fill_variables(servers[0], settings.server_variables)
     if not _SCHEME.match(url):
-        reason = f"its server {shown(url)} is relative and the document was not loaded from a URL"
+        server = quote_excerpt(url)
+        reason = f"its server {server} is relative and the document was not loaded from a URL"
         raise CallError("connection", f"{reason}; {_HINT}.")
-    return _checked(url)
+    return _check_server_url(url)
 
 
-def with_own_path(operation: Operation, settings: Settings) -> str:
+def base_url_with_server_path(operation: Operation, settings: Settings) -> str:
     """Return `base_url` with the path of the document's server appended; empty if it has that."""
     if settings.base_url is None:
         return ""
     try:
         own = [
-            urlsplit(_filled(server, settings.server_variables)).path.rstrip("/")
+            urlsplit(_fill_variables(server, settings.server_variables)).path.rstrip("/")
             for server in operation.servers
         ]
     except (CallError, ValueError):
@@ -85,19 +86,21 @@ def with_own_path(operation: Operation, settings: Settings) -> str:
     return base + own[0] if own and not any(map(base.endswith, own)) else ""
 
 
-def _filled(server: Server, given: Mapping[str, str]) -> str:
+def _fill_variables(server: Server, given: Mapping[str, str]) -> str:
     """Fill in the variables; none may change the host."""
     scheme, mark, rest = server.url.partition("://")
     if not mark:
-        return _substituted(server.url, server.variables, given)
+        return _substitute_variables(server.url, server.variables, given)
     end = re.search(r"[/?#]", rest)
     authority = rest[: end.start()] if end else rest
     parts = ((scheme, _IN_SCHEME), (authority, _IN_AUTHORITY), (rest[len(authority) :], None))
-    filled = [_substituted(part, server.variables, given, allowed) for part, allowed in parts]
+    filled = [
+        _substitute_variables(part, server.variables, given, allowed) for part, allowed in parts
+    ]
     return f"{filled[0]}://{filled[1]}{filled[2]}"
 
 
-def _substituted(
+def _substitute_variables(
     template: str,
     variables: Mapping[str, ServerVariable],
     given: Mapping[str, str],
@@ -120,19 +123,19 @@ def _substituted(
 
 
 @lru_cache(maxsize=1024)
-def _checked(url: str) -> str:
+def _check_server_url(url: str) -> str:
     match = _URL.fullmatch(url)
     path = keep_triples(match["path"] or "", PATH_LITERAL) if match else ""
     if match is None or int(match["port"] or 0) > _HIGHEST_PORT or has_dot_segment(path):
         # The part before an @ may be a password.
-        named = "" if "@" in url else f" {shown(url)}"
+        named = "" if "@" in url else f" {quote_excerpt(url)}"
         reason = f"the server address{named} is not a plain http or https address"
         raise CallError("connection", f"{reason} of host, port and path; {_HINT}.")
     authority = url[: match.start("path")] if match["path"] else url
     return authority + path.rstrip("/")
 
 
-def named_origins(settings: Settings) -> frozenset[str] | None:
+def credential_origins(settings: Settings) -> frozenset[str] | None:
     """Return the origins that the settings name for credentials; None if they name none."""
     if settings.credential_origins is not None:
         return frozenset(map(origin_of, settings.credential_origins))
@@ -151,7 +154,7 @@ def origin_of(url: str) -> str:
     return f"{scheme}://{host}" + (f":{int(port)}" if port and port.lstrip("0") != own else "")
 
 
-def asker_of(
+def find_tool_for_url(
     tools: Iterable[Any], url: httpx.URL, server: str
 ) -> tuple[str, dict[str, Any]] | None:
     """Return the tool of a GET operation that asks for an address, and its arguments."""
@@ -161,14 +164,14 @@ def asker_of(
     for tool in sorted(near, key=lambda tool: tool.path.count("{")):
         before, values = next(match_path(tool.path, path), ("/", list[str]()))
         is_same = before == "" and all(values)
-        arguments = _arguments_at(tool, values, url) if is_same else None
+        arguments = _match_arguments(tool, values, url) if is_same else None
         with suppress(OpenAPIToolsError):
             if arguments is not None:
                 return tool.name, tool.check(arguments)
     return None
 
 
-def _arguments_at(tool: Any, values: Iterable[str], url: httpx.URL) -> dict[str, Any] | None:
+def _match_arguments(tool: Any, values: Iterable[str], url: httpx.URL) -> dict[str, Any] | None:
     properties, names = tool.input_schema["properties"], VARIABLE.findall(tool.path)
     query = parse_qs(url.query.decode("ascii"), keep_blank_values=True)
     wanted = {("path", name): unquote(value) for name, value in zip(names, values, strict=True)}
@@ -202,7 +205,7 @@ class RequestAuth:
         return bool(pairs) or self.httpx_auth is not None or self.certificate is not None
 
 
-def joined(parts: Iterable[RequestAuth]) -> RequestAuth:
+def combine_auth(parts: Iterable[RequestAuth]) -> RequestAuth:
     """Return one value for all schemes of a requirement; at most one has `httpx_auth`."""
     found = RequestAuth()
     for part in parts:
@@ -218,10 +221,10 @@ def auth_headers(present: set[str], auth: RequestAuth) -> _Pairs:
     """Return the credentials' headers; none may be among those present, given by `header_key`."""
     for name, text in auth.headers:
         if not is_token(name) or header_key(name) in OWN_HEADERS - _CREDENTIAL_HEADERS:
-            reason = f"a credential cannot be sent in the header {shown(name)}."
+            reason = f"a credential cannot be sent in the header {quote_excerpt(name)}."
             raise CallError("credentials", reason)
         _check_credential(name, check_header, text)
-    check_unset(present, tuple((header_key(name), "") for name, _ in auth.headers))
+    check_credential_names(present, tuple((header_key(name), "") for name, _ in auth.headers))
     return auth.headers
 
 
@@ -236,15 +239,15 @@ def auth_cookies(cookies: list[str], auth: RequestAuth) -> list[str]:
         _check_credential(name, check_cookie_name, name)
         _check_credential(name, check_cookie_value, text)
     sent = {p.partition("=")[0] for cookie in cookies for p in re.split("; |&", cookie)}
-    check_unset(sent, auth.cookies)
+    check_credential_names(sent, auth.cookies)
     return [f"{name}={text}" for name, text in auth.cookies]
 
 
-def check_unset(sent: set[str], added: _Pairs) -> None:
+def check_credential_names(sent: set[str], added: _Pairs) -> None:
     """Raise InputError when an argument sets the name of a credential."""
     for name, _ in added:
         if name in sent:
-            raise InputError(f"{shown(name)} is set by the credentials; leave it out.")
+            raise InputError(f"{quote_excerpt(name)} is set by the credentials; leave it out.")
 
 
 def _check_credential(name: str, check: Callable[[str], None], text: str) -> None:
@@ -252,7 +255,9 @@ def _check_credential(name: str, check: Callable[[str], None], text: str) -> Non
     try:
         check(text)
     except InputError:
-        reason = f"the credential for {shown(name)} has characters that cannot be sent there."
+        reason = (
+            f"the credential for {quote_excerpt(name)} has characters that cannot be sent there."
+        )
         raise CallError("credentials", reason) from None
 
 
@@ -299,7 +304,7 @@ class Preview:
         return {**start, "headers": headers, "body": self.body, **note}
 
 
-def preview_of(
+def preview_request(
     request: httpx.Request,
     tool: str,
     arguments: dict[str, Any],
@@ -314,11 +319,11 @@ def preview_of(
         request.method,
         redactor.text(str(request.url).replace("%2A%2A%2A", "***")),
         tuple((name, redactor.text(value)) for name, value in request.headers.multi_items()),
-        _body(request.content, redactor),
+        _describe_content(request.content, redactor),
     )
 
 
-def _body(content: bytes, redactor: Redactor) -> str | None:
+def _describe_content(content: bytes, redactor: Redactor) -> str | None:
     if not content:
         return None
     try:

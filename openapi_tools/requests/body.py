@@ -16,13 +16,13 @@ from openapi_tools.requests.encoding import (
     FORM_RESERVED,
     RAW,
     content_text,
+    encode_pairs,
     encode_text,
     form_encode,
     header_text,
     is_token,
     json_bytes,
-    pairs,
-    placed,
+    point_at_argument,
 )
 
 if TYPE_CHECKING:
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
     from openapi_tools.shaping.files import StoredFile
 
-    _Write = Callable[[RequestBody, Any, "Sources"], "Content"]
+    _Write = Callable[[RequestBody, Any, "BodySources"], "RequestContent"]
 
 _OCTETS = "application/octet-stream"
 _UTF8_TEXT = "text/plain; charset=utf-8"
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
 _CONTROLS = frozenset(chr(code) for code in (*range(0x20), 0x7F)) - {"\r", "\n"}
-_HANDLE = "The `handle` that a response returned for a file; the best way to send one."
+_HANDLE_DESCRIPTION = "The `handle` that a response returned for a file; the best way to send one."
 _OWN_HEADERS = frozenset({"content-disposition", "content-type", "content-length"})
 
 
-class Content(NamedTuple):
+class RequestContent(NamedTuple):
     """A body: its whole `Content-Type` and its bytes, in parts where files are among them."""
 
     media_type: str
     data: bytes | list[bytes | StoredFile]
 
 
-class File(NamedTuple):
+class FileUpload(NamedTuple):
     """A file to send; name and media type are empty when they are not known."""
 
     content: bytes | StoredFile
     filename: str = ""
     content_type: str = ""
 
-    def type_among(self, kinds: Iterable[str]) -> str:
+    def content_type_among(self, kinds: Iterable[str]) -> str:
         """Return the given media type, or that of a stored file if it is one of these."""
         if self.content_type or isinstance(self.content, bytes):
             return self.content_type
@@ -63,7 +63,7 @@ class File(NamedTuple):
         return likely if any(http_rules.matches(likely, kind) for kind in kinds) else ""
 
 
-class Sources(NamedTuple):
+class BodySources(NamedTuple):
     """Encodings and part headers of a body's members, by name or position, and the settings.
 
     `*` is the encoding of all that have none of their own.
@@ -73,26 +73,26 @@ class Sources(NamedTuple):
     headers: Mapping[str, tuple[bytes, ...]]
     settings: Settings
 
-    def encoding(self, name: str) -> Encoding:
+    def encoding_of(self, name: str) -> Encoding:
         """Return the encoding of a member."""
         return self.encodings.get(name) or self.encodings.get("*") or Encoding(name)
 
 
 def sources_of(
     encodings: tuple[Encoding, ...], arguments: Mapping[str, Any], settings: Settings
-) -> Sources:
+) -> BodySources:
     """Return the sources of a body; raises InputError for a part's header that cannot be sent."""
     by_name = {encoding.name: encoding for encoding in encodings}
-    headers = {e.name: _extra_headers(e, arguments) for e in encodings if e.headers}
-    return Sources(by_name, headers, settings)
+    headers = {e.name: _part_headers(e, arguments) for e in encodings if e.headers}
+    return BodySources(by_name, headers, settings)
 
 
-def write_content(body: RequestBody, value: Any, sources: Sources) -> Content:
+def write_content(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
     """Return a value in the body's media type, other than JSON; errors point at the member."""
-    return (_file if body.file else _writer_of(body.media_type))(body, value, sources)
+    return (_write_file if body.file else _writer_of(body.media_type))(body, value, sources)
 
 
-def form_text(value: Any, sources: Sources) -> str:
+def form_text(value: Any, sources: BodySources) -> str:
     """Return an object as a form's text (OpenAPI 3.2.0, 4.14.5.1); a string is one already."""
     if not isinstance(value, dict):
         return content_text("application/x-www-form-urlencoded", value)
@@ -101,15 +101,15 @@ def form_text(value: Any, sources: Sources) -> str:
         try:
             found += _form_pairs(name, member, sources)
         except (InputError, UnicodeEncodeError, RecursionError) as error:
-            raise placed(error, name) from None
+            raise point_at_argument(error, name) from None
     return "&".join(f"{name}={text}" for name, text in found)
 
 
-def _form_pairs(name: str, value: Any, sources: Sources) -> Iterator[tuple[str, str]]:
-    encoding = sources.encoding(name)
+def _form_pairs(name: str, value: Any, sources: BodySources) -> Iterator[tuple[str, str]]:
+    encoding = sources.encoding_of(name)
     if encoding.style:
         writer = FORM_RESERVED if encoding.allow_reserved else FORM
-        yield from pairs(_shape_of(encoding), value, writer)
+        yield from encode_pairs(_styled_parameter(encoding), value, writer)
         return
     for item in value if isinstance(value, list) else [value]:
         if item is None:
@@ -125,41 +125,43 @@ def _form_pairs(name: str, value: Any, sources: Sources) -> Iterator[tuple[str, 
         yield form_encode(name), form_encode(text)
 
 
-def _form(body: RequestBody, value: Any, sources: Sources) -> Content:
-    return Content(body.media_type, encode_text(form_text(value, sources)))
+def _write_form(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
+    return RequestContent(body.media_type, encode_text(form_text(value, sources)))
 
 
-def _lines(body: RequestBody, value: Any, _: Sources) -> Content:
+def _write_lines(body: RequestBody, value: Any, _: BodySources) -> RequestContent:
     """Write JSON lines, or a JSON text sequence (RFC 7464, section 2.2)."""
     if isinstance(value, str):  # the document describes a string, which holds the lines
-        return Content(body.media_type, encode_text(value))
+        return RequestContent(body.media_type, encode_text(value))
     start = b"\x1e" if http_rules.is_json_sequence(body.media_type) else b""
     items = value if isinstance(value, list) else [value]
-    return Content(body.media_type, b"".join(start + json_bytes(item) + b"\n" for item in items))
+    return RequestContent(
+        body.media_type, b"".join(start + json_bytes(item) + b"\n" for item in items)
+    )
 
 
-def _any(body: RequestBody, value: Any, _: Sources) -> Content:
+def _write_any(body: RequestBody, value: Any, _: BodySources) -> RequestContent:
     """Choose a media type for a range such as `*/*`: text for strings where it allows that."""
     if isinstance(value, str) and http_rules.matches("text/plain", body.media_type):
-        return Content(_UTF8_TEXT, encode_text(value))
+        return RequestContent(_UTF8_TEXT, encode_text(value))
     if http_rules.matches("application/json", body.media_type):
-        return Content("application/json", json_bytes(value))
+        return RequestContent("application/json", json_bytes(value))
     raise CallError("invalid_input", f"writing {body.media_type} is not supported.")
 
 
-def _text(body: RequestBody, value: Any, _: Sources) -> Content:
+def _write_text(body: RequestBody, value: Any, _: BodySources) -> RequestContent:
     charset = http_rules.parameter(body.media_type, "charset")
     data = encode_text(content_text(body.media_type, value), charset)
     if charset or not http_rules.essence(body.media_type).startswith("text/"):
-        return Content(body.media_type, data)
-    return Content(f"{body.media_type}; charset=utf-8", data)
+        return RequestContent(body.media_type, data)
+    return RequestContent(f"{body.media_type}; charset=utf-8", data)
 
 
-def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
+def _write_file(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
     """Write a file in its own media type if that is listed, else in the first that fits."""
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
-    given, kind = file.type_among(listed), body.media_type
+    given, kind = file.content_type_among(listed), body.media_type
     if any(http_rules.matches(given, one) for one in listed):
         kind = given
     elif http_rules.is_wildcard(kind):
@@ -168,61 +170,61 @@ def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
         kind = _OCTETS
     elif http_rules.is_text(kind):
         if "text" in value:
-            return _text(body, value["text"], sources)
+            return _write_text(body, value["text"], sources)
         kind = next(filter(http_rules.is_bytes, listed), _OCTETS)
-    return Content(kind, _joined([file.content]))
+    return RequestContent(kind, _join_pieces([file.content]))
 
 
-def _joined(pieces: list[bytes | StoredFile]) -> bytes | list[bytes | StoredFile]:
+def _join_pieces(pieces: list[bytes | StoredFile]) -> bytes | list[bytes | StoredFile]:
     """Return pieces as bytes unless files are among them."""
     whole = [piece for piece in pieces if isinstance(piece, bytes)]
     return b"".join(whole) if len(whole) == len(pieces) else pieces
 
 
-def _multipart(body: RequestBody, value: Any, sources: Sources) -> Content:
+def _write_multipart(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
     """Write one part per member or item (RFC 2046, 5.1; RFC 7578); null is left out."""
     # Parts of text in a form carry no Content-Type, as browsers send them.
     boundary = secrets.token_hex(16)
     pieces: list[bytes | StoredFile] = []
-    for headers, content in _parts(body.media_type, value, sources):
+    for headers, content in _iter_parts(body.media_type, value, sources):
         head = b"--%s\r\n%s\r\n\r\n" % (boundary.encode(), b"\r\n".join(headers))
         pieces += (head, content, b"\r\n")
     pieces.append(b"--%s--\r\n" % boundary.encode())
     kind = http_rules.without_parameter(body.media_type, "boundary")
-    return Content(f"{kind}; boundary={boundary}", _joined(pieces))
+    return RequestContent(f"{kind}; boundary={boundary}", _join_pieces(pieces))
 
 
 _WRITERS: tuple[tuple[Callable[[str], bool], _Write], ...] = (
-    (http_rules.is_wildcard, _any),
-    (http_rules.is_form, _form),
-    (http_rules.is_multipart, _multipart),
-    (http_rules.is_sequential, _lines),
+    (http_rules.is_wildcard, _write_any),
+    (http_rules.is_form, _write_form),
+    (http_rules.is_multipart, _write_multipart),
+    (http_rules.is_sequential, _write_lines),
 )
 
 
 @lru_cache(maxsize=1024)
 def _writer_of(media_type: str) -> _Write:
-    return next((write for holds, write in _WRITERS if holds(media_type)), _text)
+    return next((write for holds, write in _WRITERS if holds(media_type)), _write_text)
 
 
 _Part = tuple[list[bytes], "bytes | StoredFile"]  # header lines without line ends, and the content
 
 
-def _parts(media_type: str, value: Any, sources: Sources) -> Iterator[_Part]:
+def _iter_parts(media_type: str, value: Any, sources: BodySources) -> Iterator[_Part]:
     if isinstance(value, dict):
         for name, member in value.items():
             try:
-                yield from _named_parts(name, member, sources)
+                yield from _iter_named_parts(name, member, sources)
             except (InputError, UnicodeEncodeError, RecursionError) as error:
-                raise placed(error, name) from None
+                raise point_at_argument(error, name) from None
     elif isinstance(value, list) and http_rules.essence(media_type) != "multipart/form-data":
         # Unnamed parts: OpenAPI 3.2.0, section 4.14.5.2, Encoding By Position.
         for index, item in enumerate(value):
             name = str(index) if str(index) in sources.encodings else "*"
             try:
-                file = _written(sources.encoding(name), item, sources)
+                file = _write_part(sources.encoding_of(name), item, sources)
             except InputError as error:
-                raise placed(error, str(index)) from None
+                raise point_at_argument(error, str(index)) from None
             kind = b"Content-Type: " + (file.content_type or _UTF8_TEXT).encode("ascii")
             yield [kind, *sources.headers.get(name, ())], file.content
     else:
@@ -231,51 +233,56 @@ def _parts(media_type: str, value: Any, sources: Sources) -> Iterator[_Part]:
         )
 
 
-def _named_parts(name: str, value: Any, sources: Sources) -> Iterator[_Part]:
-    encoding = sources.encoding(name)
+def _iter_named_parts(name: str, value: Any, sources: BodySources) -> Iterator[_Part]:
+    encoding = sources.encoding_of(name)
     headers = sources.headers.get(name, ())
     if encoding.style:
-        for pair_name, text in pairs(_shape_of(encoding), value, RAW):
+        for pair_name, text in encode_pairs(_styled_parameter(encoding), value, RAW):
             yield [_disposition(pair_name), *headers], encode_text(text)
         return
     for index, item in enumerate(value if isinstance(value, list) else [value]):
         if item is None:
             continue
         try:
-            file = _written(encoding, item, sources)
+            file = _write_part(encoding, item, sources)
         except InputError as error:
-            raise (placed(error, str(index)) if isinstance(value, list) else error) from None
+            raise (
+                point_at_argument(error, str(index)) if isinstance(value, list) else error
+            ) from None
         lines = [_disposition(name, file.filename)]
         if file.content_type:
             lines.append(b"Content-Type: " + file.content_type.encode("ascii"))
         yield [*lines, *headers], file.content
 
 
-def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
+def _write_part(encoding: Encoding, value: Any, sources: BodySources) -> FileUpload:
     kind = encoding.content_type
     if encoding.file and not isinstance(value, str):
         file = read_file(value, sources.settings)
-        given, is_open = file.type_among([kind or "*/*"]), not kind or http_rules.is_wildcard(kind)
+        given, is_open = (
+            file.content_type_among([kind or "*/*"]),
+            not kind or http_rules.is_wildcard(kind),
+        )
         ranges = kind.split(",") if kind and is_open else ()
         if given and ranges and not any(http_rules.matches(given, one) for one in ranges):
             raise InputError(f"{given} does not match {kind}.", pointer="/content_type")
         found = given or (_OCTETS if is_open else kind)
-        return File(file.content, file.filename or "file", found)
+        return FileUpload(file.content, file.filename or "file", found)
     if not kind or http_rules.is_wildcard(kind):
         kind = "application/json" if value is None or isinstance(value, (list, dict)) else ""
     if http_rules.is_multipart(kind):
         raise CallError("invalid_input", f"a part of {kind} inside another body is not supported.")
     text = content_text(kind or "text/plain", value)
-    return File(encode_text(text, http_rules.parameter(kind, "charset")), "", kind)
+    return FileUpload(encode_text(text, http_rules.parameter(kind, "charset")), "", kind)
 
 
-def _shape_of(encoding: Encoding) -> Parameter:
+def _styled_parameter(encoding: Encoding) -> Parameter:
     """Return a query parameter with the style of a member."""
     names = ("name", "style", "explode", "allow_reserved", "inner")
     return Parameter(location="query", **{name: getattr(encoding, name) for name in names})
 
 
-def _extra_headers(encoding: Encoding, arguments: Mapping[str, Any]) -> tuple[bytes, ...]:
+def _part_headers(encoding: Encoding, arguments: Mapping[str, Any]) -> tuple[bytes, ...]:
     lines = []
     for header in encoding.headers:
         if header.name.lower() in _OWN_HEADERS or not is_token(header.name):
@@ -283,18 +290,18 @@ def _extra_headers(encoding: Encoding, arguments: Mapping[str, Any]) -> tuple[by
         try:
             text = header_text(header, arguments.get(header.argument))
         except InputError as error:
-            raise placed(error, header.argument) from None
+            raise point_at_argument(error, header.argument) from None
         if text is not None:
             lines.append(f"{header.name}: {text}".encode("latin-1"))
     return tuple(lines)
 
 
 def _disposition(name: str, filename: str = "") -> bytes:
-    line = f'Content-Disposition: form-data; name="{_quotable(name)}"'
-    return (f'{line}; filename="{_quotable(filename)}"' if filename else line).encode()
+    line = f'Content-Disposition: form-data; name="{_escape_name(name)}"'
+    return (f'{line}; filename="{_escape_name(filename)}"' if filename else line).encode()
 
 
-def _quotable(name: str) -> str:
+def _escape_name(name: str) -> str:
     """Escape a name as browsers do (WHATWG HTML); other controls have no form in a header."""
     if _CONTROLS.intersection(name):
         raise InputError("a name with control characters cannot be sent.")
@@ -312,7 +319,7 @@ def file_schema(settings: Settings) -> dict[str, Any]:
     if settings.file_roots:
         sources["path"] = {"type": "string", "description": "Path of a local file to send."}
     if has_store:
-        sources = {"handle": {"type": "string", "description": _HANDLE}, **sources}
+        sources = {"handle": {"type": "string", "description": _HANDLE_DESCRIPTION}, **sources}
     return {
         "type": "object",
         "properties": {
@@ -325,7 +332,7 @@ def file_schema(settings: Settings) -> dict[str, Any]:
     }
 
 
-def read_file(value: Any, settings: Settings) -> File:
+def read_file(value: Any, settings: Settings) -> FileUpload:
     """Return the file of an argument, or raise InputError; a string alone is never a path."""
     given = value.keys() & {"base64", "text", "path", "handle"} if isinstance(value, dict) else ()
     source = next(iter(given), "")
@@ -335,11 +342,11 @@ def read_file(value: Any, settings: Settings) -> File:
     try:
         match source:
             case "base64":
-                content = _decoded(value[source])
+                content = _decode_base64(value[source])
             case "text":
                 content = encode_text(value[source])
             case _:
-                content = shaping.files.file_of(source, value[source], settings)
+                content = shaping.files.find_file(source, value[source], settings)
     except InputError as error:
         raise InputError(error.reason, pointer=f"/{source}") from None
     filename = value.get("filename") or ("" if isinstance(content, bytes) else content.name)
@@ -350,10 +357,10 @@ def read_file(value: Any, settings: Settings) -> File:
     if value.get("content_type") is not None and (not is_one or http_rules.is_wildcard(kind)):
         reason = "expected a media type, for instance 'image/png'."
         raise InputError(reason, pointer="/content_type")
-    return File(content, filename, kind)
+    return FileUpload(content, filename, kind)
 
 
-def _decoded(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     """Decode base64 in either alphabet (RFC 4648, sections 4 and 5), with or without padding."""
     is_url_safe = "-" in text or "_" in text
     if is_url_safe and ("+" in text or "/" in text):

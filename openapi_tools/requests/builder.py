@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,9 +16,9 @@ from openapi_tools._version import __version__
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.json_values import pointer_token
 from openapi_tools.requests import RequestAuth, encoding
-from openapi_tools.requests.body import Content, form_text, sources_of, write_content
-from openapi_tools.requests.encoding import shown
-from openapi_tools.requests.path_templates import VARIABLE
+from openapi_tools.requests.body import RequestContent, form_text, sources_of, write_content
+from openapi_tools.requests.encoding import quote_excerpt
+from openapi_tools.requests.path_templates import VARIABLE, split_template
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -33,11 +32,9 @@ _USER_AGENT = (b"User-Agent", f"openapi-tools/{__version__}".encode())
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 """Methods that send `Content-Length: 0` without a body (RFC 9110, section 8.6)."""
 
-_PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
-
 
 @dataclass(slots=True)
-class _Places:
+class _EncodedArguments:
     """The arguments by their place, each already encoded for it."""
 
     path: dict[str, str] = field(default_factory=dict)
@@ -51,10 +48,10 @@ class RequestPlan:
 
     __slots__ = (
         "_base",
-        "_leading",
+        "_default_headers",
+        "_leading_argument",
         "_netloc",
         "_operation",
-        "_own",
         "_path",
         "_settings",
         "_templates",
@@ -62,7 +59,9 @@ class RequestPlan:
 
     def __init__(self, operation: Operation, settings: Settings) -> None:
         if not encoding.is_token(operation.method):
-            raise CallError("invalid_input", f"{shown(operation.method)} is not a valid method.")
+            raise CallError(
+                "invalid_input", f"{quote_excerpt(operation.method)} is not a valid method."
+            )
         self._operation = operation
         self._settings = settings
         try:
@@ -75,10 +74,10 @@ class RequestPlan:
         self._netloc, self._path = url.netloc, url.raw_path.rstrip(b"/")
         self._base = f"{url.scheme}://{(self._netloc + self._path).decode('ascii')}"
         self._templates = split_template(operation.path)
-        self._leading = _leading_argument(operation)
-        self._own = (
+        self._leading_argument = _leading_argument(operation)
+        self._default_headers = (
             (b"Host", self._netloc),
-            (b"Accept", _accept(operation.accept).encode("latin-1")),
+            (b"Accept", _accept_header(operation.accept).encode("latin-1")),
             (b"Accept-Encoding", b"gzip, deflate"),
             _USER_AGENT,
         )
@@ -86,11 +85,11 @@ class RequestPlan:
     def build(self, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH) -> httpx.Request:
         """Return the request for validated arguments; an InputError points at one of them."""
         operation, settings = self._operation, self._settings
-        places = self._places(arguments)
-        target = _path(operation, self._templates[0], places)
-        target += _query(operation, self._templates[1], places, auth)
+        places = self._encode(arguments)
+        target = _build_path(operation, self._templates[0], places)
+        target += _build_query(operation, self._templates[1], places, auth)
         content = build_content(operation.body, arguments, settings) if operation.body else None
-        headers = self._headers(places, auth)
+        headers = self._build_headers(places, auth)
         body: bytes | list[bytes | StoredFile] = b""
         if content is not None:
             headers.append((b"Content-Type", content.media_type.encode("latin-1")))
@@ -98,20 +97,23 @@ class RequestPlan:
         if body or operation.method.upper() in _WITH_BODY:
             length = len(body) if isinstance(body, bytes) else sum(map(len, body))
             headers.append((b"Content-Length", b"%d" % length))
-        url = self._url(target)
-        stream = httpx.ByteStream(body) if isinstance(body, bytes) else _Parts(body)
+        url = self._build_url(target)
+        stream = httpx.ByteStream(body) if isinstance(body, bytes) else _PartStream(body)
         request = httpx.Request(operation.method, url, headers=headers, stream=stream)
         request.method = operation.method  # httpx writes it in upper case
         if isinstance(body, bytes):
             request.read()
         return request
 
-    def _places(self, arguments: Mapping[str, Any]) -> _Places:
-        if self._leading in arguments:
-            arguments = {**arguments, self._leading: self._inner_path(arguments[self._leading])}
-        return _places(self._operation, arguments, self._settings)
+    def _encode(self, arguments: Mapping[str, Any]) -> _EncodedArguments:
+        if self._leading_argument in arguments:
+            arguments = {
+                **arguments,
+                self._leading_argument: self._relative_path(arguments[self._leading_argument]),
+            }
+        return _encode_arguments(self._operation, arguments, self._settings)
 
-    def _inner_path(self, value: Any) -> Any:
+    def _relative_path(self, value: Any) -> Any:
         """Return the path that a template begins with, as it stands in responses, below the server.
 
         It may begin with a slash, with the server's own base path, or be a whole URL of the server.
@@ -121,14 +123,16 @@ class RequestPlan:
         base = self._path.decode("ascii")
         if http_rules.WEB.match(value):
             if not value.startswith(f"{self._base}/"):
-                reason = f"{shown(value)} is not a URL of this API; its server is {self._base}."
-                raise InputError(reason, pointer=pointer_token(self._leading))
+                reason = (
+                    f"{quote_excerpt(value)} is not a URL of this API; its server is {self._base}."
+                )
+                raise InputError(reason, pointer=pointer_token(self._leading_argument))
             return value.removeprefix(f"{self._base}/")
         if base and value.startswith(f"{base}/"):
             return value.removeprefix(f"{base}/")
         return value.removeprefix("/")
 
-    def follow(
+    def build_follow_up(
         self, address: str, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH
     ) -> httpx.Request:
         """Return a GET request for an address of an answer; CallError for none of the API's."""
@@ -143,14 +147,16 @@ class RequestPlan:
         query = "&".join(filter(None, [others, *requests.auth_query(auth)]))
         if http_rules.has_override(query):
             raise CallError("denied", "not requested, as '_method' may change the method.")
-        headers = self._headers(self._places(arguments), auth)
-        url = self._url(path + (f"?{query}" if query else ""))
+        headers = self._build_headers(self._encode(arguments), auth)
+        url = self._build_url(path + (f"?{query}" if query else ""))
         request = httpx.Request("GET", url, headers=headers)
         request.read()
         return request
 
-    def _headers(self, places: _Places, auth: RequestAuth) -> list[tuple[bytes, bytes]]:
-        lines = [*self._own]
+    def _build_headers(
+        self, places: _EncodedArguments, auth: RequestAuth
+    ) -> list[tuple[bytes, bytes]]:
+        lines = [*self._default_headers]
         if not (places.headers or places.cookies or auth.headers or auth.cookies):
             return lines
         set_by_arguments = {http_rules.header_key(name) for name, _ in places.headers}
@@ -161,7 +167,7 @@ class RequestPlan:
             texts.insert(0, ("Cookie", "; ".join(cookies)))
         return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
 
-    def _url(self, target: str) -> httpx.URL:
+    def _build_url(self, target: str) -> httpx.URL:
         text = self._base + target
         encoding.check_length(text)
         url = http_rules.read_url(text)  # as the client reads it: no value may lead elsewhere
@@ -170,7 +176,7 @@ class RequestPlan:
         return url
 
 
-class _Parts(httpx.AsyncByteStream):
+class _PartStream(httpx.AsyncByteStream):
     """A body of bytes and files; each time it is sent, the files are read anew."""
 
     def __init__(self, parts: list[bytes | StoredFile]) -> None:
@@ -190,16 +196,16 @@ class _Parts(httpx.AsyncByteStream):
                     pieces.close()
 
 
-def described(request: httpx.Request) -> httpx.Request:
+def describe_files(request: httpx.Request) -> httpx.Request:
     """Return a request to look at: files in its body are named instead of read."""
-    if isinstance(request.stream, _Parts):
+    if isinstance(request.stream, _PartStream):
         parts = (p if isinstance(p, bytes) else str(p).encode() for p in request.stream.parts)
         request.stream = httpx.ByteStream(b"".join(parts))
         request.read()
     return request
 
 
-def with_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
+def add_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
     """Return a request without arguments with credentials added; its own headers stay."""
     headers = list(request.headers.raw)
     for name, text in requests.auth_headers(set(), auth):
@@ -216,7 +222,7 @@ def with_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
 
 def build_content(
     body: RequestBody, arguments: Mapping[str, Any], settings: Settings
-) -> Content | None:
+) -> RequestContent | None:
     """Return the body of a request; None when no argument feeds it and it is not required."""
     if body.choice:
         kind = arguments.get(body.choice)
@@ -239,10 +245,10 @@ def build_content(
     sources = None if is_plain else sources_of(body.encodings, arguments, settings)
     try:
         if sources is None:
-            return Content(body.media_type, encoding.json_bytes(value))
+            return RequestContent(body.media_type, encoding.json_bytes(value))
         return write_content(body, value, sources)
     except InputError as error:
-        raise _at_argument(body, error) from None
+        raise _point_at_argument(body, error) from None
 
 
 @lru_cache(maxsize=1024)
@@ -254,9 +260,9 @@ def _is_plain_json(media_type: str) -> bool:
     )
 
 
-def _at_argument(body: RequestBody, error: InputError) -> InputError:
+def _point_at_argument(body: RequestBody, error: InputError) -> InputError:
     if body.argument:
-        return encoding.placed(error, body.argument)
+        return encoding.point_at_argument(error, body.argument)
     name, slash, rest = error.pointer.removeprefix("/").partition("/")
     found = {pointer_token(p.name): p.argument for p in body.properties}
     argument = pointer_token(found.get(f"/{name}", name)) if name else ""
@@ -266,37 +272,26 @@ def _at_argument(body: RequestBody, error: InputError) -> InputError:
 def _leading_argument(operation: Operation) -> str:
     """Return the argument that a path begins with in place of a slash; empty for most paths."""
     match = VARIABLE.match(operation.path)
-    return match[1] and _argument_of(match[1], operation) if match else ""
+    return match[1] and _path_argument(match[1], operation) if match else ""
 
 
-def split_template(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a path and its query, each as encoded literals and names of variables in turn."""
-    # The part after `#` only tells operations apart.
-    match = _PATH_PART.match(path)
-    before = match[0] if match else ""
-    query = path[len(before) :].partition("#")[0].removeprefix("?")
-    before = before if before.startswith("/") else f"/{before}"
-    return _pieces(before, encoding.PATH_LITERAL), _pieces(query, encoding.PATH_LITERAL + "?[]|")
-
-
-def _pieces(template: str, safe: str) -> tuple[str, ...]:
-    pieces = VARIABLE.split(template)
-    return tuple(p if i % 2 else encoding.keep_triples(p, safe) for i, p in enumerate(pieces))
-
-
-def _places(operation: Operation, arguments: Mapping[str, Any], settings: Settings) -> _Places:
-    places = _Places()
+def _encode_arguments(
+    operation: Operation, arguments: Mapping[str, Any], settings: Settings
+) -> _EncodedArguments:
+    places = _EncodedArguments()
     for parameter in operation.parameters:
         if parameter.argument not in arguments:
             continue
         try:
-            _place(parameter, arguments[parameter.argument], places, settings)
+            _encode_argument(parameter, arguments[parameter.argument], places, settings)
         except (InputError, UnicodeEncodeError, RecursionError) as error:
-            raise encoding.placed(error, parameter.argument) from None
+            raise encoding.point_at_argument(error, parameter.argument) from None
     return places
 
 
-def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings) -> None:
+def _encode_argument(
+    parameter: Parameter, value: Any, places: _EncodedArguments, settings: Settings
+) -> None:
     match parameter.location:
         case "path":
             places.path[parameter.name] = encoding.path_text(parameter, value)
@@ -306,7 +301,9 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
             ]
         case "header" if http_rules.header_key(parameter.name) not in encoding.OWN_HEADERS:
             if not encoding.is_token(parameter.name):
-                reason = f"{shown(parameter.name)} is not a valid header name; leave it out."
+                reason = (
+                    f"{quote_excerpt(parameter.name)} is not a valid header name; leave it out."
+                )
                 raise InputError(reason)
             if (text := encoding.header_text(parameter, value)) is not None:
                 places.headers.append((parameter.name, text))
@@ -320,55 +317,55 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
             places.query += filter(None, [query])
 
 
-def _path(operation: Operation, template: tuple[str, ...], places: _Places) -> str:
+def _build_path(operation: Operation, template: tuple[str, ...], places: _EncodedArguments) -> str:
     """Return the path with its variables filled in (OpenAPI 3.2.0, section 4.8.2)."""
-    path = _joined(template, operation, places)
+    path = _fill_template(template, operation, places)
     names = template[1::2]
     gap = next((name for name in names if not places.path[name]), None)
     if gap is not None:
         ends_in_variable = not template[-1] and template[-3].endswith("/")
         if gap != names[-1] or not ends_in_variable:
             reason = "the value cannot be empty, because the path would have an empty segment."
-            raise InputError(reason, pointer=_pointer(gap, operation))
+            raise InputError(reason, pointer=pointer_token(_path_argument(gap, operation)))
     encoding.check_length(path)
     if "//" in path and any(parameter.slashes for parameter in operation.parameters):
         reason = "the path would have an empty segment; leave out the slash at the end."
-        raise InputError(reason, pointer=_pointer(names[-1], operation))
+        raise InputError(reason, pointer=pointer_token(_path_argument(names[-1], operation)))
     if http_rules.has_dot_segment(path):
         if not names:
-            raise CallError("connection", f"the path {shown(operation.path)} leads elsewhere.")
+            raise CallError(
+                "connection", f"the path {quote_excerpt(operation.path)} leads elsewhere."
+            )
         reason = "the path would have a '.' or '..' segment; the request was not sent."
-        raise InputError(reason, pointer=_pointer(names[-1], operation))
+        raise InputError(reason, pointer=pointer_token(_path_argument(names[-1], operation)))
     return path
 
 
-def _joined(pieces: tuple[str, ...], operation: Operation, places: _Places) -> str:
+def _fill_template(pieces: tuple[str, ...], operation: Operation, places: _EncodedArguments) -> str:
     filled = list(pieces)
     for index in range(1, len(pieces), 2):
         name = pieces[index]
         if name not in places.path:
-            raise InputError("missing path parameter.", pointer=_pointer(name, operation))
+            raise InputError(
+                "missing path parameter.", pointer=pointer_token(_path_argument(name, operation))
+            )
         filled[index] = places.path[name]
     return "".join(filled)
 
 
-def _pointer(name: str, operation: Operation) -> str:
-    return pointer_token(_argument_of(name, operation))
-
-
-def _argument_of(name: str, operation: Operation) -> str:
+def _path_argument(name: str, operation: Operation) -> str:
     found = (p.argument for p in operation.parameters if p.location == "path" and p.name == name)
     return next(found, name)
 
 
-def _query(
-    operation: Operation, template: tuple[str, ...], places: _Places, auth: RequestAuth
+def _build_query(
+    operation: Operation, template: tuple[str, ...], places: _EncodedArguments, auth: RequestAuth
 ) -> str:
     """Return the query with its `?`: the path key's own, the arguments', the credentials'."""
-    pairs = [_joined(template, operation, places), *places.query]
+    pairs = [_fill_template(template, operation, places), *places.query]
     if auth.query:
         sent = {unquote_plus(p.partition("=")[0]) for pair in pairs for p in pair.split("&")}
-        requests.check_unset(sent, auth.query)
+        requests.check_credential_names(sent, auth.query)
         pairs += requests.auth_query(auth)
     query = "&".join(filter(None, pairs))
     if http_rules.has_override(query) and not http_rules.can_override(operation):
@@ -376,7 +373,7 @@ def _query(
     return f"?{query}" if query else ""
 
 
-def _accept(media_types: tuple[str, ...]) -> str:
+def _accept_header(media_types: tuple[str, ...]) -> str:
     """Return the `Accept` header: anything else as a last resort (RFC 9110, section 12.5.1)."""
     listed = [media_type for media_type in media_types if http_rules.is_media_type(media_type)]
     if not listed or "*/*" in listed:

@@ -52,7 +52,7 @@ _COOKIE_VALUE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class StyleWriter:
     """Writes values and names for one place of a request, with the delimiters between values."""
 
     value: Callable[[str], str]
@@ -105,7 +105,7 @@ def is_cookie_name(text: str) -> bool:
 def check_cookie_name(name: str) -> None:
     """Raise InputError for a name that would end, add to or break the `Cookie` header."""
     if not is_cookie_name(name):
-        raise InputError(f"{shown(name)} is not a valid cookie name.")
+        raise InputError(f"{quote_excerpt(name)} is not a valid cookie name.")
 
 
 def check_cookie_value(value: str) -> None:
@@ -117,18 +117,18 @@ def check_cookie_value(value: str) -> None:
         raise InputError(f"{reason}; encode the value as the API expects it.")
 
 
-def shown(text: str) -> str:
+def quote_excerpt(text: str) -> str:
     """Return the text quoted for a message, shortened when it is long."""
     return repr(excerpt(text, 80))
 
 
 _DELIMITERS = {",": ",", " ": "%20", "\t": "%09", "|": "%7C"}
 
-ENCODED = Writer(percent_encode, percent_encode, _DELIMITERS)  # for paths, queries and cookies
+ENCODED = StyleWriter(percent_encode, percent_encode, _DELIMITERS)  # for paths, queries and cookies
 
 
 @lru_cache
-def _writer(place: str, *, reserved: bool, printed: bool = False) -> Writer:
+def _writer(place: str, *, reserved: bool, printed: bool = False) -> StyleWriter:
     """Return a place's writer; `reserved` is for values, `printed` for what stands between them."""
     made = ENCODED
     if reserved:
@@ -138,11 +138,11 @@ def _writer(place: str, *, reserved: bool, printed: bool = False) -> Writer:
     return made
 
 
-FORM = Writer(form_encode, form_encode, {**_DELIMITERS, " ": "+"})
+FORM = StyleWriter(form_encode, form_encode, {**_DELIMITERS, " ": "+"})
 FORM_RESERVED = replace(
     FORM, value=lambda text: keep_triples(text, f"{_RESERVED['query']} ").replace(" ", "+")
 )
-RAW = Writer(str, str, dict(zip(_DELIMITERS, _DELIMITERS, strict=True)), ("[", "]"))
+RAW = StyleWriter(str, str, dict(zip(_DELIMITERS, _DELIMITERS, strict=True)), ("[", "]"))
 
 CHARSETS = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16"})  # in which text is written
 
@@ -175,7 +175,7 @@ def json_bytes(value: Any) -> bytes:
     try:
         return _COMPACT.encode(value).encode()
     except _FAULTS as error:
-        raise InputError(fault_reason(error), pointer=_faulty_member(value)) from None
+        raise InputError(describe_encoding_error(error), pointer=_faulty_pointer(value)) from None
 
 
 def encode_text(text: str, charset: str = "") -> bytes:
@@ -187,14 +187,14 @@ def encode_text(text: str, charset: str = "") -> bytes:
         return text.encode(codec)
     except UnicodeEncodeError as error:
         reason = (
-            fault_reason(error)
+            describe_encoding_error(error)
             if codec == "utf-8"
             else f"{codec} cannot encode some of the characters."
         )
         raise InputError(reason) from None
 
 
-def fault_reason(error: Exception) -> str:
+def describe_encoding_error(error: Exception) -> str:
     """Return, for a model, why a value cannot be written."""
     match error:
         case UnicodeEncodeError():
@@ -205,14 +205,14 @@ def fault_reason(error: Exception) -> str:
             return f"the value cannot be encoded as JSON ({error})."
 
 
-def placed(error: Exception, argument: str) -> InputError:
+def point_at_argument(error: Exception, argument: str) -> InputError:
     """Return an error with its whole pointer: the argument, then the member inside it."""
     if isinstance(error, InputError):
         return InputError(error.reason, pointer=pointer_token(argument) + error.pointer)
-    return InputError(fault_reason(error), pointer=pointer_token(argument))
+    return InputError(describe_encoding_error(error), pointer=pointer_token(argument))
 
 
-def _faulty_member(value: Any) -> str:
+def _faulty_pointer(value: Any) -> str:
     """Return the pointer of the innermost member that JSON cannot write."""
     steps = ""
     while isinstance(value, (list, dict)):
@@ -242,7 +242,7 @@ def path_text(parameter: Parameter, value: Any) -> str:
         check_length(value)
         if has_dot_segment(value):
             reason = "could be interpreted as a relative path segment; the request was not sent."
-            raise InputError(f"{shown(value)} {reason}")
+            raise InputError(f"{quote_excerpt(value)} {reason}")
     is_matrix = parameter.style == "matrix"
     writer = _writer("matrix" if is_matrix else "path", reserved=parameter.allow_reserved)
     if parameter.media_type:
@@ -250,43 +250,45 @@ def path_text(parameter: Parameter, value: Any) -> str:
     if not is_text and _is_undefined(value):
         return ""
     if is_text and parameter.slashes:
-        return _segments(value, writer)
+        return _encode_segments(value, writer)
     if is_matrix:
-        found = pairs(parameter, value, writer)
+        found = encode_pairs(parameter, value, writer)
         return "".join(f";{name}={text}" if text else f";{name}" for name, text in found)
     if parameter.style == "label":
-        return "." + ".".join(_texts(parameter, value, writer))
-    return ",".join(_texts(parameter, value, writer))
+        return "." + ".".join(_encode_texts(parameter, value, writer))
+    return ",".join(_encode_texts(parameter, value, writer))
 
 
-def _segments(value: str, writer: Writer) -> str:
+def _encode_segments(value: str, writer: StyleWriter) -> str:
     """Return a path of several segments, each encoded; what could lead elsewhere is refused."""
     if value.startswith("/") or "//" in value:
-        raise InputError(f"{shown(value)} has an empty segment; pass a path such as 'a/b/c'.")
+        raise InputError(
+            f"{quote_excerpt(value)} has an empty segment; pass a path such as 'a/b/c'."
+        )
     if _NOT_IN_SEGMENTS.search(value):
         reason = (
             "a path cannot contain '?', '#' or a backslash; pass queries as arguments of their own."
         )
-        raise InputError(f"{shown(value)}: {reason}")
+        raise InputError(f"{quote_excerpt(value)}: {reason}")
     return "/".join(map(writer.value, value.split("/")))
 
 
 def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
     """Return the encoded names and values that a query parameter adds; none for undefined."""
     writer = _writer("query", reserved=parameter.allow_reserved, printed=parameter.printed)
-    return pairs(parameter, value, writer)
+    return encode_pairs(parameter, value, writer)
 
 
 def cookie_text(parameter: Parameter, value: Any) -> str:
     """Return the part of the `Cookie` header (RFC 6265, 4.1.1); empty for an undefined value."""
     check_cookie_name(parameter.name)
     if parameter.style == "cookie" or essence(parameter.media_type) == "text/plain":
-        found = pairs(parameter, value, RAW)
+        found = encode_pairs(parameter, value, RAW)
         for name, text in found:
             check_cookie_name(name)
             check_cookie_value(text)
         return "; ".join(f"{name}={text}" for name, text in found)
-    found = pairs(parameter, value, _writer("cookie", reserved=parameter.allow_reserved))
+    found = encode_pairs(parameter, value, _writer("cookie", reserved=parameter.allow_reserved))
     names = {percent_encode(parameter.name): parameter.name}
     return "&".join(f"{names.get(name, name)}={text}" for name, text in found)
 
@@ -298,7 +300,7 @@ def header_text(parameter: Parameter, value: Any) -> str | None:
     elif _is_undefined(value):
         return None
     else:
-        text = ",".join(_texts(parameter, value, RAW))
+        text = ",".join(_encode_texts(parameter, value, RAW))
     check_header(text)
     return text
 
@@ -316,7 +318,7 @@ def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> st
     raise CallError("invalid_input", reason)
 
 
-def pairs(parameter: Parameter, value: Any, writer: Writer) -> list[tuple[str, str]]:
+def encode_pairs(parameter: Parameter, value: Any, writer: StyleWriter) -> list[tuple[str, str]]:
     """Return names and values, for the styles form, cookie, matrix, deepObject, the delimited."""
     if value is None:
         return []
@@ -324,42 +326,42 @@ def pairs(parameter: Parameter, value: Any, writer: Writer) -> list[tuple[str, s
     if parameter.media_type:
         return [(name, writer.value(content_text(parameter.media_type, value)))]
     if parameter.style == "deepObject" or not isinstance(value, (list, dict)):
-        return list(_deep_pairs(name, value, writer))
+        return list(_encode_deep_object(name, value, writer))
     if not parameter.explode and _is_undefined(value):
         return []
     if isinstance(value, dict) and parameter.explode:
-        return _members(parameter, value, writer)
-    return [(name, text) for text in _texts(parameter, value, writer)]
+        return _encode_properties(parameter, value, writer)
+    return [(name, text) for text in _encode_texts(parameter, value, writer)]
 
 
-def _deep_pairs(name: str, value: Any, writer: Writer) -> Iterator[tuple[str, str]]:
+def _encode_deep_object(name: str, value: Any, writer: StyleWriter) -> Iterator[tuple[str, str]]:
     """Write nested values for PHP, Rails and Express: `a[b][c]=1`, `a[b][]=1`, `a[0][b]=1`."""
     opening, closing = writer.brackets
     if isinstance(value, dict):
         for key, member in value.items():
             step = f"{name}{opening}{writer.name(key)}{closing}"
-            yield from _deep_pairs(step, member, writer)
+            yield from _encode_deep_object(step, member, writer)
     elif isinstance(value, list):
         items = [item for item in value if item is not None]
         numbered = any(isinstance(item, (list, dict)) for item in items)
         for index, item in enumerate(items):
             step = f"{name}{opening}{index if numbered else ''}{closing}"
-            yield from _deep_pairs(step, item, writer)
+            yield from _encode_deep_object(step, item, writer)
     elif value is not None:
         yield name, writer.value(plain_text(value))
 
 
-def _texts(parameter: Parameter, value: Any, writer: Writer) -> list[str]:
+def _encode_texts(parameter: Parameter, value: Any, writer: StyleWriter) -> list[str]:
     """Return what a style joins: the items or members of an exploded value, else one text."""
     if not isinstance(value, (list, dict)):
         return [writer.value(plain_text(value))]
     if isinstance(value, dict):
-        members = _members(parameter, value, writer)
+        members = _encode_properties(parameter, value, writer)
         if parameter.explode:
             return [f"{name}={text}" for name, text in members]
         flat = [text for pair in members for text in pair]
     else:
-        flat = [_item(item, parameter.inner, writer) for item in value if item is not None]
+        flat = [_encode_item(item, parameter.inner, writer) for item in value if item is not None]
         if parameter.explode and (
             parameter.location == "query" or parameter.style not in DELIMITERS
         ):
@@ -369,18 +371,20 @@ def _texts(parameter: Parameter, value: Any, writer: Writer) -> list[str]:
     return [joint.join(flat)]
 
 
-def _members(parameter: Parameter, value: dict[str, Any], writer: Writer) -> list[tuple[str, str]]:
+def _encode_properties(
+    parameter: Parameter, value: dict[str, Any], writer: StyleWriter
+) -> list[tuple[str, str]]:
     return [
-        (writer.name(key), _item(member, parameter.inner, writer))
+        (writer.name(key), _encode_item(member, parameter.inner, writer))
         for key, member in value.items()
         if member is not None
     ]
 
 
-def _item(item: Any, inner: tuple[str, ...], writer: Writer) -> str:
+def _encode_item(item: Any, inner: tuple[str, ...], writer: StyleWriter) -> str:
     """Write one item; Swagger 2.0 has a delimiter for each level of arrays in it."""
     if inner and isinstance(item, list):
-        texts = [_item(member, inner[1:], writer) for member in item if member is not None]
+        texts = [_encode_item(member, inner[1:], writer) for member in item if member is not None]
         return writer.delimiters.get(inner[0], ",").join(texts)
     return writer.value(plain_text(item))
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import pointer_token
-from openapi_tools.redaction import MASK, hidden, redacted
+from openapi_tools.redaction import MASK, redact_data, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _BREAKS = re.compile(r"([&<>\r\n])")
 _LENGTHS = (2_000, 500, 120, 40)  # of the pieces of a body that is not JSON
 
 
-class _Size(NamedTuple):
+class _ExcerptSize(NamedTuple):
     """Characters of a value: with a mark for its content, with each property, and whole."""
 
     least: int
@@ -40,15 +40,15 @@ class _Size(NamedTuple):
     whole: int
 
 
-class _Part(NamedTuple):
+class _ExcerptPart(NamedTuple):
     key: str
     label: str
     place: str
     value: Any
-    size: _Size
+    size: _ExcerptSize
 
 
-def in_ascii(text: str) -> str:
+def escape_ascii(text: str) -> str:
     """Return a text with escapes of JSON for all but printable ASCII."""
     return json.dumps(text)[1:-1]
 
@@ -56,7 +56,7 @@ def in_ascii(text: str) -> str:
 def describe_value(value: Any, limit: int) -> str:
     """Return a value as JSON of about `limit` characters, with marks for what is left out."""
     excerpt = _Excerpt(limit)
-    text = redacted(excerpt.write(value, limit, "", 0))
+    text = redact_text(excerpt.write(value, limit, "", 0))
     missing = excerpt.missing()
     return f"{text} (not shown: {missing})" if missing else text
 
@@ -69,9 +69,9 @@ def describe_properties(values: Mapping[str, Any], limit: int) -> Iterator[str]:
     """
     excerpt = _Excerpt(limit)
     for label, text in excerpt.properties(values, limit, "", 0):
-        yield redacted(f"{label}: {text}")
+        yield redact_text(f"{label}: {text}")
     if missing := excerpt.missing():
-        yield redacted(f"Not shown: {missing}.")
+        yield redact_text(f"Not shown: {missing}.")
 
 
 def describe_body(text: str, limit: int) -> str:
@@ -101,7 +101,7 @@ def shorten_line(text: str, length: int) -> str:
     return f"{text[:length]}... ({left_out:,} more characters)" if left_out > _MARK else text
 
 
-def share_room(room: int, needs: Sequence[int]) -> list[int]:
+def share_space(room: int, needs: Sequence[int]) -> list[int]:
     """Return how much of `room` each of several gets: equal shares, but none more than it needs."""
     shares = [0] * len(needs)
     smallest_first = sorted(range(len(needs)), key=needs.__getitem__)
@@ -116,7 +116,7 @@ class _Excerpt:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._sizes: dict[int, _Size] = {}  # of containers, by identity
+        self._sizes: dict[int, _ExcerptSize] = {}  # of containers, by identity
         self._missing: list[str] = []
         self._count = 0
 
@@ -128,40 +128,40 @@ class _Excerpt:
                 named.append(place)
         more = self._count - len(named)
         if not named:
-            return _counted(more, "property", "properties") if more else ""
+            return _count_noun(more, "property", "properties") if more else ""
         return ", ".join(named) + (f" and {more:,} more" if more else "")
 
     def write(self, value: Any, room: int, place: str, depth: int) -> str:
         """Return a value in about `room` characters."""
         match value:
             case str():
-                return _string(value, room)
+                return _excerpt_string(value, room)
             case dict():
                 found = [f"{k}: {v}" for k, v in self.properties(value, room - 2, place, depth)]
-                return "{" + _joined(found, len(value), "property", "properties") + "}"
+                return "{" + _join_excerpts(found, len(value), "property", "properties") + "}"
             case list() | tuple():
                 items = self._items(value, room - 2, place, depth)
-                return "[" + _joined(items, len(value), "item", "items") + "]"
+                return "[" + _join_excerpts(items, len(value), "item", "items") + "]"
             case _:
-                return _scalar(value)
+                return _excerpt_scalar(value)
 
     def properties(
         self, values: Mapping[str, Any], room: int, place: str, depth: int
     ) -> Iterator[tuple[str, str]]:
         """Yield the label and the excerpt of each property for which there is room."""
-        parts, free = list[_Part](), room
-        for key, label, token, value in _labelled(values) if depth <= _DEEPEST else ():
+        parts, free = list[_ExcerptPart](), room
+        for key, label, token, value in _label_properties(values) if depth <= _DEEPEST else ():
             size = self._size(value, depth + 1)
-            parts.append(_Part(key, label, place + token, value, size))
-            free -= _least(parts[-1])
+            parts.append(_ExcerptPart(key, label, place + token, value, size))
+            free -= _least_size(parts[-1])
             if free < 0:
                 break
         if len(parts) < len(values) or free < 0:
             while parts and free < _MARK:
-                free += _least(parts.pop())
+                free += _least_size(parts.pop())
             self._leave_out(values, len(parts), place)
             free = max(free - _MARK, 0)
-        for part, own in zip(parts, _rooms(parts, free), strict=True):
+        for part, own in zip(parts, _divide_space(parts, free), strict=True):
             text = f'"{MASK}"'
             if not _is_secret(part.key):
                 text = self.write(part.value, own, part.place, depth + 1)
@@ -169,10 +169,10 @@ class _Excerpt:
 
     def _items(self, values: Sequence[Any], room: int, place: str, depth: int) -> list[str]:
         """Return excerpts of the first items; each has all of its properties, if one has room."""
-        parts, free = list[_Part](), room
+        parts, free = list[_ExcerptPart](), room
         for index, value in enumerate(values) if depth <= _DEEPEST else ():
             size = self._size(value, depth + 1)
-            parts.append(_Part("", "", f"{place}/{index}", value, size))
+            parts.append(_ExcerptPart("", "", f"{place}/{index}", value, size))
             free -= size.fair + _JOINT
             if free < 0:
                 break
@@ -182,7 +182,7 @@ class _Excerpt:
         if not parts and values and free >= self._size(values[0], depth + 1).least + _MARK:
             return [self.write(values[0], free - _MARK, f"{place}/0", depth + 1)]
         needs = [part.size.whole - part.size.fair for part in parts]
-        shares = share_room(free if is_whole else max(free - _MARK, 0), needs)
+        shares = share_space(free if is_whole else max(free - _MARK, 0), needs)
         return [
             self.write(part.value, part.size.fair + share, part.place, depth + 1)
             for part, share in zip(parts, shares, strict=True)
@@ -191,18 +191,20 @@ class _Excerpt:
     def _leave_out(self, values: Mapping[str, Any], begin: int, place: str) -> None:
         self._count += len(values) - begin
         end = begin + _NAMED - len(self._missing)
-        tokens = (token for _, _, token, _ in islice(_labelled(values), begin, max(end, begin)))
+        tokens = (
+            token for _, _, token, _ in islice(_label_properties(values), begin, max(end, begin))
+        )
         self._missing += [describe_pointer(place + token) for token in tokens]
 
-    def _size(self, value: Any, depth: int) -> _Size:
+    def _size(self, value: Any, depth: int) -> _ExcerptSize:
         if isinstance(value, str):
             beginning = value[: self._limit]
             whole = len(json.dumps(beginning)) + len(value) - len(beginning)
             least = min(whole, _STRING + _MARK)
-            return _Size(least, least, whole)
+            return _ExcerptSize(least, least, whole)
         if not isinstance(value, dict | list | tuple):
-            length = len(_scalar(value))
-            return _Size(length, length, length)
+            length = len(_excerpt_scalar(value))
+            return _ExcerptSize(length, length, length)
         if id(value) not in self._sizes:
             self._sizes[id(value)] = (
                 self._object_size(value, depth)
@@ -211,9 +213,9 @@ class _Excerpt:
             )
         return self._sizes[id(value)]
 
-    def _object_size(self, value: Mapping[str, Any], depth: int) -> _Size:
+    def _object_size(self, value: Mapping[str, Any], depth: int) -> _ExcerptSize:
         fair = whole = 2
-        for _, label, _, inner in _labelled(value) if depth <= _DEEPEST else ():
+        for _, label, _, inner in _label_properties(value) if depth <= _DEEPEST else ():
             size = self._size(inner, depth + 1)
             fair += len(label) + _JOINT + size.fair
             whole += len(label) + _JOINT + size.whole
@@ -221,8 +223,8 @@ class _Excerpt:
                 break
         return self._container_size(value, fair, whole, depth)
 
-    def _array_size(self, value: Sequence[Any], depth: int) -> _Size:
-        whole, sizes = 2, list[_Size]()
+    def _array_size(self, value: Sequence[Any], depth: int) -> _ExcerptSize:
+        whole, sizes = 2, list[_ExcerptSize]()
         for inner in value[:_MEASURED] if depth <= _DEEPEST else ():
             sizes.append(self._size(inner, depth + 1))
             whole += sizes[-1].whole + _JOINT
@@ -232,27 +234,27 @@ class _Excerpt:
         fair = sizes[0].fair + 2 + _MARK if sizes else 2
         return self._container_size(value, fair, whole, depth)
 
-    def _container_size(self, value: Any, fair: int, whole: int, depth: int) -> _Size:
+    def _container_size(self, value: Any, fair: int, whole: int, depth: int) -> _ExcerptSize:
         least = 2 + _MARK if value else 2
         if depth > _DEEPEST:
-            return _Size(least, least, least)
+            return _ExcerptSize(least, least, least)
         whole = min(whole, self._limit + 1)
-        return _Size(min(least, whole), min(max(fair, least), whole), whole)
+        return _ExcerptSize(min(least, whole), min(max(fair, least), whole), whole)
 
 
-def _least(part: _Part) -> int:
+def _least_size(part: _ExcerptPart) -> int:
     return len(part.label) + _JOINT + part.size.least
 
 
-def _rooms(parts: Sequence[_Part], free: int) -> list[int]:
+def _divide_space(parts: Sequence[_ExcerptPart], free: int) -> list[int]:
     """Return the room for each value: first for all properties, then for whole strings."""
     sizes = [part.size for part in parts]
-    fair = share_room(free, [size.fair - size.least for size in sizes])
-    rest = share_room(free - sum(fair), [size.whole - size.fair for size in sizes])
+    fair = share_space(free, [size.fair - size.least for size in sizes])
+    rest = share_space(free - sum(fair), [size.whole - size.fair for size in sizes])
     return [sum(rooms) for rooms in zip((s.least for s in sizes), fair, rest, strict=True)]
 
 
-def _labelled(values: Mapping[Any, Any]) -> Iterator[tuple[str, str, str, Any]]:
+def _label_properties(values: Mapping[Any, Any]) -> Iterator[tuple[str, str, str, Any]]:
     """Yield each key, as it is, as it is shown and as a token of a pointer, and its value.
 
     Long keys are shortened; if two then look alike, a number tells them apart.
@@ -272,12 +274,12 @@ def _labelled(values: Mapping[Any, Any]) -> Iterator[tuple[str, str, str, Any]]:
 
 def _is_secret(name: str) -> bool:
     """Tell whether the name of a value says that it is a secret."""
-    return MASK in hidden({name: 0}).values()
+    return MASK in redact_data({name: 0}).values()
 
 
-def _string(value: str, room: int) -> str:
+def _excerpt_string(value: str, room: int) -> str:
     if len(value) <= room and len(json.dumps(value)) <= room:
-        return json.dumps(hidden(value))
+        return json.dumps(redact_data(value))
     beginning, left_out = _masked_beginning(value, max(room - _MARK, _STRING // 2))
     return json.dumps(beginning) + (f"... ({left_out:,} more characters)" if left_out else "")
 
@@ -285,13 +287,13 @@ def _string(value: str, room: int) -> str:
 def _masked_beginning(text: str, length: int) -> tuple[str, int]:
     """Return the beginning of a text without secrets, and how many characters follow."""
     near = text[: length + _OVERLAP]
-    masked = hidden(near)
+    masked = redact_data(near)
     is_cut = len(near) < len(text)
-    beginning = _beginning(masked[:-_OVERLAP] if is_cut else masked, length)
+    beginning = _fitting_beginning(masked[:-_OVERLAP] if is_cut else masked, length)
     return beginning, len(masked) - len(beginning) + len(text) - len(near)
 
 
-def _beginning(text: str, length: int) -> str:
+def _fitting_beginning(text: str, length: int) -> str:
     """Return as many first characters as JSON writes in `length`."""
     text = text[:length]
     while len(written := json.dumps(text)) > length + 2 and len(text) > 1:
@@ -299,7 +301,7 @@ def _beginning(text: str, length: int) -> str:
     return text
 
 
-def _scalar(value: Any) -> str:
+def _excerpt_scalar(value: Any) -> str:
     match value:
         case None | bool() | float():
             return json.dumps(value)
@@ -307,15 +309,15 @@ def _scalar(value: Any) -> str:
             is_short = abs(value) < _LARGEST
             return str(value) if is_short else f"(an integer of {value.bit_length():,} bits)"
         case _:
-            return _string(str(value), _KEY + _MARK)
+            return _excerpt_string(str(value), _KEY + _MARK)
 
 
-def _joined(found: list[str], count: int, one: str, many: str) -> str:
+def _join_excerpts(found: list[str], count: int, one: str, many: str) -> str:
     if left_out := count - len(found):
         more = "more " * bool(found)
         found = [*found, f"... ({left_out:,} {more}{one if left_out == 1 else many})"]
     return ", ".join(found)
 
 
-def _counted(count: int, one: str, many: str) -> str:
+def _count_noun(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"

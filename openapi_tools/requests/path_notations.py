@@ -55,8 +55,8 @@ def read_template(path: str, declared: frozenset[str]) -> PathTemplate:
     if is_plain(path):
         variables = dict.fromkeys(_EXPRESSION.findall(path), False)
         return PathTemplate(path, variables)
-    reader = _Reader(declared)
-    path = _QUERY.sub(reader.without_query, path)
+    reader = _TemplateReader(declared)
+    path = _QUERY.sub(reader.drop_query, path)
     path = _EXPRESSION.sub(reader.read_braces, path)
     for pattern, read in reader.notations:
         path = pattern.sub(read, path)
@@ -70,7 +70,7 @@ def read_template(path: str, declared: frozenset[str]) -> PathTemplate:
     return PathTemplate(path, variables, tuple(reader.notes))
 
 
-class _Reader:
+class _TemplateReader:
     def __init__(self, declared: frozenset[str]) -> None:
         self.variables: dict[str, bool] = {}
         self.notes: list[str] = []
@@ -81,7 +81,7 @@ class _Reader:
             (_SQUARE, self._read_square),
         )
 
-    def without_query(self, match: re.Match[str]) -> str:
+    def drop_query(self, match: re.Match[str]) -> str:
         names = {name.rstrip("*") for name in match[0][2:-1].split(",")}
         if names & self._declared:
             return match[0]

@@ -1,4 +1,6 @@
-"""Paths compared with templates: `/pets/{petId}` with `/pets/7`.
+"""Path templates: split into literals and variables, and compared with paths.
+
+`/pets/{petId}` matches `/pets/7`.
 
 A regular expression of several variables would try every way to share a segment among them. Here
 each literal is looked for once, so the cost grows with the path only.
@@ -14,12 +16,30 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from openapi_tools.requests.encoding import PATH_LITERAL, keep_triples
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VARIABLE = re.compile(r"\{([^{}]*)\}")
 _MOST_BEFORE = 32  # segments before a template, whose server has a path of its own
+_PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
 _KEPT = "!$&'()*+,/:;=@~%"
+
+
+def split_template(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a path and its query, each as encoded literals and names of variables in turn."""
+    # The part after `#` only tells operations apart.
+    match = _PATH_PART.match(path)
+    before = match[0] if match else ""
+    query = path[len(before) :].partition("#")[0].removeprefix("?")
+    before = before if before.startswith("/") else f"/{before}"
+    return _split_literals(before, PATH_LITERAL), _split_literals(query, PATH_LITERAL + "?[]|")
+
+
+def _split_literals(template: str, safe: str) -> tuple[str, ...]:
+    pieces = VARIABLE.split(template)
+    return tuple(p if i % 2 else keep_triples(p, safe) for i, p in enumerate(pieces))
 
 
 def match_path(template: str, path: str, *, greedy: str = "") -> Iterator[tuple[str, list[str]]]:
@@ -29,7 +49,7 @@ def match_path(template: str, path: str, *, greedy: str = "") -> Iterator[tuple[
     empty; of several in a segment, the first takes as much as it can. The `greedy` one takes
     slashes, so that there may be several ways, with the least before the template first.
     """
-    segments = _segments(template)
+    segments = _split_segments(template)
     before, *texts = path.rsplit("/", len(segments))
     if not greedy:
         values = _match_segments(segments, texts)
@@ -62,10 +82,10 @@ def _match_segments(
 
 
 @lru_cache(maxsize=8192)
-def _segments(template: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+def _split_segments(template: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
     """Return the forms of the literals of each segment, between which its variables are."""
     segments = VARIABLE.sub("{}", template).split("/")[1:]
-    return tuple(tuple(map(_forms, segment.split("{}"))) for segment in segments)
+    return tuple(tuple(map(_literal_forms, segment.split("{}"))) for segment in segments)
 
 
 def _match_segment(literals: Sequence[tuple[str, ...]], text: str) -> list[str] | None:
@@ -87,13 +107,13 @@ def _match_segment(literals: Sequence[tuple[str, ...]], text: str) -> list[str] 
     return [text[left[1] : right[0]] for right, left in pairwise(spans)][::-1]
 
 
-def _forms(literal: str) -> tuple[str, ...]:
+def _literal_forms(literal: str) -> tuple[str, ...]:
     """Return a literal as it may stand in a request: plain, or percent-encoded."""
     encoded = quote(literal, safe=_KEPT)
     return (literal,) if encoded == literal else (literal, encoded)
 
 
-def fits_glob(literals: Sequence[str], text: str) -> bool:
+def matches_glob(literals: Sequence[str], text: str) -> bool:
     """Whether a text consists of literals with any characters between them."""
     first, *others = literals
     if not others:

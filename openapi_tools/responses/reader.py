@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from openapi_tools.errors import CallError, ErrorType
+from openapi_tools.errors import CallError
 from openapi_tools.http_rules import (
     InvalidUrlError,
     essence,
@@ -22,28 +22,24 @@ from openapi_tools.http_rules import (
     linked,
     read_url,
 )
-from openapi_tools.responses.body_content import Body, Content, Shape, as_file, read_content
 from openapi_tools.responses.charsets import charset_of
-from openapi_tools.responses.server_json import (
-    PARTLY,
-    VALUES,
-    at_fault,
-    clean,
-    message_of,
-    read_json,
-    words_of,
+from openapi_tools.responses.content import (
+    BodyContent,
+    ContentOptions,
+    ResponseBody,
+    keep_file,
+    read_content,
 )
-from openapi_tools.responses.shown_text import (
-    advice,
-    as_utf8,
-    clean_text,
-    decode_text,
-    encode,
-    marked,
-    shorten,
+from openapi_tools.responses.error_results import error_result, unreadable_result
+from openapi_tools.responses.json_content import READ_IN_PART, VALUES, read_json
+from openapi_tools.responses.text_content import clean_text, decode_text, to_utf8
+from openapi_tools.responses.truncation import (
+    append_mark,
+    encode_json,
+    fit_value,
+    truncation_advice,
 )
 from openapi_tools.result import ToolResult
-from openapi_tools.transport.failures import retry_after, timeout_error
 from openapi_tools.transport.redirects import is_result
 
 if TYPE_CHECKING:
@@ -53,19 +49,13 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import Operation
     from openapi_tools.redaction import Redactor
-    from openapi_tools.responses.answer_shape import Shaper
-    from openapi_tools.responses.body_content import Keep
+    from openapi_tools.responses.content import KeepFile
+    from openapi_tools.responses.response_shape import ResponseShaper
     from openapi_tools.settings import Settings
     from openapi_tools.transport import APIResponse
 
 _CONDITIONS = ("if-none-match", "if-modified-since")  # which a 304 answers (RFC 9110, 15.4.5)
 
-_TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
-_RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
-_SERVER_FAULTS = 500
-_ERROR_ROOM = 2400
-_ERROR_READ = 1_000_000
-_ERROR_HEAD = 64_000
 _MARKER = 20
 _OCTETS = "application/octet-stream"
 _VALUE = 50  # bytes of a JSON value, on average: more are read where larger answers are allowed
@@ -87,118 +77,102 @@ _ADVICE = 220  # characters that are left for words about a cut, where there is 
 _ROOMY = 2000
 
 
-def read_answer(
-    answer: APIResponse,
+def read_response(
+    response: APIResponse,
     operation: Operation,
     settings: Settings,
     *,
     redactor: Redactor | None = None,
-    keep: Keep | None = None,
+    keep: KeepFile | None = None,
     after: Callable[[Any, Mapping[str, str]], str] | None = None,
-    shaper: Shaper | None = None,
+    shaper: ResponseShaper | None = None,
 ) -> ToolResult:
     """Return an answer as a result; CallError where no whole value came in time.
 
     Secrets are masked before anything is read or cut; `after` says in one line what follows the
-    answer, or nothing.
+    response, or nothing.
     """
-    answer, notes = _without_secrets(answer, redactor) if redactor else (answer, [])
-    headers = _kept_headers(answer.headers, operation.response_headers)
+    response, notes = _mask_secrets(response, redactor) if redactor else (response, [])
+    headers = _select_headers(response.headers, operation.response_headers)
     media_type = headers.pop("content-type", "")[:_LONGEST]
-    metadata = _metadata(answer, headers, media_type)
-    if not _succeeded(answer, operation):
-        return _failed(answer, operation, metadata)
+    metadata = _response_metadata(response, headers, media_type)
+    if not _is_success(response, operation):
+        return error_result(response, operation, metadata)
     most = settings.max_output_chars if shaper is None else shaper.max_chars
     try:
-        content = _content(answer, media_type, operation, settings, room=_room(most), keep=keep)
+        content = _read_body(
+            response, media_type, operation, settings, room=_space_beside_advice(most), keep=keep
+        )
     except CallError as error:
-        return _unread(error, answer, metadata, operation.timeout or settings.timeout)
+        return unreadable_result(error, response, metadata, operation.timeout or settings.timeout)
     content.notes = [*notes, *content.notes]
-    is_redirect = answer.status >= HTTPStatus.MULTIPLE_CHOICES
+    is_redirect = response.status >= HTTPStatus.MULTIPLE_CHOICES
     if is_redirect and headers.get("location"):
-        _add_address(content, answer, headers)
+        _add_location(content, response, headers)
     if content.file is not None:
         metadata["file"] = content.file
     words = after(content.value, headers) if after is not None else ""
     note = _header_note(headers, words, room=most if is_redirect else _NOTE_ROOM)
     if shaper is not None:
-        note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=answer.cut), note)))
+        note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=response.cut), note)))
         if redactor and shaper.fields:  # which may have joined pieces of a secret
             content.value = redactor.data(content.value)
-    output = _output(content, answer, metadata, (operation, settings, shaper), most)
+    output = _build_output(content, response, metadata, (operation, settings, shaper), most)
     return ToolResult.ok(output, metadata, header_note=note)
 
 
-def _succeeded(answer: APIResponse, operation: Operation) -> bool:
-    if answer.status == HTTPStatus.NOT_MODIFIED:
-        return any(name in answer.request.headers for name in _CONDITIONS)
-    is_success = 200 <= answer.status < 300  # noqa: PLR2004
-    return is_success or is_result(answer.request, answer.status, operation.redirects)
+def _is_success(response: APIResponse, operation: Operation) -> bool:
+    if response.status == HTTPStatus.NOT_MODIFIED:
+        return any(name in response.request.headers for name in _CONDITIONS)
+    is_success = 200 <= response.status < 300  # noqa: PLR2004
+    return is_success or is_result(response.request, response.status, operation.redirects)
 
 
-def _unread(
-    error: CallError, answer: APIResponse, facts: dict[str, Any], limit: float
-) -> ToolResult:
-    """Return the result of an answer that cannot be read; `timeout` where the time cut it."""
-    if not answer.cut:
-        reason = f"{answer.method} {answer.path} returned {answer.status}, but {error.reason}"
-        status = {"status": answer.status}
-        return ToolResult.failed(error.kind, reason, metadata=facts, facts=status)
-    late = timeout_error(answer.request, limit)
-    late.attempts = answer.attempts
-    body = error.facts.get("body")
-    if body is None:
-        raise late from None
-    body, _ = _fitted(body, len(answer.content), _ERROR_ROOM)
-    words = words_of(encode(body), _NOTE_ROOM)
-    reason = f"{late.reason} The response had begun ({answer.status}): {words}"
-    late.facts |= {"status": answer.status, "body": body}
-    return ToolResult.failed("timeout", reason, metadata=facts, facts=late.facts)
-
-
-def _metadata(answer: APIResponse, headers: dict[str, str], media_type: str) -> dict[str, Any]:
+def _response_metadata(
+    response: APIResponse, headers: dict[str, str], media_type: str
+) -> dict[str, Any]:
     metadata: dict[str, Any] = {
-        "status": answer.status,
+        "status": response.status,
         "media_type": essence(media_type),
         "headers": {name: value[:_LONGEST] for name, value in headers.items()},
-        "elapsed": answer.elapsed,
-        "attempts": answer.attempts,
+        "elapsed": response.elapsed,
+        "attempts": response.attempts,
     }
     if "location" in headers:
-        is_redirect = answer.status >= HTTPStatus.MULTIPLE_CHOICES
+        is_redirect = response.status >= HTTPStatus.MULTIPLE_CHOICES
         metadata["location"] = headers["location"][: None if is_redirect else _LONGEST]
-    if answer.redirects:
-        metadata["redirects"] = answer.redirects
-    if answer.cached:
-        metadata |= {"cached": True, answer.cached: True}
+    if response.redirects:
+        metadata["redirects"] = response.redirects
+    if response.cached:
+        metadata |= {"cached": True, response.cached: True}
     return metadata
 
 
-def _content(
-    answer: APIResponse,
+def _read_body(
+    response: APIResponse,
     media_type: str,
     operation: Operation,
     settings: Settings,
     *,
     room: int,
-    keep: Keep | None,
-) -> Content:
+    keep: KeepFile | None,
+) -> BodyContent:
     values = max(VALUES, settings.max_response_bytes // _VALUE)
-    if answer.unread:
-        words = f"Success; the response could not be read: {answer.unread}"
-        return Content(words, [words])
-    if answer.file is None and (answer.method == "HEAD" or not answer.content):
-        return Content(None)
-    if answer.file is None and media_type == "application/json":
+    if response.unread:
+        words = f"Success; the response could not be read: {response.unread}"
+        return BodyContent(words, [words])
+    if response.file is None and (response.method == "HEAD" or not response.content):
+        return BodyContent(None)
+    if response.file is None and media_type == "application/json":
         try:
-            return Content(*read_json(answer.content, values=values), is_data=True)
+            return BodyContent(*read_json(response.content, values=values), is_data=True)
         except ValueError:
             pass  # read below, which describes the error
-    disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
-    if answer.file is not None and keep is not None:
-        return as_file(keep, answer.file, disposition, essence(media_type) or _OCTETS)
-    body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
-    shape = Shape(
+    disposition = response.headers.get("content-disposition", "")[:_LONGEST]
+    if response.file is not None and keep is not None:
+        return keep_file(keep, response.file, disposition, essence(media_type) or _OCTETS)
+    body = ResponseBody(response.content, media_type, disposition, cut=bool(response.cut))
+    shape = ContentOptions(
         room=room,
         keep=keep,
         base64=settings.max_base64_bytes,
@@ -208,13 +182,13 @@ def _content(
     return read_content(body, shape)
 
 
-def _add_address(content: Content, answer: APIResponse, headers: dict[str, str]) -> None:
+def _add_location(content: BodyContent, response: APIResponse, headers: dict[str, str]) -> None:
     """Give the address of a redirect whole, in place of a page that only repeats it."""
-    content.notes.append(f"the response is a redirect ({answer.status}), which was not followed")
+    content.notes.append(f"the response is a redirect ({response.status}), which was not followed")
     location = headers.pop("location")
     with suppress(InvalidUrlError):
         if not _ABSOLUTE.match(location):  # which stays to the letter: it may be signed
-            location = str(read_url(location, answer.request.url))
+            location = str(read_url(location, response.request.url))
     if content.is_data and content.value:
         headers["location"] = location  # for the line after the output
     else:
@@ -222,128 +196,84 @@ def _add_address(content: Content, answer: APIResponse, headers: dict[str, str])
         content.omitted = content.whole = 0
 
 
-def _output(
-    content: Content,
-    answer: APIResponse,
+def _build_output(
+    content: BodyContent,
+    response: APIResponse,
     metadata: dict[str, Any],
-    about: tuple[Operation, Settings, Shaper | None],
+    about: tuple[Operation, Settings, ResponseShaper | None],
     most: int,
 ) -> Any:
     """Return the value within the cap; the metadata notes the rest."""
     notes = list(content.notes)
-    goes_on = PARTLY if PARTLY in notes else ""
-    if answer.cut:
-        why = "the timeout expired" if answer.cut == "timeout" else "it grew too large"
+    goes_on = READ_IN_PART if READ_IN_PART in notes else ""
+    if response.cut:
+        why = "the timeout expired" if response.cut == "timeout" else "it grew too large"
         notes.append(f"the stream was cut because {why}")
         goes_on = f"the stream was longer; {why}"
     operation, settings, shaper = about
-    # A chosen value may be larger than the answer.
-    size = len(answer.content) if "shaped" not in metadata else most * _GROWTH + 1
+    # A chosen value may be larger than the response.
+    size = len(response.content) if "shaped" not in metadata else most * _GROWTH + 1
     left_out = metadata.get("shaped", {}).get("items", 0)
     room = most - (len(goes_on) + _MARKER if goes_on else 0)
-    room = _room(room) if left_out else room
-    value, is_cut = _fitted(content.value, size, room)
+    room = _space_beside_advice(room) if left_out else room
+    value, is_cut = fit_value(content.value, size, room)
     if is_cut and room == most:
-        value, _ = _fitted(content.value, size, _room(most))
+        value, _ = fit_value(content.value, size, _space_beside_advice(most))
     if (is_cut or content.cut or left_out) and not goes_on and most >= _ROOMY:
         limits = (most, settings.max_output_chars) if is_cut or content.cut else None
-        value = marked(value, advice(operation.paging, limits, shaper, left_out=left_out))
+        value = append_mark(
+            value,
+            truncation_advice(
+                operation.paging,
+                limits,
+                has_fields=shaper is not None and shaper.chooses,
+                max_items=shaper.max_items if left_out and shaper else 0,
+            ),
+        )
     if content.omitted or content.whole or is_cut or goes_on:
-        total = content.omitted or content.whole or decode_text(answer.content, most=0).length
-        kept = 0 if content.omitted else len(encode(value))
+        total = content.omitted or content.whole or decode_text(response.content, most=0).length
+        kept = 0 if content.omitted else len(encode_json(value))
         metadata["truncated"] = {"chars": total, "kept": kept}
     if notes:
         metadata["notes"] = notes
-    value = marked(value, goes_on) if goes_on and not isinstance(value, str) else value
+    value = append_mark(value, goes_on) if goes_on and not isinstance(value, str) else value
     if "shaped" in metadata:
-        metadata["shaped"] |= {"received": len(answer.content), "chars": len(encode(value))}
+        metadata["shaped"] |= {"received": len(response.content), "chars": len(encode_json(value))}
     return value
 
 
-def _room(most: int) -> int:
+def _space_beside_advice(most: int) -> int:
     """Return the characters for an answer that is cut, beside the words about that."""
     return most - _ADVICE if most >= _ROOMY else most
 
 
-def _fitted(value: Any, size: int, room: int) -> tuple[Any, bool]:
-    """Return a value that fits into `room` characters as JSON, and whether it was cut."""
-    # It was received as `size` bytes.
-    if size <= room:
-        with suppress(ValueError):  # half a surrogate pair in the path of a download
-            text = to_json(value)
-            # Numbers with an exponent take two characters more.
-            if 2 * len(text) <= room and b"Infinity" not in text:
-                return value, False
-    with suppress(ValueError):
-        if size <= room * _GROWTH and len(encode(value)) <= room:
-            return value, False
-        fitted = shorten(value, room)
-        encode(fitted)
-        return fitted, fitted is not value
-    # An infinity: JSON's 1e400 is one in Python.
-    return _fitted(clean(value), size, room)
-
-
-def _failed(answer: APIResponse, operation: Operation, metadata: dict[str, Any]) -> ToolResult:
-    status = answer.status
-    redirected = 300 <= status < 400 and status != HTTPStatus.NOT_MODIFIED  # noqa: PLR2004
-    kind = _TYPES.get(status, "redirect" if redirected else "http")
-    body = _error_body(answer)
-    facts = {
-        "status": status,
-        "retryable": status in _RETRYABLE,
-        "retry_after": retry_after(answer.headers),
-        "body": body,
-    }
-    fields = at_fault(body, operation) if kind == "http" and status < _SERVER_FAULTS else {}
-    facts |= {"fields": list(fields.values())} if fields else {}
-    return ToolResult.failed(kind, message_of(answer, body, fields), metadata=metadata, facts=facts)
-
-
-def _error_body(answer: APIResponse) -> Any:
-    """Return the body of an error, in at most 2,400 characters."""
-    if answer.method == "HEAD":
-        return None
-    # Of an error that is longer than any API's, a beginning is enough.
-    data = answer.content if len(answer.content) <= _ERROR_READ else answer.content[:_ERROR_HEAD]
-    body = Body(data, answer.headers.get("content-type", "")[:_LONGEST])
-    shape = Shape(room=_ERROR_ROOM, binary=False)
-    try:
-        value = read_content(body, shape).value
-    except CallError:
-        value = read_content(Body(body.data), shape).value
-    if value is None or value == "":
-        return None
-    return _fitted(value, len(body.data), _ERROR_ROOM)[0]
-
-
-def _without_secrets(answer: APIResponse, redactor: Redactor) -> tuple[APIResponse, list[str]]:
+def _mask_secrets(response: APIResponse, redactor: Redactor) -> tuple[APIResponse, list[str]]:
     """Return an answer with `***` in place of secrets, and notes on JSON that was read for it."""
     notes: list[str] = []
-    content, lines = answer.content, answer.headers.raw
-    media_type = answer.headers.get("content-type", "")
-    plain = as_utf8(content, charset_of(media_type, content))
+    content, lines = response.content, response.headers.raw
+    media_type = response.headers.get("content-type", "")
+    plain = to_utf8(content, charset_of(media_type, content))
     # Most answers hold none: one search tells. No tag goes on over `<>`.
     everything = b"\n<>\n".join((plain, *(value for _, value in lines)))
     if redactor.content(everything) is everything:
-        return answer, notes
+        return response, notes
     masked = redactor.content(plain)
     if masked is not plain:
         content = masked if plain is content else codecs.BOM_UTF8 + masked
         if is_json(media_type):
             with suppress(ValueError):  # text under a wrong name
                 value, faults = read_json(plain)
-                if PARTLY not in faults:
+                if READ_IN_PART not in faults:
                     notes = faults
                     # A mask in place of a number, or of two names, leaves it JSON.
                     content = to_json(redactor.data(value), inf_nan_mode="constants")
     lines = [(name, redactor.content(value)) for name, value in lines]
-    return replace(answer, content=content, headers=type(answer.headers)(lines)), notes
+    return replace(response, content=content, headers=type(response.headers)(lines)), notes
 
 
-def _kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
+def _select_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
     """Return the headers that a result keeps, by lower-case name (WHATWG Fetch, 3.3.5)."""
-    lines = [(*_known(raw_name), raw_value) for raw_name, raw_value in headers.raw]
+    lines = [(*_classify_header(raw_name), raw_value) for raw_name, raw_value in headers.raw]
     exposed = [
         value[:_LONGEST_LIST].decode("latin-1") for name, _, value in lines if name == _EXPOSED
     ]
@@ -357,7 +287,7 @@ def _kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dic
 
 
 @lru_cache(maxsize=1024)
-def _known(raw_name: bytes) -> tuple[str, bool | None]:
+def _classify_header(raw_name: bytes) -> tuple[str, bool | None]:
     name = raw_name.decode("latin-1").lower()[:_LONGEST]
     return name, is_kept(name)
 
@@ -380,7 +310,9 @@ def _header_note(headers: Mapping[str, str], more: str = "", *, room: int = _NOT
     for name, value in headers.items():
         label = header_label(name)
         label = "" if more and label in ("Next page", "Location") else label
-        fact = _fact(label, linked(value, "next") if name == "link" else value) if label else ""
+        fact = (
+            _header_fact(label, linked(value, "next") if name == "link" else value) if label else ""
+        )
         if fact and len(told.setdefault(label, [])) < _EACH:
             fact = fact if len(fact) <= left else "too long to display"
             left -= len(fact)
@@ -389,7 +321,7 @@ def _header_note(headers: Mapping[str, str], more: str = "", *, room: int = _NOT
     return "; ".join(filter(None, [more, *facts]))
 
 
-def _fact(label: str, value: str) -> str:
+def _header_fact(label: str, value: str) -> str:
     """Return the word, number or range in a header's value; empty for none."""
     if label == "Total":
         return value if _NUMBER.fullmatch(value) else ""

@@ -13,8 +13,8 @@ from openapi_tools.http_rules import is_safe
 from openapi_tools.observability import report_unknown
 from openapi_tools.options import close_names
 from openapi_tools.redaction import excerpt
-from openapi_tools.responses.answer_shape import check_fields
-from openapi_tools.responses.shown_text import shorten
+from openapi_tools.responses.response_shape import check_fields
+from openapi_tools.responses.truncation import shorten_value
 from openapi_tools.result import ToolResult
 from openapi_tools.search import stubs
 from openapi_tools.shaping.json_queries import apply_expression
@@ -156,7 +156,7 @@ class _Meta:
 def _fitted(items: Any, fields: str, settings: Any) -> Any:
     """Return the chosen parts of items, cut to the characters of an answer."""
     try:
-        return shorten(apply_expression(fields, items), settings.max_output_chars)
+        return shorten_value(apply_expression(fields, items), settings.max_output_chars)
     except ValueError as error:
         reason = f"they could not be applied to the list of all items: {error}."
         raise InputError(reason, pointer="/fields") from None

@@ -88,7 +88,7 @@ def describe(tool: Any, needs: Needs | None = None) -> str:
     lines += [f"  {arguments}: from {names}" for arguments, names in found.items()]
     if answer is not None:
         lines.append(f"Answer: {_type(answer, answer, _ANSWER)}")
-    if call := validation.samples.example(schema):
+    if call := validation.example_calls.example_call(schema):
         lines.append(f"Example: {_one_line(call, _TOLD)}")
     text = "\n".join(lines)
     return text if len(text) <= _DESCRIBED else f"{text[:_DESCRIBED]}\n… cut"

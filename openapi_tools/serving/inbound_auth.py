@@ -293,7 +293,7 @@ def _digests(tokens: Mapping[str, str], redactor: Redactor) -> dict[str, bytes]:
         if digest in found.values():
             raise SettingsError(f"serve.auth.tokens.{name}: another user has the same token.")
         found[name] = digest
-        redactor.know(token)
+        redactor.learn(token)
     return found
 
 

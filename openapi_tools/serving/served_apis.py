@@ -25,7 +25,7 @@ from openapi_tools.errors import (
 )
 from openapi_tools.json_values import digest_of
 from openapi_tools.loading.load import load_tools, load_with_record
-from openapi_tools.redaction import redacted
+from openapi_tools.redaction import redact_text
 from openapi_tools.search.costs import in_mode
 from openapi_tools.serving.web_server import INTERRUPTED, on_signal
 from openapi_tools.tools.guardrails import require_approval
@@ -112,7 +112,7 @@ class ServedApi:
             is_same = self.toolset is not None and _facts_of(self.toolset) == _facts_of(found)
         except OpenAPIToolsError as error:
             kinds = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
-            self._fail(next(kinds), redacted(str(error)))
+            self._fail(next(kinds), redact_text(str(error)))
             return
         except Exception as error:
             logger.exception("%s could not be read", self.name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.json_values import escape_controls
-from openapi_tools.redaction import excerpt, redacted
+from openapi_tools.redaction import excerpt, redact_text
 from openapi_tools.search import costs
 from openapi_tools.serving.refusals import REASONS
 from openapi_tools.validation import is_large
@@ -75,12 +75,12 @@ class SafeFormatter(logging.Formatter):
         if not self._as_json:
             return text
         line = {"time": _now(), "level": record.levelname.lower(), "logger": record.name}
-        return json.dumps({**line, "message": redacted(text)})
+        return json.dumps({**line, "message": redact_text(text)})
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 -- the base's name
         """Return the head of a record: one line of text."""
         text = super().formatMessage(record)
-        return text if self._as_json else escape_controls(redacted(text)).replace("\n", "\\n")
+        return text if self._as_json else escape_controls(redact_text(text)).replace("\n", "\\n")
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 -- the base's name
         """Return a traceback."""
@@ -93,7 +93,7 @@ class SafeFormatter(logging.Formatter):
     def _indent(self, text: str) -> str:
         if self._as_json:
             return text
-        return "\n".join(f"    {line}" for line in escape_controls(redacted(text)).split("\n"))
+        return "\n".join(f"    {line}" for line in escape_controls(redact_text(text)).split("\n"))
 
 
 def write_logs(kind: str) -> None:
@@ -153,7 +153,7 @@ class AuditLog:
         """Write a line at once, so that the lines of several workers do not mix."""
         if self._file is None:
             return
-        line = redacted(json.dumps(told, default=str))
+        line = redact_text(json.dumps(told, default=str))
         try:
             os.write(self._file, f"{line}\n".encode())
         except OSError as error:

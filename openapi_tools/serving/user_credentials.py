@@ -259,7 +259,7 @@ class UserTokens:
         endpoints = Endpoints(config, identity.declared, identity.scheme)
         url = await endpoints.token(channel, None, refresh=grant == "refresh_token")
         redactor = Redactor()
-        redactor.know(*config.secrets(), self._user.token.reveal(), passing=True)
+        redactor.learn(*config.secrets(), self._user.token.reveal(), passing=True)
         token = await Grants(config, redactor).ask(channel, url, grant, **parts)
         return Stored(identity.origin, identity.scheme, config.client_id, url, token)
 

@@ -277,7 +277,7 @@ class Logins:
             sender, bounds = identity.session.sender, identity.session.home()
             config, declared = identity.config, identity.declared
         async with sender.attempts("the login") as attempts:
-            learn = partial(identity.session.redactor.know, passing=True)
+            learn = partial(identity.session.redactor.learn, passing=True)
             channel = Channel.over(attempts.transport, bounds, learn)
             login = Login(config, declared, name=identity.scheme, channel=channel)
             plan = await login.plan(device=False)

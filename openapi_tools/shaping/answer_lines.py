@@ -49,7 +49,7 @@ _ENVELOPE |= {"message", "metadata", "ok", "result", "status", "success", "warni
 """Members that say nothing about what comes back."""
 
 
-class AnswerLines:
+class ResponseLines:
     """Makes the lines, `"returns"` and `"errors"`, for the operations of one document."""
 
     def __init__(self, follow: Follow, chosen: Collection[str]) -> None:
@@ -72,31 +72,31 @@ class AnswerLines:
                 is_own = node.__class__ is dict and "$ref" not in node and status not in _OTHERS
                 if not (self._fails and is_own):
                     continue
-                if words := _clause(node.get("description"), told + failures, 1):
+                if words := _new_clause(node.get("description"), told + failures, 1):
                     failures += f"; {status} {cut(words, _CLAUSE)}"
             elif asks and status[:1] == "2":
                 asks = False  # further ones are variants
-                if words := self._returned(node, resource, told):
+                if words := self._describe_return(node, resource, told):
                     found.append(cut(f"Returns: {words}", MAX_RETURNS))
         if failures:
             found.append(cut(f"Fails: {failures[2:]}", MAX_FAILS))
         return found
 
-    def _returned(self, node: Any, resource: Any, told: str) -> str:
+    def _describe_return(self, node: Any, resource: Any, told: str) -> str:
         """Return the content of an answer in the words of its description or its schema."""
         try:
             node, resource, _ = self._follow(node, resource)
             if not isinstance(node, dict):
                 return ""
-            words = _clause(node.get("description"), told, _NEW)
-            return words or self._content(node, resource)
+            words = _new_clause(node.get("description"), told, _NEW)
+            return words or self._describe_content(node, resource)
         except DocumentError:  # an answer that cannot be read does not spoil the tool
             return ""
 
-    def _content(self, answer: dict[str, Any], resource: Any) -> str:
+    def _describe_content(self, answer: dict[str, Any], resource: Any) -> str:
         content = answer.get("content")
         if not isinstance(content, dict):
-            return self._schema(answer.get("schema"), resource)
+            return self._describe_schema(answer.get("schema"), resource)
         kind = "application/json"
         if kind not in content:
             kinds = list(filter(is_media_type, map(str, islice(content, _LOOKED_AT))))
@@ -104,48 +104,50 @@ class AnswerLines:
             if kind and not is_json(kind):
                 return "" if is_wildcard(kind) else cut(essence(kind), _CLAUSE)
         media, resource, _ = self._follow(content.get(kind), resource)
-        return self._schema(media.get("schema"), resource) if isinstance(media, dict) else ""
+        return (
+            self._describe_schema(media.get("schema"), resource) if isinstance(media, dict) else ""
+        )
 
-    def _schema(self, node: Any, resource: Any, deepest: int = _DEEPEST) -> str:
+    def _describe_schema(self, node: Any, resource: Any, deepest: int = _DEEPEST) -> str:
         """Return the name and the first members of an object, or of the objects in an array."""
         if not isinstance(node, dict) or not deepest:
             return ""
         reference = node.get("$ref")
         if not isinstance(reference, str):
-            return self._inline(node, resource, "", deepest)
+            return self._describe_inline(node, resource, "", deepest)
         key = (id(resource), reference)
         found = self._schemas.get(key)
         if found is None:
             target, owner, _ = self._follow(node, resource)
             fragment = reference.partition("#")[2]  # empty for a whole file
             name = fragment.rpartition("/")[2].rpartition(".")[2]
-            found = self._inline(target, owner, name, deepest)
+            found = self._describe_inline(target, owner, name, deepest)
             if found or deepest == _DEEPEST:  # else it may be too deep here only
                 self._schemas[key] = found
         return found
 
-    def _inline(self, node: Any, resource: Any, component: str, deepest: int) -> str:
+    def _describe_inline(self, node: Any, resource: Any, component: str, deepest: int) -> str:
         if not isinstance(node, dict):
             return ""
         if node.get("type") == "array" or isinstance(node.get("items"), dict):
-            items = self._schema(node.get("items"), resource, deepest - 1)
+            items = self._describe_schema(node.get("items"), resource, deepest - 1)
             return f"array of {items}" if items else ""
         name = next(filter(_is_name, (component, node.get("title"))), "object")
-        members = list(islice(self._names(node, resource), _MEMBERS + 1))
+        members = list(islice(self._iter_names(node, resource), _MEMBERS + 1))
         if _ENVELOPE.issuperset(members):
             return ""
         more = ", …" if len(members) > _MEMBERS else ""
         return f"{name} ({', '.join(members[:_MEMBERS])}{more})"
 
-    def _names(self, node: dict[str, Any], resource: Any) -> Iterator[str]:
+    def _iter_names(self, node: dict[str, Any], resource: Any) -> Iterator[str]:
         seen = set()
         needed = as_list(node.get("required"))[:_LOOKED_AT]
-        for name in chain(needed, self._members(node, resource)):
+        for name in chain(needed, self._iter_properties(node, resource)):
             if _is_name(name) and name not in seen:
                 seen.add(name)
                 yield name
 
-    def _members(self, node: Any, resource: Any) -> Iterator[Any]:
+    def _iter_properties(self, node: Any, resource: Any) -> Iterator[Any]:
         """Yield the names of an object's members, those of its `allOf` among them."""
         waiting = [(node, resource)]
         for part in waiting:  # grows while it is walked
@@ -160,17 +162,17 @@ class AnswerLines:
                 waiting += [(branch, owner) for branch in branches[:room] if room > 0]
 
 
-def _clause(text: Any, told: str, new: int) -> str:
+def _new_clause(text: Any, told: str, new: int) -> str:
     """Return an answer's description, empty if it has fewer than so many new words."""
     if text.__class__ is not str:
         return ""
-    clause, words = _read(text)
+    clause, words = _read_description(text)
     told = told.lower()
     return clause if sum(word not in told for word in words) >= new else ""
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> tuple[str, set[str]]:
+def _read_description(text: str) -> tuple[str, set[str]]:
     """Return a description without an opening that repeats the status, and what it is about."""
     plain = " ".join(plain_text(text, MAX_FAILS).split())
     plain = _OPENING.sub("", plain).strip(" .;,:-")

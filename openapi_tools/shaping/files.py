@@ -74,7 +74,7 @@ class FolderStore:
             shutil.copyfileobj(content, draft, _STEP)
             return self.adopt(draft, filename, media_type)
         finally:
-            _discard(draft)
+            _close_draft(draft)
 
     def open(self, handle: str) -> BinaryIO:
         """Return a kept file, open for reading.
@@ -84,7 +84,7 @@ class FolderStore:
         """
         if not _OWN.fullmatch(handle):
             raise FileNotFoundError(handle)
-        return _opened(self.folder / handle)
+        return _open_regular(self.folder / handle)
 
     def draft(self) -> BinaryIO:
         """Return a new file without a handle, which is removed when it is closed."""
@@ -98,7 +98,7 @@ class FolderStore:
         while True:
             handle = new_handle(filename, media_type)
             with suppress(FileExistsError):
-                _place(draft.name, self.folder / handle)
+                _move_draft(draft.name, self.folder / handle)
                 return handle
 
 
@@ -109,7 +109,7 @@ def new_handle(filename: str, media_type: str) -> str:
     return f"{stem}-{mark}{suffix}"
 
 
-def _place(draft: str, path: Path) -> None:
+def _move_draft(draft: str, path: Path) -> None:
     """Put a draft at a path; a file that is there stays and is an error."""
     try:
         os.link(draft, path)
@@ -119,7 +119,7 @@ def _place(draft: str, path: Path) -> None:
         Path(draft).rename(path)
 
 
-def _discard(draft: BinaryIO) -> None:
+def _close_draft(draft: BinaryIO) -> None:
     with suppress(OSError):
         draft.close()
 
@@ -135,14 +135,14 @@ def _safe_name(name: str, media_type: str) -> tuple[str, str]:
     return (f"_{stem}" if _DEVICE.match(stem) else stem), suffix
 
 
-def store_of(settings: Settings) -> FileStore | None:
+def find_store(settings: Settings) -> FileStore | None:
     """Return the store that the settings name, if any."""
     own: FileStore | None = settings.files
     folder = settings.download_dir if own is None else None
     return own if folder is None else FolderStore(folder)
 
 
-class Files(NamedTuple):
+class ResponseFiles(NamedTuple):
     """Answers on their way into a store."""
 
     store: FileStore
@@ -164,11 +164,11 @@ class Files(NamedTuple):
         """
         store = self.store
         if isinstance(content, Download):
-            handle, size = content.kept(filename, media_type), content.size
+            handle, size = content.keep(filename, media_type), content.size
         else:
             size = len(content)
             if size > self.settings.max_file_bytes:
-                raise _too_large("max_file_bytes")
+                raise _size_error("max_file_bytes")
             handle = store.put(BytesIO(content), filename=filename, media_type=media_type)
         facts: dict[str, Any] = {"handle": handle}
         if isinstance(store, FolderStore) and not for_remote:
@@ -179,7 +179,7 @@ class Files(NamedTuple):
 class Download:
     """The body of an answer on its way into a store, of up to `limit` bytes, or CallError."""
 
-    def __init__(self, files: Files, redactor: Redactor, content_type: str) -> None:
+    def __init__(self, files: ResponseFiles, redactor: Redactor, content_type: str) -> None:
         self._store, settings = files
         self._redactor = redactor
         self._kind = http_rules.essence(content_type)
@@ -199,7 +199,7 @@ class Download:
         """Whether there is a file."""
         return self._draft is not None
 
-    async def take(self, piece: bytes) -> None:
+    async def receive(self, piece: bytes) -> None:
         """Take a piece of the body."""
         self._waiting += piece
         self._taken += len(piece)
@@ -210,7 +210,7 @@ class Download:
         if not self.is_file:
             name, most = "max_response_bytes", self._most_in_memory
         if self._taken > most:
-            raise _too_large(name)
+            raise _size_error(name)
 
     async def finish(self) -> bytes:
         """Return the body, or write the rest of it to the file and return nothing."""
@@ -220,7 +220,7 @@ class Download:
         await asyncio.to_thread(self._write, data, last=True)
         return b""
 
-    def kept(self, filename: str, media_type: str) -> str:
+    def keep(self, filename: str, media_type: str) -> str:
         """Give the file its handle and return that."""
         draft = self._draft
         assert draft is not None  # noqa: S101 -- `is_file`
@@ -230,7 +230,7 @@ class Download:
             draft.seek(0)
             return self._store.put(draft, filename=filename, media_type=media_type)
         except OSError as error:
-            raise _unwritten(error) from None
+            raise _write_error(error) from None
         finally:
             self.discard()
 
@@ -238,7 +238,7 @@ class Download:
         """Remove the draft."""
         self._is_over = True
         if self._draft is not None:
-            _discard(self._draft)
+            _close_draft(self._draft)
 
     def _belongs_in_file(self) -> bool:
         """Whether the body is bytes, by its media type or its beginning."""
@@ -259,35 +259,35 @@ class Download:
             if self._draft is None:
                 own = self._store.draft() if isinstance(self._store, FolderStore) else None
                 self._draft = own or cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- `discard`
-            masked = self._masked(data, last=last)
+            masked = self._mask_piece(data, last=last)
             self._draft.write(masked)
             self.size += len(masked)
             if last:
                 self._draft.flush()
         except OSError as error:
-            raise _unwritten(error) from None
+            raise _write_error(error) from None
         finally:
             if self._is_over:  # the call was cancelled meanwhile
                 self.discard()
 
-    def _masked(self, data: bytes, *, last: bool) -> bytes:
+    def _mask_piece(self, data: bytes, *, last: bool) -> bytes:
         """Return what can be written without secrets; its end waits for the next bytes."""
         if not self._redactor:
             return data
         data = self._tail + data
         longest = max(map(len, self._redactor.forms()))
         end = len(data) if last else max(0, len(data) - max(_OVERLAP, _SPREAD * longest))
-        masked, self._begun = self._redactor.part(data, end, self._begun)
+        masked, self._begun = self._redactor.mask_part(data, end, self._begun)
         self._tail = data[end:]
         return masked
 
 
-def _too_large(setting: str) -> CallError:
+def _size_error(setting: str) -> CallError:
     reason = f"the response is larger than allowed ({setting}); request less of it."
     return CallError("too_large", reason)
 
 
-def _unwritten(error: OSError) -> CallError:
+def _write_error(error: OSError) -> CallError:
     reason = f"the response could not be written to a file ({error.strerror or 'no space'})."
     return CallError("protocol", reason, retryable=False)
 
@@ -319,14 +319,14 @@ class StoredFile:
             raise CallError("connection", reason, retryable=False)
 
 
-def file_of(source: str, value: str, settings: Settings) -> StoredFile:
+def find_file(source: str, value: str, settings: Settings) -> StoredFile:
     """Return the file of a `handle`, or of a `path` in one of the settings' folders; InputError."""
     if source == "path":
         for root in settings.file_roots:
             with suppress(OSError, RuntimeError, ValueError):
-                return StoredFile(Path(value).name, partial(_opened_below, root, value))
+                return StoredFile(Path(value).name, partial(_open_below, root, value))
         raise InputError("no such file in the folders of Settings(file_roots=…).")
-    store, name = store_of(settings), re.sub(_MARK, "", value)
+    store, name = find_store(settings), re.sub(_MARK, "", value)
     with suppress(OSError, ValueError, LookupError):
         if store is not None and _HANDLE.fullmatch(value):
             kind = mimetypes.guess_type(name)[0] or ""
@@ -334,16 +334,16 @@ def file_of(source: str, value: str, settings: Settings) -> StoredFile:
     raise InputError("no such file; pass the `handle` of an earlier response as it was returned.")
 
 
-def _opened_below(root: Path, path: str) -> BinaryIO:
+def _open_below(root: Path, path: str) -> BinaryIO:
     """Open a regular file below a root; links are followed before that is decided."""
     folder = root.resolve(strict=True)
     found = (folder / path).resolve(strict=True)
     if not found.is_relative_to(folder):
         raise FileNotFoundError(path)
-    return _opened(found)
+    return _open_regular(found)
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_regular(path: Path) -> BinaryIO:
     """Open a regular file; a link put there meanwhile is not followed."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     opened = os.open(path, flags | getattr(os, "O_BINARY", 0))

@@ -42,29 +42,31 @@ _LONGEST_ESCAPES = {True: 5, False: 11}
 def parse_expression(expression: str) -> Any:
     """Return the syntax tree of a JMESPath expression; SettingsError for other strings."""
     if len(expression) > LONGEST:
-        raise _fault(expression, f"has {len(expression)} characters; {LONGEST} are allowed")
+        raise _expression_error(
+            expression, f"has {len(expression)} characters; {LONGEST} are allowed"
+        )
     try:
         tree = jmespath.compile(expression).parsed
     except exceptions.ParseError as error:
         ended = error.token_type in (None, "EOF")
         place = "ends too early" if ended else f"cannot be read at column {error.lex_position + 1}"
-        raise _fault(expression, place) from None
+        raise _expression_error(expression, place) from None
     except _FAULTS:
-        raise _fault(expression, "cannot be read") from None
-    for node, depth in _nodes(tree):
+        raise _expression_error(expression, "cannot be read") from None
+    for node, depth in _iter_nodes(tree):
         is_literal = node["type"] == "literal"
         if depth > _DEEPEST or (is_literal and _is_deeper(node["value"], _DEEPEST)):
-            raise _fault(expression, f"is nested deeper than {_DEEPEST} levels")
-        if problem := _problem(node):
-            raise _fault(expression, problem)
+            raise _expression_error(expression, f"is nested deeper than {_DEEPEST} levels")
+        if problem := _find_problem(node):
+            raise _expression_error(expression, problem)
     return tree
 
 
-def _fault(expression: str, reason: str) -> SettingsError:
+def _expression_error(expression: str, reason: str) -> SettingsError:
     return SettingsError(f"fields: the JMESPath {excerpt(repr(expression), 100)} {reason}.")
 
 
-def _nodes(tree: Any) -> Iterator[tuple[Any, int]]:
+def _iter_nodes(tree: Any) -> Iterator[tuple[Any, int]]:
     """Yield the nodes of a tree, with their depth; the children of a slice are numbers."""
     waiting = [(tree, 1)]
     while waiting:
@@ -74,7 +76,7 @@ def _nodes(tree: Any) -> Iterator[tuple[Any, int]]:
         waiting += [(child, depth + 1) for child in inner]
 
 
-def _problem(node: dict[str, Any]) -> str:
+def _find_problem(node: dict[str, Any]) -> str:
     """Return the mistake in a node that would show only when it is applied; empty for none."""
     if node["type"] == "slice":
         return "has a slice with the step 0" if node["children"][2] == 0 else ""
@@ -122,9 +124,9 @@ def evaluate(expression: str, value: Any) -> Any:
 
 
 def _evaluate(expression: str, value: Any, *, is_written: bool) -> Any:
-    work = _Work()
+    work = _WorkBudget()
     try:
-        result = _Interpreter(work).visit(parse_expression(expression), value)
+        result = _BudgetedInterpreter(work).visit(parse_expression(expression), value)
         if is_written:
             work.weigh(result)
     except exceptions.JMESPathTypeError as error:
@@ -142,7 +144,7 @@ class _UnusableError(ValueError):
     """The bound is reached, or a value is not JSON."""
 
 
-class _Work:
+class _WorkBudget:
     """Counts the steps for one value."""
 
     def __init__(self) -> None:
@@ -203,10 +205,10 @@ class _Work:
             self.charge_characters(escapes * _LONGEST_ESCAPES[text.isascii()])
 
 
-class _Functions(functions.Functions):  # type: ignore[misc]  # jmespath ships no types
+class _BudgetedFunctions(functions.Functions):  # type: ignore[misc]  # jmespath ships no types
     """JMESPath's functions; only `join` and `to_string` make more than they are given."""
 
-    def __init__(self, work: _Work) -> None:
+    def __init__(self, work: _WorkBudget) -> None:
         self._work = work
 
     def call_function(self, function_name: str, resolved_args: list[Any]) -> Any:
@@ -226,11 +228,11 @@ class _Functions(functions.Functions):  # type: ignore[misc]  # jmespath ships n
         return result
 
 
-class _Interpreter(visitor.TreeInterpreter):  # type: ignore[misc]  # jmespath ships no types
+class _BudgetedInterpreter(visitor.TreeInterpreter):  # type: ignore[misc]  # jmespath ships no types
     """Applies a syntax tree; a value may be shared so often that no program can write it."""
 
-    def __init__(self, work: _Work) -> None:
-        super().__init__(visitor.Options(custom_functions=_Functions(work)))
+    def __init__(self, work: _WorkBudget) -> None:
+        super().__init__(visitor.Options(custom_functions=_BudgetedFunctions(work)))
         self._work = work
         compare: dict[str, Any] = visitor.TreeInterpreter.COMPARATOR_FUNC
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SIGNS = CONTAINERS | FLAGS | {"count"}
 
 
-def list_in(value: Any, depth: int = 0) -> list[Any] | None:
+def find_list(value: Any, depth: int = 0) -> list[Any] | None:
     """Return the items in a response without known paging; None where it has no plain list."""
     if not isinstance(value, dict):
         return value if isinstance(value, list) else None
@@ -30,7 +30,7 @@ def list_in(value: Any, depth: int = 0) -> list[Any] | None:
     if known or lists or depth:
         return known[0] if known else next(iter(lists.values())) if len(lists) == 1 else None
     inner = (value.get(name) for name in ("data", "result", "response", "_embedded"))
-    found = (list_in(member, depth + 1) for member in inner if isinstance(member, dict))
+    found = (find_list(member, depth + 1) for member in inner if isinstance(member, dict))
     return next((each for each in found if each is not None), None)
 
 
@@ -55,7 +55,7 @@ class ListReader:
 
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
         """Note the step after a response, as `PageReader.read`."""
-        if not self._may_be_part(value) or list_in(value) is None:
+        if not self._may_be_part(value) or find_list(value) is None:
             return ""
         reader = self._make()
         words = reader.read(value, headers)

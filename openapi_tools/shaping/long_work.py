@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     import httpx
 
 RUNNING, DONE, FAILED = "running", "done", "failed"
-_RUNNING = frozenset(
+_RUNNING_WORDS = frozenset(
     {"running", "pending", "queued", "inprogress", "processing", "accepted", "notstarted"}
     | {"started", "waiting", "scheduled", "submitted", "validating", "provisioning", "creating"}
     | {"updating", "deleting", "finalizing", "cancelling", "canceling", "executing", "building"}
 )
-_FAILED = frozenset(
+_FAILED_WORDS = frozenset(
     {"failed", "failure", "error", "errored", "canceled", "cancelled", "aborted", "timedout"}
     | {"expired", "rejected", "terminated"}
 )
@@ -69,7 +69,7 @@ def may_name_task(status: int, content: bytes) -> bool:
     return is_small and _TASK_WORDS.search(content) is not None
 
 
-class Work(NamedTuple):
+class LongRunningOperation(NamedTuple):
     """Long work after an answer, asked for at `url`; `outside` says why an address is not asked."""
 
     state: str = ""
@@ -80,11 +80,11 @@ class Work(NamedTuple):
         return bool(self.state)
 
 
-_NONE = Work()
+_NONE = LongRunningOperation()
 
 
 @dataclass(eq=False, slots=True)
-class WorkReader:
+class LongRunningReader:
     """Finds long work in an answer; `work` is false where none begins.
 
     `ask` returns the tool that asks for an address, which has to be below `server`. If `polled`,
@@ -95,32 +95,34 @@ class WorkReader:
     url: httpx.URL
     server: str
     _: KW_ONLY
-    ask: Callable[[str], tuple[str, dict[str, Any]] | None]
+    find_tool: Callable[[str], tuple[str, dict[str, Any]] | None]
     polled: bool = False
-    loosely: bool = False
+    accepts_states: bool = False
     pause: float | None = None
     value: Any = None
-    work: Work = _NONE
-    asker: tuple[str, dict[str, Any]] | None = None
+    long_operation: LongRunningOperation = _NONE
+    status_tool: tuple[str, dict[str, Any]] | None = None
 
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
         """Note the work after an answer, and return how to ask for it in one line."""
         self.value = value
-        self._find(value, headers)
+        self._detect_operation(value, headers)
         if not self.goes_on:
             return ""
-        self.asker = self.ask(self.work.url) if self.work.url else None
-        return _line_of(self.work, self.asker, self.pause)
+        self.status_tool = (
+            self.find_tool(self.long_operation.url) if self.long_operation.url else None
+        )
+        return _describe_operation(self.long_operation, self.status_tool, self.pause)
 
     @property
     def goes_on(self) -> bool:
         """Whether the work has not ended."""
-        return self.work.state == RUNNING
+        return self.long_operation.state == RUNNING
 
     @property
     def is_done(self) -> bool:
         """Whether the work has ended well."""
-        return self.work.state == DONE
+        return self.long_operation.state == DONE
 
     @property
     def reason(self) -> Any:
@@ -131,32 +133,36 @@ class WorkReader:
 
     def handle(self) -> dict[str, Any]:
         """Return the address of the work, and who asks for it, as plain data."""
-        found = {"url": self.work.url, "retry_after": self.pause}
-        asker = self.asker and {"tool": self.asker[0], "arguments": self.asker[1]}
+        found = {"url": self.long_operation.url, "retry_after": self.pause}
+        asker = self.status_tool and {"tool": self.status_tool[0], "arguments": self.status_tool[1]}
         return {name: value for name, value in (*found.items(), ("ask", asker)) if value}
 
-    def _find(self, value: Any, headers: Mapping[str, str]) -> None:
+    def _detect_operation(self, value: Any, headers: Mapping[str, str]) -> None:
         told = headers.get("operation-location") or headers.get("azure-asyncoperation") or ""
         location, state = headers.get("location", ""), state_of(value)
-        found = dict(_texts_of(value))
+        found = dict(_iter_strings(value))
         goes_on = self.status == _ACCEPTED or state == RUNNING
         if not self.polled:
             begins = self.status == _ACCEPTED or (told and state not in (DONE, FAILED))
             begins = begins or (self.status == _CREATED and location and state == RUNNING)
             if begins and (told or location):
-                self.work = self._at(RUNNING, told or location)
-            elif addresses := self._addresses(value, state):
-                self.work = self._best(addresses)
-            elif self.loosely and state == RUNNING:
-                self.work = Work(RUNNING, str(self.url))
+                self.long_operation = self._resolve_location(RUNNING, told or location)
+            elif addresses := self._find_addresses(value, state):
+                self.long_operation = self._choose_address(addresses)
+            elif self.accepts_states and state == RUNNING:
+                self.long_operation = LongRunningOperation(RUNNING, str(self.url))
         elif goes_on and state not in (DONE, FAILED):
             place = told or (location if self.status == _ACCEPTED else "")
-            self.work = self._at(RUNNING, place or str(self.url))
+            self.long_operation = self._resolve_location(RUNNING, place or str(self.url))
         else:
             place = next((found[name] for name in _RESULTS if name in found), location)
-            self.work = self._at(state or DONE, place) if place else Work(state or DONE)
+            self.long_operation = (
+                self._resolve_location(state or DONE, place)
+                if place
+                else LongRunningOperation(state or DONE)
+            )
 
-    def _addresses(self, value: Any, state: str) -> list[str]:
+    def _find_addresses(self, value: Any, state: str) -> list[str]:
         """Return the addresses of a task in a body, its own first; none where none begins.
 
         After a 202 any will do. Every resource may have an address, so in a 200 it is a task's if
@@ -169,7 +175,7 @@ class WorkReader:
         others = [address for is_own, address in addresses if not is_own]
         if self.status == _ACCEPTED:
             return own + others
-        if not addresses or self.loosely or state in (DONE, FAILED):
+        if not addresses or self.accepts_states or state in (DONE, FAILED):
             return []
         if self.status == _CREATED:
             return own if state == RUNNING else []
@@ -177,17 +183,17 @@ class WorkReader:
             others = list(filter(_TASK_PATH.search, others))
         return own + others if state == RUNNING or all(map(_is_of_task, value)) else []
 
-    def _best(self, addresses: list[str]) -> Work:
+    def _choose_address(self, addresses: list[str]) -> LongRunningOperation:
         """Return work at the address that a tool asks for, else the first inside the API."""
-        works = [self._at(RUNNING, address) for address in dict.fromkeys(addresses)]
+        works = [self._resolve_location(RUNNING, address) for address in dict.fromkeys(addresses)]
         inside = [work for work in works if work.url]
-        return next((work for work in inside if self.ask(work.url)), (inside or works)[0])
+        return next((work for work in inside if self.find_tool(work.url)), (inside or works)[0])
 
-    def _at(self, state: str, place: Any) -> Work:
+    def _resolve_location(self, state: str, place: Any) -> LongRunningOperation:
         try:
-            return Work(state, str(inner_url(str(place), self.url, self.server)))
+            return LongRunningOperation(state, str(inner_url(str(place), self.url, self.server)))
         except InvalidUrlError as error:
-            return Work(state, outside=str(error))
+            return LongRunningOperation(state, outside=str(error))
 
 
 def state_of(value: Any) -> str:
@@ -196,12 +202,20 @@ def state_of(value: Any) -> str:
         return ""
     if isinstance(value.get("done"), bool):
         return RUNNING if not value["done"] else FAILED if value.get("error") else DONE
-    words = [folded(word) for name, word in _texts_of(value) if name in _STATES]
+    words = [folded(word) for name, word in _iter_strings(value) if name in _STATES]
     known = next((word for word in words if word), "")
-    return RUNNING if known in _RUNNING else FAILED if known in _FAILED else DONE if known else ""
+    return (
+        RUNNING
+        if known in _RUNNING_WORDS
+        else FAILED
+        if known in _FAILED_WORDS
+        else DONE
+        if known
+        else ""
+    )
 
 
-def _texts_of(value: Any) -> Iterator[tuple[str, str]]:
+def _iter_strings(value: Any) -> Iterator[tuple[str, str]]:
     """Return the texts that may tell about work, by folded name."""
     found = (pair for pair in members_in(value, _INNER, 1) if isinstance(pair[1], str))
     return islice(found, _MEMBERS)
@@ -241,15 +255,21 @@ def _is_of_task(key: str) -> bool:
     return name in _OF_ANY | _AROUND | _BESIDE or _OF_TASK.fullmatch(name) is not None
 
 
-def _line_of(work: Work, asker: tuple[str, Mapping[str, Any]] | None, after: float | None) -> str:
+def _describe_operation(
+    operation: LongRunningOperation,
+    asker: tuple[str, Mapping[str, Any]] | None,
+    after: float | None,
+) -> str:
     pause = f" after {after:g} s" if after else ""
     if asker is not None:
         arguments = json.dumps(asker[1], ensure_ascii=False)
         if arguments.isprintable() and len(arguments) <= _SHOWN:
             return f"The operation is still running: call {asker[0]} with {arguments}{pause}"
-    place = work.url.partition("://")[2].partition("/")[2]
-    if work.outside:
-        return f"The operation is still running; its status URL is not requested: {work.outside}"
+    place = operation.url.partition("://")[2].partition("/")[2]
+    if operation.outside:
+        return (
+            f"The operation is still running; its status URL is not requested: {operation.outside}"
+        )
     is_shown = place.isprintable() and len(place) <= _SHOWN
     return (
         f"The operation is still running; its status is at /{place}{pause}"

@@ -17,7 +17,7 @@ from openapi_tools.model import Operation, Paging
 from openapi_tools.options import close_names
 from openapi_tools.shaping.argument_paths import arguments_with, property_schema, value_at
 from openapi_tools.shaping.json_queries import evaluate, parse_expression
-from openapi_tools.shaping.list_reader import list_in
+from openapi_tools.shaping.list_reader import find_list
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -50,7 +50,7 @@ class Step(NamedTuple):
     shortfall: str = ""  # how many items came, where no argument asks for more
 
 
-def search(expression: str, value: Any) -> Any:
+def search_value(expression: str, value: Any) -> Any:
     """Return what a JMESPath expression finds; None where it or the value does not fit."""
     try:
         return evaluate(expression, value)
@@ -74,10 +74,10 @@ def paging_faults(paging: Paging, known: Collection[str]) -> Iterator[tuple[str,
                 yield key, error.reason.removeprefix("fields: ")
 
 
-def items_of(value: Any, paging: Paging | None) -> list[Any] | None:
+def find_items(value: Any, paging: Paging | None) -> list[Any] | None:
     """Return the items in an answer; None where it holds no plain list of them."""
-    found = search(paging.items, value) if paging is not None and paging.items else None
-    return found if isinstance(found, list) else list_in(value)
+    found = search_value(paging.items, value) if paging is not None and paging.items else None
+    return found if isinstance(found, list) else find_list(value)
 
 
 @dataclass(eq=False, slots=True)
@@ -112,38 +112,38 @@ class PageReader:
         found = list(http_rules.members_in(value, http_rules.CONTAINERS, 2))
         self._members = dict(reversed(found))  # the first ones count
         self.total = self._total(headers)[0]
-        self.step = step = self._found(headers) or self._shortfall(headers)
+        self.step = step = self._find_step(headers) or self._find_shortfall(headers)
         # The note has what a header says of the next page.
         names_next = any(header_label(name) == "Next page" for name in headers)
         is_noted = step and not step.arguments and (step.url or step.shortfall) and names_next
-        return "" if is_noted else words_of(step)
+        return "" if is_noted else describe_step(step)
 
-    def _found(self, headers: Mapping[str, str]) -> Step | None:
+    def _find_step(self, headers: Mapping[str, str]) -> Step | None:
         links = headers.get("link", "")
         if target := linked(links, "next"):
-            return self._address(target)
+            return self._step_to_address(target)
         # A server that links its pages links all of them.
         is_last = links and any(linked(links, relation) for relation in _PLACES)
         flags = [self._members[name] for name in http_rules.FLAGS if name in self._members]
         if is_last or any(contains_value(_NOTHING, flag) for flag in flags):
             return None
-        given = self._given(headers, has_more=bool(flags))
+        given = self._next_value(headers, has_more=bool(flags))
         if given is not None:
             if self._paging.style == "link" or _is_address(given):
-                return self._address(str(given))
-            return self._with(self._paging.argument, given)
+                return self._step_to_address(str(given))
+            return self._step_to_value(self._paging.argument, given)
         # The member for the next page is absent, rather than empty.
         last, names = folded(self._paging.next.rpartition(".")[2]), self._members
         silent = last not in names if last else not any(map(http_rules.NEXT.fullmatch, names))
-        step = self._counted(headers) if silent and not self.linked else None
+        step = self._step_by_count(headers) if silent and not self.linked else None
         return (step or Step())._replace(sure=CERTAIN) if flags else step
 
-    def _given(self, headers: Mapping[str, str], *, has_more: bool) -> Any:
+    def _next_value(self, headers: Mapping[str, str], *, has_more: bool) -> Any:
         paging = self._paging
         if paging.next:
             # The last item's id is there on the last page, too.
             is_id = "[" in paging.next or folded(paging.next) == "lastid"
-            found = [search(paging.next, self._value)] if has_more or not is_id else []
+            found = [search_value(paging.next, self._value)] if has_more or not is_id else []
         else:
             found = [v for name, v in self._members.items() if http_rules.NEXT.fullmatch(name)]
             own = folded(paging.argument) if paging.style == "cursor" else ""
@@ -156,7 +156,7 @@ class PageReader:
         # Without paging only an address leads on.
         return next((v for v in usable if paging.style or _is_address(v)), None)
 
-    def _with(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
+    def _step_to_value(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
         """Return the step to a value of an argument; None where the tool does not take it."""
         schema = property_schema(self.schema, argument) if argument else None
         if schema is None:
@@ -166,19 +166,19 @@ class PageReader:
             return None
         return Step(arguments_with(self.arguments, argument, taken), sure=sure)
 
-    def _shortfall(self, headers: Mapping[str, str]) -> Step | None:
+    def _find_shortfall(self, headers: Mapping[str, str]) -> Step | None:
         """Return a step that leads nowhere, where the response has more items than came.
 
         Of a page behind the first one only the caller can say how many came in all.
         """
-        items = items_of(self._value, self._paging)
+        items = find_items(self._value, self._paging)
         if items is None or not self._is_first():
             return None
         count = len(items)
         if self.total is not None:
             words = f"{count} of {self.total} items were returned; no argument requests more"
             return Step(shortfall=words) if count < self.total else None
-        if not count or count != self._asked_size() or self._is_said_to_end(headers):
+        if not count or count != self._asked_size() or self._names_no_next_page(headers):
             return None
         words = f"{count} items were returned, as many as requested; no argument requests more"
         return Step(sure=LIKELY, shortfall=words)
@@ -191,7 +191,7 @@ class PageReader:
         given = value_at(self.arguments, paging.argument) if paging.argument else None
         if given is None or paging.style in ("limit", "link"):
             return True
-        start, base = self._start()
+        start, base = self._page_start()
         return paging.style in ("page", "offset") and start == base
 
     def _asked_size(self) -> int | None:
@@ -201,7 +201,7 @@ class PageReader:
         named = (v for name, v in self.arguments.items() if folded(name) in http_rules.SIZES)
         return next((n for value in named if (n := parse_integer(value)) is not None), None)
 
-    def _is_said_to_end(self, headers: Mapping[str, str]) -> bool:
+    def _names_no_next_page(self, headers: Mapping[str, str]) -> bool:
         """Tell whether the response names no next page where it would name one."""
         if headers.get("link") and any(linked(headers["link"], name) for name in _PLACES):
             return True
@@ -210,7 +210,7 @@ class PageReader:
             http_rules.NEXT.fullmatch(name) for name in names
         )
 
-    def _address(self, target: str) -> Step:
+    def _step_to_address(self, target: str) -> Step:
         """Return the step to an address, by arguments where these say the same."""
         if not http_rules.is_safe(self.operation.method):  # an address would be asked by GET
             return Step()
@@ -219,10 +219,10 @@ class PageReader:
         except InvalidUrlError as error:
             return Step(outside=str(error))
         url = http_rules.without_pairs(url, self.hidden)
-        changes = None if self.followed else self._changes(url)
+        changes = None if self.followed else self._argument_changes(url)
         return Step(changes or {}, str(url), linked=True)
 
-    def _changes(self, url: httpx.URL) -> dict[str, Any] | None:
+    def _argument_changes(self, url: httpx.URL) -> dict[str, Any] | None:
         """Return the arguments in which an address differs; None where they cannot say it."""
         properties = self.schema.get("properties", {})
         sent, asked = (parse_qs(u.query.decode(), keep_blank_values=True) for u in (self.url, url))
@@ -247,31 +247,31 @@ class PageReader:
         paths = {unquote(each.raw_path.partition(b"?")[0].decode()) for each in (self.url, url)}
         return changes if len(paths) == 1 or self._paging.argument in changes else None
 
-    def _counted(self, headers: Mapping[str, str]) -> Step | None:
-        paging, items = self._paging, items_of(self._value, self._paging)
+    def _step_by_count(self, headers: Mapping[str, str]) -> Step | None:
+        paging, items = self._paging, find_items(self._value, self._paging)
         if not items or paging.style not in ("page", "offset", "limit"):
             return None
         count, size = len(items), self._number(paging.size)
         if paging.style == "limit":
-            return self._greater(count)
-        start, base = self._start()
+            return self._step_by_size(count)
+        start, base = self._page_start()
         after = (base if start is None else start) + (1 if paging.style == "page" else count)
         total, pages = self._total(headers)
         if paging.style == "page" and pages is not None:
-            return self._with(paging.argument, after) if after - base < pages else None
+            return self._step_to_value(paging.argument, after) if after - base < pages else None
         done = count if start is None else (start - base) * (size or count)
         done = done + count if paging.style == "page" and start is not None else after - base
         if total is not None and (size or paging.style == "offset"):
             sure = CERTAIN if done < total else 0
         else:
-            sure = self._likely(count, size, paging.size)
-        step = self._with(paging.argument, after, sure) if sure else None
+            sure = self._likelihood(count, size, paging.size)
+        step = self._step_to_value(paging.argument, after, sure) if sure else None
         if step is None or start is not None or paging.style != "page":
             return step
         # The first page is 0 or 1: the answer to `1` decides.
-        return self._with(paging.argument, 1, sure)._replace(first=True)  # type: ignore[union-attr]
+        return self._step_to_value(paging.argument, 1, sure)._replace(first=True)  # type: ignore[union-attr]
 
-    def _likely(self, count: int, size: int | None, argument: str) -> int:
+    def _likelihood(self, count: int, size: int | None, argument: str) -> int:
         """Return how likely a page follows one of `count` items; 0 for not at all."""
         if size is None:
             return POSSIBLE
@@ -282,18 +282,20 @@ class PageReader:
         is_bounded = "maximum" in schema or parse_integer(schema.get("default")) == size
         return 0 if is_bounded or all(count % each for each in _ROUND) else POSSIBLE
 
-    def _greater(self, count: int) -> Step | None:
+    def _step_by_size(self, count: int) -> Step | None:
         """Return the step to a greater size, which gives the first items again."""
         argument = self._paging.argument
         size, schema = self._number(argument), self._schema_of(argument)
-        sure = self._likely(count, size, argument)
+        sure = self._likelihood(count, size, argument)
         if not sure or (size is not None and count < size):
             return Step(sure=sure) if sure else None
         double = 2 * max(count, size or 0)
         wanted = min(double, int(schema.get("maximum", double)))
-        return self._with(argument, wanted, sure) if wanted > count else Step(sure=POSSIBLE)
+        return (
+            self._step_to_value(argument, wanted, sure) if wanted > count else Step(sure=POSSIBLE)
+        )
 
-    def _start(self) -> tuple[int | None, int]:
+    def _page_start(self) -> tuple[int | None, int]:
         """Return the number of this page or of its first item, and that of the first one."""
         name, style = self._paging.argument, self._paging.style
         schema = self._schema_of(name)
@@ -323,13 +325,13 @@ class PageReader:
         numbers = {name: n for name, v in told.items() if (n := parse_integer(v)) is not None}
         total = next((n for name, n in numbers.items() if http_rules.TOTALS.fullmatch(name)), None)
         # A plain `count` is of this page, unless it is above what came (Django REST framework).
-        count, items = numbers.get("count"), items_of(self._value, self._paging)
+        count, items = numbers.get("count"), find_items(self._value, self._paging)
         if total is None and count is not None and items is not None and count > len(items):
             total = count
         return total, next((n for name, n in numbers.items() if name in _COUNTS), None)
 
 
-def words_of(step: Step | None) -> str:
+def describe_step(step: Step | None) -> str:
     """Return a step as a line for a model: words, numbers, and an address inside the API."""
     if step is None or step.sure < LIKELY:
         return ""

@@ -54,7 +54,7 @@ class StateFiles:
             reason = f"files in a shared state have at most {self._most} bytes"
             raise OSError(errno.EFBIG, reason)
         handle = new_handle(filename, media_type)
-        _done(self._state.put(f"file:{handle}", data, self._seconds))
+        _run_in_thread(self._state.put(f"file:{handle}", data, self._seconds))
         return handle
 
     def open(self, handle: str) -> BinaryIO:
@@ -63,13 +63,13 @@ class StateFiles:
         Raises:
             OSError: It does not exist or exists no more, or the state cannot be reached.
         """
-        data = _done(self._state.get(f"file:{handle}"))
+        data = _run_in_thread(self._state.get(f"file:{handle}"))
         if data is None:
             raise FileNotFoundError(handle)
         return BytesIO(data)
 
 
-def _done(work: Coroutine[Any, Any, Any]) -> Any:
+def _run_in_thread(work: Coroutine[Any, Any, Any]) -> Any:
     """Return the result of work in an event loop of its own; this thread may run one already."""
     try:
         with ThreadPoolExecutor(1) as thread:

@@ -18,7 +18,7 @@ import httpx
 
 from openapi_tools.errors import CallError, SettingsError, SourceError
 from openapi_tools.http_rules import is_form, is_json, is_multipart, names_credential, parameter
-from openapi_tools.redaction import MASK, Redactor, excerpt, hidden
+from openapi_tools.redaction import MASK, Redactor, excerpt, redact_data
 from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.transport.auth_flow import learn_headers
 from openapi_tools.validation import SMALL_TEXT
@@ -41,7 +41,7 @@ def hide_request(request: httpx.Request, marked: MarkedValues | None) -> dict[st
     The values that are `marked` are those of the tool that sent it.
     """
     url = str(request.url.copy_with(userinfo=b""))
-    url = hidden(url) if marked is None else marked.hide_url(url)
+    url = redact_data(url) if marked is None else marked.hide_url(url)
     body = hide_body(request.content, request.headers, marked)
     return {"method": request.method, "url": url, "body": body}
 
@@ -50,7 +50,7 @@ def hide_headers(headers: httpx.Headers, marked: MarkedValues | None = None) -> 
     """Return headers by name in lower case, without credentials and marked values."""
     names = frozenset[str]() if marked is None else marked.names
     return {
-        name: MASK if names_credential(name) or name in names else hidden(value)
+        name: MASK if names_credential(name) or name in names else redact_data(value)
         for name, value in headers.items()
     }
 
@@ -84,12 +84,12 @@ class RecordedCall:
 def hide_body(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> Any:
     """Return a body as `body_of` does, without secrets."""
     if marked is None:
-        return read_body(content, headers, hidden)
+        return read_body(content, headers, redact_data)
     if content and marked.body is not None and marked.body.is_secret:
         return MASK
     if is_json(headers.get("content-type", "")):
-        return read_body(content, headers, lambda value: hidden(value, marked.body))
-    return read_body(content, headers, lambda value: hidden(value, names=marked.names))
+        return read_body(content, headers, lambda value: redact_data(value, marked.body))
+    return read_body(content, headers, lambda value: redact_data(value, names=marked.names))
 
 
 def read_body(
@@ -199,7 +199,7 @@ class Cassette(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send and record a request, or respond from the file."""
         await request.aread()
-        learn_headers((), request, self._redactor.know)
+        learn_headers((), request, self._redactor.learn)
         marked = request.extensions.get(EXTENSION)
         describe = partial(hide_request, request, marked)
         is_long = len(request.content) > SMALL_TEXT
@@ -266,8 +266,8 @@ def _record_content(
     with suppress(ValueError, RecursionError):
         if is_json(headers.get("content-type", "")):
             # A response may repeat what only the request's schema marks.
-            return {"json": hidden(json.loads(content.decode()), schema, names)}
-    content = hidden(content, names=names)
+            return {"json": redact_data(json.loads(content.decode()), schema, names)}
+    content = redact_data(content, names=names)
     try:
         return {"text": content.decode()}
     except ValueError:

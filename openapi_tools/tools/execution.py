@@ -17,11 +17,11 @@ from openapi_tools.errors import CallError, DeniedError, InputError, OpenAPITool
 from openapi_tools.http_rules import is_safe
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import member_of, with_members
-from openapi_tools.redaction import Redactor, excerpt, hide
+from openapi_tools.redaction import Redactor, excerpt, redact_error
 from openapi_tools.redaction.marked_schemas import EXTENSION
-from openapi_tools.requests import Preview, preview_of
-from openapi_tools.requests.builder import RequestPlan, described
-from openapi_tools.responses.reader import read_answer
+from openapi_tools.requests import Preview, preview_request
+from openapi_tools.requests.builder import RequestPlan, describe_files
+from openapi_tools.responses.reader import read_response
 from openapi_tools.result import Context, ToolResult, context_for, user_of
 from openapi_tools.shaping.list_reader import ListReader
 from openapi_tools.tools.explanations import explain_failure
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from openapi_tools.auth import Grant
     from openapi_tools.auth.authorization_server import Channel
-    from openapi_tools.responses.answer_shape import Shaper, Shapes
-    from openapi_tools.shaping.files import Files
+    from openapi_tools.responses.response_shape import ResponseShaper, ResponseShapes
+    from openapi_tools.shaping.files import ResponseFiles
     from openapi_tools.tools.following import Following
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
@@ -77,16 +77,16 @@ class Execution:
         self._grant: Grant | None = None
         self._fixed = FixedValues(self._operation.fixed, session.redactor)
         self._sender: Sender | None = None
-        self._files: Files | None = None
+        self._files: ResponseFiles | None = None
         if session.settings.download_dir is not None or session.settings.files is not None:
-            store: Any = shaping.files.store_of(session.settings)
-            self._files = shaping.files.Files(store, session.settings)
+            store: Any = shaping.files.find_store(session.settings)
+            self._files = shaping.files.ResponseFiles(store, session.settings)
         self._following: Following | None = None
-        self._shapes: Shapes | None = None
+        self._shapes: ResponseShapes | None = None
         known, own = session.settings, self._operation.answer
         if own is not None or known.drop or known.max_items or not known.nulls:
-            self._shapes = responses.answer_shape.Shapes(tool, known)
-        self._shaper = None if self._shapes is None else self._shapes.usual
+            self._shapes = responses.response_shape.ResponseShapes(tool, known)
+        self._shaper = None if self._shapes is None else self._shapes.default_shaper
 
     async def result(
         self, arguments: dict[str, Any], context: Any, call_id: str, own: PerCall
@@ -147,7 +147,7 @@ class Execution:
         return result
 
     async def _ended(self, result: ToolResult, prepared: PreparedCall) -> ToolResult:
-        if not getattr(prepared.after, "work", None) or self._following is None:
+        if not getattr(prepared.after, "long_operation", None) or self._following is None:
             return result
 
         async def ask(url: str, *, is_poll: bool) -> tuple[ToolResult, Any]:
@@ -195,7 +195,7 @@ class Execution:
             return given
         raise InputError(f"'wait' must be a number of seconds, not {given!r:.60}.")
 
-    async def _shaper_for(self, context: Any, wait: float | None) -> Shaper | None:
+    async def _shaper_for(self, context: Any, wait: float | None) -> ResponseShaper | None:
         shape, fields = member_of(context, "answer"), member_of(context, "fields")
         if not isinstance(context, Context | Mapping):  # members of others may differ
             fields = fields if isinstance(fields, str) else None
@@ -203,11 +203,13 @@ class Execution:
         if shape is None and fields is None:
             return self._shaper
         if self._shapes is None:
-            self._shapes = responses.answer_shape.Shapes(self._tool, self._session.settings)
+            self._shapes = responses.response_shape.ResponseShapes(
+                self._tool, self._session.settings
+            )
         usual = 0 if self._reads else self._session.settings.wait
         # At the end of long work another operation's answer may come.
         is_known = not (usual if wait is None else wait)
-        return await self._shapes.of_call(shape, fields, is_known=is_known)
+        return await self._shapes.shaper_for_call(shape, fields, is_known=is_known)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request of a call, as `OperationTool.preview` does."""
@@ -230,7 +232,7 @@ class Execution:
     def _masked(self, prepared: PreparedCall) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about it."""
         grant = prepared.credentials.masked(self._operation, self._bounds)
-        return described(self._built(prepared, prepared.arguments, grant)), grant.note
+        return describe_files(self._built(prepared, prepared.arguments, grant)), grant.note
 
     async def _seen(
         self, prepared: PreparedCall, call_id: str, *, is_question: bool = False
@@ -259,7 +261,7 @@ class Execution:
         if is_question:
             marked = self._tool.marked_values
             request, arguments = marked.hide_request(request), marked.hide_arguments(arguments)
-        preview = preview_of(request, name, arguments, redactor=prepared.redactor)
+        preview = preview_request(request, name, arguments, redactor=prepared.redactor)
         return replace(preview, note=note, call_id=call_id)
 
     async def _carry(self, prepared: PreparedCall, attempts: Attempts) -> APIResponse:
@@ -298,8 +300,8 @@ class Execution:
         """Return the grant of a call; fetches tokens, and calls the user's functions."""
 
         def learn(*secrets: str) -> None:
-            self._session.redactor.know(*secrets, passing=True)
-            prepared.redactor.know(*secrets)  # however many others there are
+            self._session.redactor.learn(*secrets, passing=True)
+            prepared.redactor.learn(*secrets)  # however many others there are
 
         def channel() -> Channel:
             from openapi_tools.auth.authorization_server import Channel
@@ -316,7 +318,7 @@ class Execution:
         self, prepared: PreparedCall, arguments: dict[str, Any], grant: Grant
     ) -> httpx.Request:
         if prepared.own.address:
-            return self._plan.follow(prepared.own.address, arguments, grant.auth)
+            return self._plan.build_follow_up(prepared.own.address, arguments, grant.auth)
         request = self._plan.build(arguments, grant.auth)
         header = self._session.settings.idempotency_header
         if prepared.key and header and header not in request.headers:
@@ -339,7 +341,7 @@ class Execution:
             auth=auth.httpx_auth,
             certificate=auth.certificate,
             repeatable=True if prepared.key else self._options.repeatable,
-            learn=prepared.redactor.know if others else None,
+            learn=prepared.redactor.learn if others else None,
             download=files and partial(files.begin, prepared.redactor),
             user=prepared.user,
             caches=self._options.caches and not (prepared.own.is_poll or most),
@@ -355,12 +357,12 @@ class Execution:
         after, shaper = self._after(prepared, answer), prepared.shaper
         prepared.after = after
         if prepared.own.is_page or prepared.whole:
-            shaper = responses.answer_shape.uncut(shaper)
+            shaper = responses.response_shape.remove_limits(shaper)
         keep = self._files and partial(self._files.keep, for_remote=prepared.for_remote)
 
         def read() -> ToolResult:
             about: Any = {"keep": keep, "after": after and after.read, "shaper": shaper}
-            return read_answer(answer, operation, settings, redactor=redactor, **about)
+            return read_response(answer, operation, settings, redactor=redactor, **about)
 
         chooses = shaper is not None and bool(shaper.fields)
         chooses = chooses or settings.files is not None  # a user's store may be slow
@@ -372,7 +374,7 @@ class Execution:
         result = explain_failure(result, prepared, answer, operation, session)
         check = session.check_answer
         if check is not None and prepared.request is not None and not prepared.own.address:
-            request = described(prepared.request)
+            request = describe_files(prepared.request)
             problems = await self._apart(attempts, answer, check, request, answer)
             result.metadata["response_problems"] = redactor.data(problems)
         return result
@@ -394,4 +396,4 @@ def _hide(error: OpenAPIToolsError, redactor: Redactor, *, for_remote: bool) -> 
     """Take secrets out of an error, and folders of this machine for a remote client."""
     if for_remote and isinstance(error, CallError):
         error.leave_out_folder()
-    hide(error, redactor)
+    redact_error(error, redactor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from openapi_tools.requests import with_own_path
+from openapi_tools.requests import base_url_with_server_path
 from openapi_tools.result import ToolResult
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _missing_credential(prepared: PreparedCall, answer: APIResponse, operation: 
 
 
 def _missing_base_path(operation: Operation, session: Session) -> str:
-    url = with_own_path(operation, session.settings)
+    url = base_url_with_server_path(operation, session.settings)
     reason = "base_url lacks the path of the document's own server"
     return f"{reason}; if that is wrong, give Settings(base_url={url!r})" if url else ""
 

@@ -38,7 +38,7 @@ class FixedValues:
         """
         if self._values is None:
             for name, value in self._fixed.items():
-                self._redactor.know(*(_read(variable, name) for variable in variables_in(value)))
+                self._redactor.learn(*(_read(variable, name) for variable in variables_in(value)))
             values = {n: from_environment(value, n) for n, value in self._fixed.items()}
             self._values = lambda: values
         return self._values()

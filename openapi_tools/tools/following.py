@@ -18,15 +18,15 @@ from openapi_tools.http_rules import read_url, without_pairs
 from openapi_tools.json_values import dump_json_bytes, select_attributes
 from openapi_tools.observability import current
 from openapi_tools.options import kind_of
-from openapi_tools.requests import asker_of
-from openapi_tools.responses.server_json import words_of
+from openapi_tools.requests import find_tool_for_url
+from openapi_tools.responses.error_results import error_text
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.pipeline import answer_call, operation_of
 from openapi_tools.tools.session import PerCall
 from openapi_tools.transport.failures import retry_after
 
 if TYPE_CHECKING:
-    from openapi_tools.shaping.long_work import WorkReader
+    from openapi_tools.shaping.long_work import LongRunningReader
     from openapi_tools.shaping.paging import PageReader, Step
     from openapi_tools.tools.prepared_call import PreparedCall
     from openapi_tools.tools.session import Session
@@ -68,15 +68,15 @@ class Following:
 
     def work_reader(
         self, prepared: PreparedCall, answer: APIResponse, *, loosely: bool
-    ) -> WorkReader:
+    ) -> LongRunningReader:
         """Return the reader that finds long work; `loosely` in the answer to a read, too."""
-        found: WorkReader = shaping.long_work.WorkReader(
+        found: LongRunningReader = shaping.long_work.LongRunningReader(
             answer.status,
             without_pairs(answer.request.url, _added(prepared)),
             self.server,
-            ask=self._asker,
+            find_tool=self._asker,
             polled=prepared.own.is_poll,
-            loosely=loosely,
+            accepts_states=loosely,
             pause=retry_after(answer.headers),
         )
         return found
@@ -85,18 +85,18 @@ class Following:
         """Return the tool of the same toolset that asks for an address, and its arguments."""
         toolset, bounds = self.session.offered(self.tool), self.session.bounds
         same = (t for t in toolset or () if bounds(t.operation).server == self.server)
-        return asker_of(same, read_url(address), self.server)
+        return find_tool_for_url(same, read_url(address), self.server)
 
     async def ended(
         self,
-        known: tuple[ToolResult, WorkReader],
+        known: tuple[ToolResult, LongRunningReader],
         ask: Callable[..., Awaitable[tuple[ToolResult, Any]]],
         wait: float,
     ) -> ToolResult:
         """Wait for the end of long work, as long as the call may; else say how to go on."""
         result, reader = await _to_end(known, ask, wait)
-        if reader.work.state == shaping.long_work.FAILED:
-            words = words_of(reader.reason, _WORDS)
+        if reader.long_operation.state == shaping.long_work.FAILED:
+            words = error_text(reader.reason, _WORDS)
             about = f"{self.tool.operation.method} {self.tool.operation.path}"
             message = f"{about} was accepted, but its work failed{words and f': {words}'}"
             facts = {"status": result.metadata.get("status"), "body": result.output}
@@ -111,15 +111,15 @@ def _added(prepared: PreparedCall) -> list[str]:
 
 
 async def _to_end(
-    known: tuple[ToolResult, WorkReader],
+    known: tuple[ToolResult, LongRunningReader],
     ask: Callable[..., Awaitable[tuple[ToolResult, Any]]],
     wait: float,
-) -> tuple[ToolResult, WorkReader]:
+) -> tuple[ToolResult, LongRunningReader]:
     """Ask for the state of work until it ends, and for its result; or until the time is over."""
     loop = asyncio.get_running_loop()
     (result, reader), end, pause = known, loop.time() + wait, _FIRST_PAUSE
     asked = reader.pause
-    while reader.goes_on and reader.work.url:
+    while reader.goes_on and reader.long_operation.url:
         rest = pause if asked is None else max(asked, _SHORTEST_PAUSE)
         if loop.time() + rest >= end:
             return result, reader
@@ -128,16 +128,16 @@ async def _to_end(
         pause = min(2 * pause, _LONGEST_PAUSE)
         try:
             async with asyncio.timeout_at(end):
-                answer, following = await ask(reader.work.url, is_poll=True)
+                answer, following = await ask(reader.long_operation.url, is_poll=True)
         except TimeoutError:
             return result, reader
         asked = None if following is None else following.pause
-        if following is not None and following.work:
+        if following is not None and following.long_operation:
             result, reader = answer, following
         elif not (answer.error or {}).get("retryable"):
             return answer, reader
-    if reader.is_done and reader.work.url:
-        result, _ = await ask(reader.work.url, is_poll=False)
+    if reader.is_done and reader.long_operation.url:
+        result, _ = await ask(reader.long_operation.url, is_poll=False)
     return result, reader
 
 
@@ -281,7 +281,7 @@ class Pages:
         return self._taken(step, result.output, following)
 
     def _taken(self, step: Step | None, output: Any, following: Step | None) -> list[Any]:
-        items = [] if output is None else shaping.paging.items_of(output, self._paging)
+        items = [] if output is None else shaping.paging.find_items(output, self._paging)
         if items is None and not self.pages:
             return self._stop("no_items", "the answer holds no list")
         items = items or []
@@ -311,7 +311,7 @@ class Pages:
             if step is None:
                 self._end()
             elif self.items == self._most:
-                self._stop("max_items", shaping.paging.words_of(step))
+                self._stop("max_items", shaping.paging.describe_step(step))
             elif step.outside:
                 self._stop("outside", f"the next page is not requested: {step.outside}")
             elif not step.arguments and not step.url:
@@ -323,7 +323,7 @@ class Pages:
             elif self._empty >= _EMPTY:
                 self._stop("no_progress", f"{self._empty} pages in a row were empty")
             elif self.pages >= self._most_pages:
-                self._stop("max_pages", shaping.paging.words_of(step))
+                self._stop("max_pages", shaping.paging.describe_step(step))
             self._seen.add(key)
         await self._tell()
 

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
 from openapi_tools.json_values import as_dict, follow_references, is_equal
 from openapi_tools.options import member_of, with_members
-from openapi_tools.requests.excerpts import describe_properties, in_ascii, share_room, shorten_line
+from openapi_tools.requests.excerpts import (
+    describe_properties,
+    escape_ascii,
+    share_space,
+    shorten_line,
+)
 from openapi_tools.result import Changes, ToolCall, ToolResult
 from openapi_tools.tools.state_changes import changes_of
 from openapi_tools.validation import is_large
@@ -205,13 +210,13 @@ def question_of(tool: OperationTool, call: ToolCall, room: int = 4_000) -> str:
     characters. Where there are too many properties, the missing ones are named and counted.
     """
     address = f"{tool.method} {tool.path}".strip().replace(" ", "%20").replace("%20", " ", 1)
-    lines = [f"Call {tool.name} ({shorten_line(in_ascii(address), _ADDRESS)})?"]
+    lines = [f"Call {tool.name} ({shorten_line(escape_ascii(address), _ADDRESS)})?"]
     arguments = tool.marked_values.hide_arguments(call.arguments)
     arguments = _declared_first(arguments, tool.input_schema, tool.input_schema)
     lines += (f"  {line}" for line in describe_properties(arguments, room))
     if call.changes is not None:
         changes = call.changes.lines
-        shares = share_room(room, list(map(len, changes)))
+        shares = share_space(room, list(map(len, changes)))
         short = map(shorten_line, changes, (max(share, _LINE) for share in shares))
         lines += ["What changes:", *(f"  {line}" for line in short)]
         lines.append(f"To undo it: {call.changes.undo}.")

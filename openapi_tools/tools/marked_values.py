@@ -13,7 +13,7 @@ import httpx
 
 from openapi_tools.http_rules import is_json
 from openapi_tools.json_values import dump_json_bytes
-from openapi_tools.redaction import hidden
+from openapi_tools.redaction import redact_data
 from openapi_tools.redaction.marked_schemas import MarkedSchema
 from openapi_tools.redaction.named_values import MASK
 
@@ -33,7 +33,7 @@ class MarkedValues:
     @cached_property
     def arguments(self) -> MarkedSchema | None:
         """The schema of the arguments."""
-        return MarkedSchema.of(self._tool.input_schema)
+        return MarkedSchema.from_schema(self._tool.input_schema)
 
     @cached_property
     def body(self) -> MarkedSchema | None:
@@ -42,15 +42,15 @@ class MarkedValues:
         if self.arguments is None or body is None:
             return None
         if body.argument:
-            return self.arguments.of_property(body.argument)
+            return self.arguments.property_schema(body.argument)
         schema = self._tool.input_schema
         named = {part.name: schema["properties"].get(part.argument) for part in body.properties}
-        return MarkedSchema.of({**schema, "properties": named})
+        return MarkedSchema.from_schema({**schema, "properties": named})
 
     @cached_property
     def response(self) -> MarkedSchema | None:
         """The schema of a documented response."""
-        return MarkedSchema.of(self._tool.answer_schema)
+        return MarkedSchema.from_schema(self._tool.answer_schema)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -61,12 +61,12 @@ class MarkedValues:
         bodies = () if operation.body is None else (operation.body, *operation.body.choices)
         parts: list[tuple[str, str]] = [(p.name, p.argument) for p in operation.parameters]
         parts += [(p.name, p.argument) for body in bodies for p in body.properties]
-        named = {wire for wire, name in parts if schema.of_property(name).holds_unnamed()}
+        named = {wire for wire, name in parts if schema.property_schema(name).holds_unnamed()}
         return frozenset(map(str.lower, named | schema.secret_names()))
 
     def hide_arguments(self, arguments: Any) -> Any:
         """Return arguments without secrets that are known, named or marked."""
-        return hidden(arguments, self.arguments)
+        return redact_data(arguments, self.arguments)
 
     def hide_url(self, url: str) -> str:
         """Return the URL of a request without secrets, also in segments of its path."""
@@ -86,13 +86,13 @@ class MarkedValues:
             base = segments[: first if fits else _FIRST_SEGMENT]
             segments = [*base, *(MASK if is_secret else segment for segment, is_secret in masked)]
             segments += [] if fits else [MASK]
-        return str(hidden("/".join(segments) + query, names=self.names))
+        return str(redact_data("/".join(segments) + query, names=self.names))
 
     def _hide_header(self, name: str, value: str) -> str:
         # A request to look at has masked credentials, with the scheme before them.
         if name in ("authorization", "cookie"):
-            return str(hidden(value, names=self.names))
-        return str(hidden({name: value}, names=self.names)[name])
+            return str(redact_data(value, names=self.names))
+        return str(redact_data({name: value}, names=self.names)[name])
 
     def hide_content(self, content: bytes, media_type: str) -> bytes:
         """Return the content of a request without secrets; the same where it has none."""
@@ -101,9 +101,9 @@ class MarkedValues:
         if is_json(media_type):
             with suppress(ValueError, RecursionError):
                 value = json.loads(content)
-                masked = hidden(value, self.body, self.names if self.body is None else ())
+                masked = redact_data(value, self.body, self.names if self.body is None else ())
                 return content if masked == value else dump_json_bytes(masked)
-        return bytes(hidden(content, names=self.names))
+        return bytes(redact_data(content, names=self.names))
 
     def hide_request(self, request: httpx.Request) -> httpx.Request:
         """Return a request as a person may see it, without secrets."""

@@ -12,17 +12,22 @@ from openapi_tools import errors
 from openapi_tools.forks import importing
 from openapi_tools.observability import UNOBSERVED, report_unknown
 from openapi_tools.options import with_members
-from openapi_tools.redaction import excerpt, hide
+from openapi_tools.redaction import excerpt, redact_error
 from openapi_tools.result import ToolCall, ToolResult, read_call, read_id, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
 from openapi_tools.tools.own_names import own_names, with_tool_names
 from openapi_tools.tools.session import PLAIN, PerCall, Session, open_session
 from openapi_tools.tools.tool import OperationTool, called
-from openapi_tools.validation import size_of
+from openapi_tools.validation import measure_value
 from openapi_tools.validation.checker import Checker
-from openapi_tools.validation.json_strings import notes_on_reading
-from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
+from openapi_tools.validation.json_strings import parsing_notes
+from openapi_tools.validation.tool_input import (
+    CALL_ID,
+    accept_input,
+    accept_small_input,
+    call_id_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -115,7 +120,7 @@ class Caller:
             if not isinstance(error, errors.OpenAPIToolsError):
                 # The traceback goes to the log only.
                 logger.exception("%s failed unexpectedly", self._name)
-            hide(error, self._session.redactor)
+            redact_error(error, self._session.redactor)
             failure = errors.bare(error)
         return self.failure(failure) if explain is None else await explain(failure)
 
@@ -187,12 +192,14 @@ class Caller:
 
     async def _fitted(self, given: _Input) -> tuple[dict[str, Any], list[str]]:
         """Return arguments that fit, and notes on them; a large input is checked in a thread."""
-        small = accept_small(given.given, self._session.settings)
+        small = accept_small_input(given.given, self._session.settings)
         if small is None:
             return await asyncio.to_thread(self._accepted, given.given, given.profile)
         if not given.profile and self._fits(small):
             return small, []
-        if size_of(small).characters > _READ_AT_ONCE:  # its strings may hold thousands of values
+        if (
+            measure_value(small).characters > _READ_AT_ONCE
+        ):  # its strings may hold thousands of values
             return await asyncio.to_thread(self._fit, small, given.profile)
         return self._fit(small, given.profile)
 
@@ -201,7 +208,7 @@ class Caller:
         return self._accepted(given, profile)[0]
 
     def _accepted(self, given: object, profile: str | None) -> tuple[dict[str, Any], list[str]]:
-        return self._fit(accept(given, self._session.settings), profile)
+        return self._fit(accept_input(given, self._session.settings), profile)
 
     def _fit(
         self, arguments: dict[str, Any], profile: str | None
@@ -213,8 +220,10 @@ class Caller:
         arguments = self._under_tool_names(arguments)
         # For example null for an absent argument, as profiles ask of models, and JSON in strings.
         restored = self._restored(arguments, "")
-        if notes := notes_on_reading(arguments, restored):
-            restored = accept(restored, self._session.settings)  # what was read has limits, too
+        if notes := parsing_notes(arguments, restored):
+            restored = accept_input(
+                restored, self._session.settings
+            )  # what was read has limits, too
         repaired = self._tool.repaired(restored)
         if self._fits(repaired):
             return repaired, notes

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.redaction import Redactor
-    from openapi_tools.responses.answer_shape import Shaper
+    from openapi_tools.responses.response_shape import ResponseShaper
     from openapi_tools.result import Changes
 
 
@@ -24,7 +24,7 @@ class PreparedCall:
     credentials: Credentials
     redactor: Redactor
     key: str = ""  # for idempotency
-    shaper: Shaper | None = None
+    shaper: ResponseShaper | None = None
     grant: Grant = NOTHING
     request: httpx.Request | None = None
     own: PerCall = PLAIN

@@ -24,7 +24,13 @@ from openapi_tools.options import (
     why_skipped,
 )
 from openapi_tools.redaction import Redactor, excerpt
-from openapi_tools.requests import named_origins, origin_of, server_url, url_of, with_own_path
+from openapi_tools.requests import (
+    base_url_with_server_path,
+    credential_origins,
+    document_server_url,
+    origin_of,
+    server_url,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -153,10 +159,10 @@ class Session:
     def origins(self) -> frozenset[str]:
         """The origins that may get credentials."""
         if self._origins is None:
-            self._origins = named_origins(self.settings)
+            self._origins = credential_origins(self.settings)
         if self._origins is None:
             with suppress(CallError):
-                own = origin_of(url_of(self.provenance.servers, self.settings))
+                own = origin_of(document_server_url(self.provenance.servers, self.settings))
                 # The user chose the URL of a document, not the servers that it names today.
                 if self.provenance.origin in ("", own):
                     self._origins = frozenset({own})
@@ -207,10 +213,10 @@ def _placed(settings: Settings, client: Any, servers: tuple[Server, ...]) -> Set
     if "://" not in base or settings.base_url is not None:
         return settings
     with suppress(CallError):
-        url_of(servers, settings)
+        document_server_url(servers, settings)
         return settings
     made = settings_with(settings, base_url=base)
-    below = with_own_path(Operation("GET", "/", servers=servers), made)
+    below = base_url_with_server_path(Operation("GET", "/", servers=servers), made)
     return settings_with(settings, base_url=below) if below else made
 
 

@@ -24,8 +24,13 @@ from openapi_tools.json_values import (
     split_pointer,
 )
 from openapi_tools.options import member_of, variables_in, with_members
-from openapi_tools.redaction import hidden
-from openapi_tools.requests.excerpts import describe_pointer, describe_value, in_ascii, shorten_line
+from openapi_tools.redaction import redact_data
+from openapi_tools.requests.excerpts import (
+    describe_pointer,
+    describe_value,
+    escape_ascii,
+    shorten_line,
+)
 from openapi_tools.result import Changes, ToolResult
 from openapi_tools.tools.session import PerCall
 from openapi_tools.tools.tool import OperationTool, called
@@ -178,7 +183,7 @@ def _lines(
 ) -> Iterator[_Line]:
     """Yield each change: its place, and the line about it."""
     if tool.method == "DELETE":
-        yield "", f"deletes {describe_value(hidden(state, marked.response), _DELETED)}"
+        yield "", f"deletes {describe_value(redact_data(state, marked.response), _DELETED)}"
         return
     line = partial(_line, (tool.marked_values.body, marked.response))
     request = tool.preview(dict(arguments))
@@ -240,7 +245,7 @@ def _steps(sent: Any, state: Any, line: _LineOf) -> Iterator[_Line]:
         elif verb != "test":
             start = describe_pointer(str(as_dict(step).get("from", "")))
             shown_place = describe_pointer(place)
-            verb = shorten_line(in_ascii(str(verb)), _VALUE)
+            verb = shorten_line(escape_ascii(str(verb)), _VALUE)
             yield shown_place, f"{verb} from {start} to {shown_place}"
 
 
@@ -255,14 +260,14 @@ def _line(schemas: Iterable[MarkedSchema | None], place: str, old: Any, new: Any
     """Return one difference in words, without secrets that are named or marked."""
     names = [key for key in split_pointer(place) if not key.isdecimal()]
     name = names[-1] if names else ""  # of an item, that of its list
-    marked = [schema.at(place) for schema in schemas if schema is not None]
+    marked = [schema.find_schema(place) for schema in schemas if schema is not None]
 
     def hide(value: Any) -> Any:
         if value is _MISSING:
             return value
-        masked = next(iter(hidden({name: value}).values()))
+        masked = next(iter(redact_data({name: value}).values()))
         for schema in marked:
-            masked = hidden(masked, schema)
+            masked = redact_data(masked, schema)
         return masked
 
     old, new = hide(old), hide(new)

@@ -294,7 +294,7 @@ class Exchange:
         limit = min(limit, self._options.most or limit)
         if file is not None:
             limit, setting = file.limit, "max_file_bytes"
-        take = partial(self._take, limit) if file is None else file.take
+        take = partial(self._take, limit) if file is None else file.receive
         if response.is_stream_consumed:
             # A mock transport gave content, and httpx has decoded it.
             await take(response.content)

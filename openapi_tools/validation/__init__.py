@@ -81,7 +81,7 @@ def pattern_size(pattern: str) -> int:
     return 0
 
 
-class Size(NamedTuple):
+class ValueSize(NamedTuple):
     """The size of a value: values and names, characters, odd numbers, values at each depth."""
 
     values: int
@@ -90,7 +90,7 @@ class Size(NamedTuple):
     levels: list[int]
 
 
-def size_of(value: Any) -> Size:
+def measure_value(value: Any) -> ValueSize:
     """Measure a JSON-native value."""
     names = characters = odd = 0
     levels: list[int] = []
@@ -111,7 +111,7 @@ def size_of(value: Any) -> Size:
             elif is_odd(part):
                 odd += 1
         level = inner
-    return Size(names + sum(levels), characters, odd, levels)
+    return ValueSize(names + sum(levels), characters, odd, levels)
 
 
 def is_odd(value: Any) -> bool:
@@ -123,19 +123,19 @@ def is_odd(value: Any) -> bool:
 
 def is_large(value: Any) -> bool:
     """Tell whether work on a JSON-native value may take more than some milliseconds."""
-    size = size_of(value)
+    size = measure_value(value)
     return size.values > SMALL_VALUES or size.characters > SMALL_TEXT
 
 
 @dataclass(eq=False)
-class Judge:
+class PricedValidator:
     """The checked part of a schema, its price, and notes; no validator if it cannot be compiled."""
 
     schema: Node
     validator: Any
     notes: tuple[str, ...]
 
-    def affords(self, size: Size) -> bool:
+    def can_check(self, size: ValueSize) -> bool:
         """Tell whether a verdict on a value of this size comes in time."""
         if self.validator is None:
             return False
@@ -155,16 +155,16 @@ class Judge:
             seen.append(node)
             return _value_price(node)
 
-        per_value = looks(self.schema, self.schema, of_value)
-        frames = looks(self.schema, self.schema, lambda _: 1.0, together=max)
+        per_value = validation_cost(self.schema, self.schema, of_value)
+        frames = validation_cost(self.schema, self.schema, lambda _: 1.0, together=max)
         per_character = 0.0
         if any("pattern" in node or "patternProperties" in node for node in seen):
-            per_character = looks(self.schema, self.schema, _character_price)
+            per_character = validation_cost(self.schema, self.schema, _character_price)
         is_unique = any(node.get("uniqueItems") is True for node in seen)
         return is_unique, frames, per_value, per_character
 
 
-def looks(
+def validation_cost(
     schema: Node,
     root: Node,
     own: Callable[[Node], float],
@@ -188,7 +188,7 @@ def looks(
             costs[key] = 0.0
             inner[key] = []
             waiting.append((node, left, True))
-            for is_inside, children in groups(node, root):
+            for is_inside, children in subschema_groups(node, root):
                 below = left - 1 if left is not None and is_inside else left
                 if below != -1:
                     inner[key].append([(id(child), below) for child in children])
@@ -202,7 +202,7 @@ def _value_price(node: Node) -> float:
     literals = [*node.get("enum", ()), *([node["const"]] if "const" in node else ())]
     price = _LOOK + bool(literals) * _PART
     if parts := [part for part in literals if isinstance(part, list | dict)]:
-        price += len(literals) * _COMPARISON + size_of(parts).values * _PART
+        price += len(literals) * _COMPARISON + measure_value(parts).values * _PART
     for keyword in ("dependentRequired", "dependentSchemas"):
         price += len(node.get(keyword, ())) * _NAME
     price += len(node.get("patternProperties", ())) * _MATCH
@@ -216,7 +216,7 @@ def _character_price(node: Node) -> float:
     return sum(_SLOWNESS.get(pattern_size(pattern), _SLOWEST) for pattern in patterns)
 
 
-def groups(node: Node, root: Node) -> list[tuple[bool, list[Node]]]:
+def subschema_groups(node: Node, root: Node) -> list[tuple[bool, list[Node]]]:
     """Return the schemas that get a value or its parts; those of a group never see the same one."""
     found: list[tuple[bool, Iterable[Any]]] = []
     for keyword, value in node.items():

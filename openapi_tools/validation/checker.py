@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import json_values, validation
 from openapi_tools.errors import InputError
 from openapi_tools.redaction import excerpt
-from openapi_tools.validation import Judge, Size, groups, size_of
-from openapi_tools.validation.messages import Flaw, read_flaws, sentence
+from openapi_tools.validation import PricedValidator, ValueSize, measure_value, subschema_groups
+from openapi_tools.validation.messages import Flaw, describe_flaw, read_flaws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,15 +62,15 @@ class Checker:
 
     def __init__(self, schema: Node) -> None:
         self._original = schema
-        self._whole = prepare(schema)
-        self.notes = self._whole.notes
-        self._schema = self._whole.schema
-        self._known = self._schema.get("properties", {})
+        self._full_validator = prepare_validator(schema)
+        self.notes = self._full_validator.notes
+        self._schema = self._full_validator.schema
+        self._properties = self._schema.get("properties", {})
         self._errors: dict[tuple[str | None, int], float] = {}
 
     def fits(self, arguments: Any) -> bool:
         """Tell whether arguments as `accept` returns them fit, if that can be told in time."""
-        judge = self._judge(size_of(arguments))
+        judge = self._affordable_validator(measure_value(arguments))
         return judge is None or judge.validator.is_valid(arguments)
 
     def check(self, arguments: dict[str, Any], *, example: bool = False) -> None:
@@ -79,41 +79,41 @@ class Checker:
         The first five faults have a line each; an example call follows where asked for and of help.
         """
         if not self.fits(arguments):
-            flaws = list(islice(self._flaws(arguments), _LOOKED_AT))
-            flaws, call = validation.samples.taught(flaws, self._original)
-            raise _explained(flaws, call if example else "")
+            flaws = list(islice(self._iter_flaws(arguments), _LOOKED_AT))
+            flaws, call = validation.example_calls.explain_flaws(flaws, self._original)
+            raise _compose_error(flaws, call if example else "")
 
-    def _judge(self, size: Size) -> Judge | None:
-        if self._whole.affords(size):
-            return self._whole
-        return self._cheap if self._cheap.affords(size) else None
+    def _affordable_validator(self, size: ValueSize) -> PricedValidator | None:
+        if self._full_validator.can_check(size):
+            return self._full_validator
+        return self._cheap_validator if self._cheap_validator.can_check(size) else None
 
     @cached_property
-    def _cheap(self) -> Judge:
-        return prepare(self._schema, cheap=True)
+    def _cheap_validator(self) -> PricedValidator:
+        return prepare_validator(self._schema, cheap=True)
 
-    def _flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
+    def _iter_flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
         """Yield the flaws of arguments; those with too many possible errors are checked alone."""
-        large = self._large(arguments)
+        large = self._large_arguments(arguments)
         others = {name: value for name, value in arguments.items() if name not in large}
-        judge = self._judge(size_of(others))
+        judge = self._affordable_validator(measure_value(others))
         if judge is not None:
             flaws = read_flaws(judge.validator.iter_errors(others), judge.schema)
             yield from (flaw for flaw in flaws if not large.keys() & flaw.place[:1])
         for name in islice(large, _MEMBERS):
-            yield from self._flaws_of_large(name, arguments[name])
+            yield from self._iter_flaws_of_large(name, arguments[name])
 
-    def _large(self, arguments: dict[str, Any]) -> dict[str, None]:
+    def _large_arguments(self, arguments: dict[str, Any]) -> dict[str, None]:
         left, large = float(_MOST_ERRORS), dict[str, None]()
         for name, value in arguments.items():
-            errors = self._errors_in(name, size_of(value))
+            errors = self._errors_in_argument(name, measure_value(value))
             if errors > left:
                 large[name] = None
             else:
                 left -= errors
         return large
 
-    def _errors_in(self, name: str, size: Size) -> float:
+    def _errors_in_argument(self, name: str, size: ValueSize) -> float:
         errors = before = 0.0
         for depth, values in enumerate(size.levels):
             by_value = self._errors_by_value(name, depth)
@@ -125,47 +125,50 @@ class Checker:
 
     def _errors_by_value(self, name: str, depth: int) -> float:
         """Return how many errors a value at that depth, and those that hold it, may have."""
-        key = (name if name in self._known else None, depth)
+        key = (name if name in self._properties else None, depth)
         if key not in self._errors:
-            own = {name: self._known[name]} if name in self._known else {}
+            own = {name: self._properties[name]} if name in self._properties else {}
             node = {**self._schema, "properties": own}
-            self._errors[key] = validation.looks(node, self._schema, _errors_of, depth + 1)
+            self._errors[key] = validation.validation_cost(
+                node, self._schema, _possible_errors, depth + 1
+            )
         return self._errors[key]
 
-    def _flaws_of_large(self, name: str, value: Any) -> Iterator[Flaw]:
+    def _iter_flaws_of_large(self, name: str, value: Any) -> Iterator[Flaw]:
         """Give one flaw of an argument that may have too many."""
-        if name in self._known:
-            alone, definitions = {name: self._known[name]}, self._schema.get("$defs", {})
+        if name in self._properties:
+            alone, definitions = {name: self._properties[name]}, self._schema.get("$defs", {})
             checker = Checker({"properties": alone, "$defs": definitions})
             if not checker.fits({name: value}):
-                first = checker._first_flaws({name: value})
+                first = checker._iter_first_flaws({name: value})
                 yield next(first, Flaw((name,), "", None, value))
         elif self._schema.get("additionalProperties") is False:
-            yield Flaw((name,), "additionalProperties", list(self._known), value)
+            yield Flaw((name,), "additionalProperties", list(self._properties), value)
 
-    def _first_flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
+    def _iter_first_flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
         """Give the flaws of the first error by cheap keywords, for values not too large."""
         from jsonschema_rs import ValidationError
 
-        size, judge = size_of(arguments), self._cheap
-        if size.values <= _LARGEST and judge.affords(size):
+        size, judge = measure_value(arguments), self._cheap_validator
+        if size.values <= _LARGEST and judge.can_check(size):
             try:
                 judge.validator.validate(arguments)
             except ValidationError as error:
                 yield from read_flaws([error], judge.schema)
 
 
-def _errors_of(node: Node) -> float:
+def _possible_errors(node: Node) -> float:
     return 1.0 + len(node.get("required", ())) + _NAMES * ("propertyNames" in node)
 
 
-def _explained(flaws: list[Flaw], call: str) -> InputError:
+def _compose_error(flaws: list[Flaw], call: str) -> InputError:
     if not flaws:
         return InputError(
             "the arguments do not match the schema; there are too many of them to say where."
         )
     shown = [
-        (excerpt(json_values.join_pointer(f.place), _PLACE), sentence(f)) for f in flaws[:_TOLD]
+        (excerpt(json_values.join_pointer(f.place), _PLACE), describe_flaw(f))
+        for f in flaws[:_TOLD]
     ]
     place, first = shown[0]
     others = [f"{where}: {text}" if where else text for where, text in shown[1:]]
@@ -173,18 +176,18 @@ def _explained(flaws: list[Flaw], call: str) -> InputError:
     return InputError("\n".join([first, *others]), pointer=place)
 
 
-def prepare(schema: Node, *, cheap: bool = False) -> Judge:
+def prepare_validator(schema: Node, *, cheap: bool = False) -> PricedValidator:
     """Return the part of a schema that can be checked, or be checked soon, with its validator."""
     for careful in (False, True):
-        copy = _Copy(schema, careful, cheap)
+        copy = _CheckableSchema(schema, careful, cheap)
         try:
             validator = validation.compile_schema(copy.schema)
         except validation.UNUSABLE as error:
             reason = str(error).partition("\n")[0]
         else:
-            return Judge(copy.schema, validator, tuple(copy.notes))
+            return PricedValidator(copy.schema, validator, tuple(copy.notes))
     note = f"the schema cannot be checked as a whole ({reason:.100})"
-    return Judge(copy.schema, None, (*copy.notes, note))
+    return PricedValidator(copy.schema, None, (*copy.notes, note))
 
 
 def _compiles(keyword: str, value: object) -> bool:
@@ -203,7 +206,7 @@ def _is_costly(keyword: str, value: Any) -> bool:
 
 
 @dataclass(slots=True)
-class _Copy:
+class _CheckableSchema:
     """The part of a schema that is checked; a `careful` one has only keywords that compile."""
 
     original: Node
@@ -213,28 +216,28 @@ class _Copy:
     notes: list[str] = field(default_factory=list)
     _references: list[tuple[Node, str]] = field(default_factory=list)
     _left_out: list[tuple[Node, str]] = field(default_factory=list)
-    _here: tuple[Node, str] = field(default_factory=lambda: ({}, ""))
+    _position: tuple[Node, str] = field(default_factory=lambda: ({}, ""))
     _count: int = 0
-    _pattern_room: int = _PATTERNS
+    _pattern_budget: int = _PATTERNS
 
     def __post_init__(self) -> None:
-        copied = self._schema(self.original, "", 0)
+        copied = self._copy_schema(self.original, "", 0)
         self.schema = copied if isinstance(copied, dict) else {}
         for node, place in self._references:
             if not isinstance(
                 json_values.resolve_reference(self.schema, node["$ref"]), dict | bool
             ):
-                self._here = (node, "$ref")
+                self._position = (node, "$ref")
                 self._leave_out(place, "points to nothing in the schema")
                 del node["$ref"]
         if self._left_out:
-            _weaken(self.schema, self._left_out)
+            _relax_schema(self.schema, self._left_out)
 
     def _leave_out(self, place: str, reason: str) -> None:
         self.notes.append(f"{place[:_POINTER]}: {reason}; not checked")
-        self._left_out.append(self._here)
+        self._left_out.append(self._position)
 
-    def _schema(self, node: object, place: str, depth: int) -> Schema:
+    def _copy_schema(self, node: object, place: str, depth: int) -> Schema:
         if isinstance(node, bool):
             return node
         if not isinstance(node, dict):
@@ -245,33 +248,33 @@ class _Copy:
             if self._count <= _MOST_SCHEMAS + 1:
                 self._leave_out(place, "is nested too deeply, or the schema is too large")
             else:
-                self._left_out.append(self._here)
+                self._left_out.append(self._position)
             return True
-        outer = self._here
+        outer = self._position
         copied: Node = {}
         for keyword, value in node.items():
-            self._here = (copied, keyword)
-            for part in self._keyword(keyword, value, f"{place}/{keyword}", depth + 1):
+            self._position = (copied, keyword)
+            for part in self._copy_keyword(keyword, value, f"{place}/{keyword}", depth + 1):
                 copied[keyword] = part
-        self._here = outer
+        self._position = outer
         if "$ref" in copied:
             self._references.append((copied, f"{place}/$ref"))
         return copied
 
-    def _keyword(self, keyword: str, value: Any, place: str, depth: int) -> Iterator[Any]:
+    def _copy_keyword(self, keyword: str, value: Any, place: str, depth: int) -> Iterator[Any]:
         """Give the copy of a keyword's value, or nothing when the keyword is left out."""
-        if fault := self._fault(keyword, value):
+        if fault := self._find_fault(keyword, value):
             self._leave_out(place, fault)
         elif keyword in json_values.SCHEMA_KEYWORDS:
-            yield self._schema(value, place, depth)
+            yield self._copy_schema(value, place, depth)
         elif keyword in json_values.SCHEMA_LIST_KEYWORDS:
-            yield [self._schema(v, f"{place}/{i}", depth + 1) for i, v in enumerate(value)]
+            yield [self._copy_schema(v, f"{place}/{i}", depth + 1) for i, v in enumerate(value)]
         elif keyword in json_values.SCHEMA_MAP_KEYWORDS:
-            yield dict(self._members(keyword, value, place, depth + 1))
+            yield dict(self._copy_properties(keyword, value, place, depth + 1))
         elif keyword in _COMPILED or keyword == "$ref":
             yield value
 
-    def _fault(self, keyword: str, value: Any) -> str:
+    def _find_fault(self, keyword: str, value: Any) -> str:
         shape = next((shape for words, shape in _SHAPES if keyword in words), None)
         if shape is not None and not (isinstance(value, shape) and value != []):
             return "holds no schema where one is expected"
@@ -282,45 +285,45 @@ class _Copy:
         if self.cheap and _is_costly(keyword, value):
             return "may take too long"
         if keyword == "pattern" and isinstance(value, str):
-            is_usable = self._has_room_for(value)
+            is_usable = self._can_compile(value)
         else:
             is_usable = not self.careful or keyword not in _COMPILED or _compiles(keyword, value)
         return "" if is_usable else "has a value that cannot be checked"
 
-    def _has_room_for(self, pattern: str) -> bool:
+    def _can_compile(self, pattern: str) -> bool:
         """Tell whether a pattern can be compiled beside those before it."""
-        if self._pattern_room <= 0:
+        if self._pattern_budget <= 0:
             return False
         size = validation.pattern_size(pattern)
-        self._pattern_room -= size or (
+        self._pattern_budget -= size or (
             validation.LARGEST_PATTERN if _COUNTED.search(pattern) else 0
         )
         return size > 0
 
-    def _members(
+    def _copy_properties(
         self, keyword: str, value: dict[Any, Any], place: str, depth: int
     ) -> Iterator[tuple[str, Schema]]:
         for name, member in value.items():
             inner = place + json_values.pointer_token(name)
             if not isinstance(name, str):
                 self._leave_out(inner, "has a name that is not a string")
-            elif keyword == "patternProperties" and not self._has_room_for(name):
+            elif keyword == "patternProperties" and not self._can_compile(name):
                 self._leave_out(inner, "has a name that cannot be checked")
             else:
-                yield name, self._schema(member, inner, depth)
+                yield name, self._copy_schema(member, inner, depth)
 
 
-def _weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
+def _relax_schema(root: Node, left_out: list[tuple[Node, str]]) -> None:
     """Remove the keywords that would refuse more values now that other parts are missing."""
     # `left_out` has the schemas that miss a part, each with the keyword of that part.
     for node, keyword in left_out:
         if keyword in ("properties", "patternProperties"):
-            _drop(node, "additionalProperties", "unevaluatedProperties")
+            _remove_keywords(node, "additionalProperties", "unevaluatedProperties")
         if keyword == "prefixItems":
-            _drop(node, "items", "unevaluatedItems")
+            _remove_keywords(node, "items", "unevaluatedItems")
     nodes, parents = [root], {id(root): list[int]()}
     for node in nodes:  # which grows
-        for child in (child for _, group in groups(node, root) for child in group):
+        for child in (child for _, group in subschema_groups(node, root) for child in group):
             if id(child) not in parents:
                 nodes.append(child)
                 parents[id(child)] = []
@@ -332,26 +335,28 @@ def _weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
         weak |= above
         reached += above
     for node in nodes:
-        _weaken_one(node, root, weak)
+        _relax_node(node, root, weak)
 
 
-def _drop(node: Node, *keywords: str) -> None:
+def _remove_keywords(node: Node, *keywords: str) -> None:
     for keyword in keywords:
         node.pop(keyword, None)
 
 
-def _weaken_one(node: Node, root: Node, weak: set[int]) -> None:
+def _relax_node(node: Node, root: Node, weak: set[int]) -> None:
     def is_weak(*keywords: str) -> bool:
         parts = {keyword: node[keyword] for keyword in keywords if keyword in node}
-        return any(id(child) in weak for _, group in groups(parts, root) for child in group)
+        return any(
+            id(child) in weak for _, group in subschema_groups(parts, root) for child in group
+        )
 
     if is_weak("oneOf"):
         node["allOf"] = [*node.get("allOf", ()), {"anyOf": node.pop("oneOf")}]
     if is_weak("not"):
-        _drop(node, "not")
+        _remove_keywords(node, "not")
     if is_weak("if"):
-        _drop(node, "if", "then", "else")
+        _remove_keywords(node, "if", "then", "else")
     if is_weak("contains"):
-        _drop(node, "maxContains")
+        _remove_keywords(node, "maxContains")
     if is_weak("$ref", "allOf", "anyOf", "if", "then", "else", "dependentSchemas"):
-        _drop(node, "unevaluatedItems", "unevaluatedProperties")
+        _remove_keywords(node, "unevaluatedItems", "unevaluatedProperties")

@@ -27,7 +27,7 @@ _TYPES: Final[dict[type, str]] = {
 _LISTED = 5
 
 
-def read_json(text: str, types: Collection[str]) -> Any:
+def parse_json_string(text: str, types: Collection[str]) -> Any:
     """Return the value that a string writes as JSON; the string for one of none of the types.
 
     Args:
@@ -68,23 +68,23 @@ def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON")
 
 
-def notes_on_reading(before: Any, after: Any) -> list[str]:
+def parsing_notes(before: Any, after: Any) -> list[str]:
     """Return a note for each string in a value that was read as something else."""
     notes = [
         f"{place}: the string was parsed as JSON ({kind_of(value)})."
-        for place, value in _changes(before, after, "")
+        for place, value in _iter_changes(before, after, "")
     ]
     more = len(notes) - _LISTED
     return notes[:_LISTED] + [f"{more} more strings were parsed as JSON."] * (more > 0)
 
 
-def _changes(before: Any, after: Any, place: str) -> Iterator[tuple[str, Any]]:
+def _iter_changes(before: Any, after: Any, place: str) -> Iterator[tuple[str, Any]]:
     if isinstance(before, str):
         if not isinstance(after, str):
             yield place, after
     elif isinstance(before, dict) and isinstance(after, dict):
         for name in after.keys() & before.keys():
-            yield from _changes(before[name], after[name], place + pointer_token(name))
+            yield from _iter_changes(before[name], after[name], place + pointer_token(name))
     elif isinstance(before, list) and isinstance(after, list):
         for index, (old, new) in enumerate(zip(before, after, strict=False)):
-            yield from _changes(old, new, f"{place}/{index}")
+            yield from _iter_changes(old, new, f"{place}/{index}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.errors import counted
 from openapi_tools.json_values import UNIONS
 from openapi_tools.options import nearest
-from openapi_tools.redaction import redacted
+from openapi_tools.redaction import redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -76,7 +76,7 @@ def read_flaws(errors: Iterable[ValidationError], root: Node) -> Iterator[Flaw]:
 
 
 def _flaws_of(error: Any, keyword: str, place: Place, root: Node) -> Iterator[Flaw]:
-    schema = _at(root, error.schema_path[:-1])
+    schema = _find_node(root, error.schema_path[:-1])
     if keyword == "falseSchema":
         yield Flaw(place, "false", None, None)
     elif not isinstance(schema, dict):
@@ -106,14 +106,14 @@ def _keyword_flaws(error: Any, keyword: str, place: Place, schema: Node) -> Iter
         case "additionalProperties" | "unevaluatedProperties":
             told_as = "additionalProperties" if limit is False else ""
             for name in kind.unexpected:
-                yield Flaw((*place, name), told_as, _names(schema), given[name])
+                yield Flaw((*place, name), told_as, _property_names(schema), given[name])
         case "contains":
             yield Flaw(place, word, schema, None)
         case _:
             yield Flaw(place, keyword, limit, given)
 
 
-def _at(root: Any, path: list[Any]) -> Any:
+def _find_node(root: Any, path: list[Any]) -> Any:
     try:
         for step in path:
             root = root[step]
@@ -122,7 +122,7 @@ def _at(root: Any, path: list[Any]) -> Any:
     return root
 
 
-def _names(schema: Node) -> list[str]:
+def _property_names(schema: Node) -> list[str]:
     branches = [b for key in ("allOf", "anyOf", "oneOf") for b in schema.get(key, ())]
     parts = [schema, *(branch for branch in branches if isinstance(branch, dict))]
     return list(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
@@ -136,7 +136,7 @@ def _union_flaws(error: Any, branches: list[Schema], place: Place, root: Node) -
         yield Flaw(place, "oneOf", names, error.instance)
         return
     found = [list(islice(read_flaws(e, root), _PER_BRANCH)) for e in context[:_BRANCHES]]
-    if merged := _merged(found, place, error.instance):
+    if merged := _merge_flaws(found, place, error.instance):
         yield merged
         return
     distances = [_distance(flaws, place) for flaws in found]
@@ -163,7 +163,7 @@ def _distance(flaws: list[Flaw], place: Place) -> tuple[bool, int, int, int]:
     return has_wrong_type, constants, len(flaws), -deepest
 
 
-def _merged(branches: list[list[Flaw]], place: Place, value: Any) -> Flaw | None:
+def _merge_flaws(branches: list[list[Flaw]], place: Place, value: Any) -> Flaw | None:
     """Return one flaw where all want another type, or other constants in one place."""
     # The constants are those of a discriminator, or of enumerations side by side.
     firsts = [flaws[0] for flaws in branches if flaws]
@@ -183,30 +183,34 @@ def _kinds_of(flaw: Flaw) -> list[str]:
     """Return the types that would fit, in the words of a message where they are constants."""
     if flaw.keyword == "type":
         return [flaw.limit] if isinstance(flaw.limit, str) else flaw.limit
-    return [show(flaw.limit) if flaw.keyword == "const" else f"one of {show(flaw.limit, 200)}"]
+    return [
+        format_value(flaw.limit)
+        if flaw.keyword == "const"
+        else f"one of {format_value(flaw.limit, 200)}"
+    ]
 
 
 def _is_constant(flaw: Flaw) -> bool:
     return flaw.keyword in _CONSTANTS
 
 
-def sentence(flaw: Flaw) -> str:
+def describe_flaw(flaw: Flaw) -> str:
     """Describe a fault and the allowed values in a sentence, without the place."""
     phrase = _PHRASES.get(flaw.keyword)
-    text = phrase(flaw) if phrase else f"{show(flaw.value)} does not match its schema"
+    text = phrase(flaw) if phrase else f"{format_value(flaw.value)} does not match its schema"
     return f"{text}{flaw.remark}{'' if text.endswith('?') else '.'}"
 
 
-def show(value: Any, room: int = _SHOWN) -> str:
+def format_value(value: Any, room: int = _SHOWN) -> str:
     """Return a JSON-native value in about `room` characters, strings in single quotes."""
     match value:
         case None | bool():
             return json.dumps(value)
         case str():
-            text = redacted(value)
+            text = redact_text(value)
             return repr(text) if len(text) <= room else f"{text[: room - 1]!r}…"
         case list() | dict():
-            return _show_parts(value, room)
+            return _format_parts(value, room)
         case int() if value.bit_length() > _LARGEST_INTEGER_BITS:
             return "a number too large for JSON"
         case _:
@@ -214,15 +218,18 @@ def show(value: Any, room: int = _SHOWN) -> str:
             return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def _show_parts(value: list[Any] | dict[str, Any], room: int) -> str:
+def _format_parts(value: list[Any] | dict[str, Any], room: int) -> str:
     opening, closing = "[]" if isinstance(value, list) else "{}"
     half = room // 2
     if half < _LEAST:
         return f"{opening}…{closing}"
     if isinstance(value, list):
-        parts = (show(item, half) for item in value)
+        parts = (format_value(item, half) for item in value)
     else:
-        parts = (f"{show(name, half)}: {show(member, half)}" for name, member in value.items())
+        parts = (
+            f"{format_value(name, half)}: {format_value(member, half)}"
+            for name, member in value.items()
+        )
     row: list[str] = []
     for text in islice(parts, _LISTED):
         if row and room < len(text):
@@ -240,16 +247,16 @@ def kind_of(value: Any) -> str:
     return next(words for words, kind in pairs if isinstance(value, kind))
 
 
-def _wrong_type(flaw: Flaw) -> str:
-    given = show(flaw.value)
+def _describe_type(flaw: Flaw) -> str:
+    given = format_value(flaw.value)
     wanted = [flaw.limit] if isinstance(flaw.limit, str) else list(dict.fromkeys(flaw.limit))
     text = f"expected {' or '.join(_KINDS.get(name, name) for name in wanted)}, got {given}"
     if given != kind_of(flaw.value):
         text += f" ({kind_of(flaw.value)})"
-    return f"{text}; pass it without quotes" if would_fit(flaw) else text
+    return f"{text}; pass it without quotes" if is_quoted_json(flaw) else text
 
 
-def would_fit(flaw: Flaw) -> bool:
+def is_quoted_json(flaw: Flaw) -> bool:
     """Tell whether a value of a wrong type is a string that holds JSON of a fitting type."""
     text, wanted = flaw.value, [flaw.limit] if isinstance(flaw.limit, str) else flaw.limit
     try:
@@ -282,30 +289,30 @@ def _unknown_kind(flaw: Flaw) -> str:
     return "unknown argument" if len(flaw.place) == 1 else "unknown property"
 
 
-def _inside(flaw: Flaw) -> str:
+def _describe_misplaced(flaw: Flaw) -> str:
     """Say in which arguments members belong that were given beside them."""
-    places = " or ".join(show(".".join(map(str, path)), _NAME) for path in flaw.limit)
-    return f"{listed(flaw.value)} belong{'s' * (len(flaw.value) == 1)} inside {places}"
+    places = " or ".join(format_value(".".join(map(str, path)), _NAME) for path in flaw.limit)
+    return f"{join_names(flaw.value)} belong{'s' * (len(flaw.value) == 1)} inside {places}"
 
 
-def listed(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """Return names with `and` before the last one."""
-    shown = [show(name, _NAME) for name in names]
+    shown = [format_value(name, _NAME) for name in names]
     if len(shown) > _LISTED:
         shown[_LISTED:] = [f"{len(shown) - _LISTED} more"]
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
-def _one_of(flaw: Flaw) -> str:
-    options = show(flaw.limit, _LISTED_CHARS)
+def _describe_choice(flaw: Flaw) -> str:
+    options = format_value(flaw.limit, _LISTED_CHARS)
     texts = [option for option in flaw.limit if isinstance(option, str)]
     close = nearest(flaw.value, texts) if "… " in options and isinstance(flaw.value, str) else []
     if close:
-        options = f"{len(flaw.limit)} values; did you mean {' or '.join(map(show, close))}?"
-    return f"{show(flaw.value)} is not one of {options}"
+        options = f"{len(flaw.limit)} values; did you mean {' or '.join(map(format_value, close))}?"
+    return f"{format_value(flaw.value)} is not one of {options}"
 
 
-def _repeated(flaw: Flaw) -> str:
+def _describe_repetition(flaw: Flaw) -> str:
     seen: dict[str, int] = {}
     for index, item in enumerate(flaw.value):
         first = seen.setdefault(json.dumps(item, sort_keys=True), index)
@@ -314,9 +321,10 @@ def _repeated(flaw: Flaw) -> str:
     return "some items are equal, but items must be unique"
 
 
-def _too_few(flaw: Flaw) -> str:
+def _describe_contains(flaw: Flaw) -> str:
     least = flaw.limit.get("minContains", 1)
-    return f"needs at least {counted(least, 'item')} matching {show(flaw.limit['contains'], 200)}"
+    items = format_value(flaw.limit["contains"], 200)
+    return f"needs at least {counted(least, 'item')} matching {items}"
 
 
 def _describe_size(flaw: Flaw) -> str:
@@ -325,7 +333,8 @@ def _describe_size(flaw: Flaw) -> str:
 
 
 def _describe_bound(flaw: Flaw) -> str:
-    return f"must be {_BOUNDS[flaw.keyword]} {show(flaw.limit)}, got {show(flaw.value)}"
+    bound = f"{_BOUNDS[flaw.keyword]} {format_value(flaw.limit)}"
+    return f"must be {bound}, got {format_value(flaw.value)}"
 
 
 _BOUNDS = {
@@ -342,16 +351,16 @@ _NOUNS = {
 }
 _PHRASES: dict[str, Callable[[Flaw], str]] = {
     "additionalProperties": _describe_unknown,
-    "const": lambda flaw: f"expected {show(flaw.limit)}, got {show(flaw.value)}",
-    "contains": _too_few,
+    "const": lambda flaw: f"expected {format_value(flaw.limit)}, got {format_value(flaw.value)}",
+    "contains": _describe_contains,
     "maxContains": lambda flaw: (
         f"allows at most {counted(flaw.limit['maxContains'], 'item')} matching "
-        f"{show(flaw.limit['contains'], 200)}"
+        f"{format_value(flaw.limit['contains'], 200)}"
     ),
-    "minContains": _too_few,
+    "minContains": _describe_contains,
     "dependentRequired": lambda flaw: f"required when {flaw.limit!r} is given",
-    "enum": _one_of,
-    "inside": _inside,
+    "enum": _describe_choice,
+    "inside": _describe_misplaced,
     "listed": _describe_unknown,
     "wraps": _unknown_kind,
     "false": lambda _: "is not allowed here; leave it out",
@@ -359,22 +368,26 @@ _PHRASES: dict[str, Callable[[Flaw], str]] = {
     **dict.fromkeys(
         ("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"), _describe_bound
     ),
-    "multipleOf": lambda flaw: f"must be a multiple of {show(flaw.limit)}, got {show(flaw.value)}",
+    "multipleOf": lambda flaw: (
+        f"must be a multiple of {format_value(flaw.limit)}, got {format_value(flaw.value)}"
+    ),
     "not": lambda flaw: (
-        f"{show(flaw.value)} is not allowed: the schema excludes values that match "
-        f"{show(flaw.limit, 200)}"
+        f"{format_value(flaw.value)} is not allowed: the schema excludes values that match "
+        f"{format_value(flaw.limit, 200)}"
     ),
     "oneOf": lambda flaw: (
         f"matches {' and '.join(flaw.limit)}, but must match exactly one; "
         "leave out what belongs to the others"
     ),
     "pattern": lambda flaw: (
-        f"{show(flaw.value)} does not match the pattern {show(flaw.limit, 200)}"
+        f"{format_value(flaw.value)} does not match the pattern {format_value(flaw.limit, 200)}"
     ),
     "required": lambda flaw: (
         "missing required " + ("argument" if len(flaw.place) == 1 else "property")
     ),
-    "type": _wrong_type,
-    "unevaluatedItems": lambda flaw: f"{show(flaw.value)} has items that are not allowed here",
-    "uniqueItems": _repeated,
+    "type": _describe_type,
+    "unevaluatedItems": lambda flaw: (
+        f"{format_value(flaw.value)} has items that are not allowed here"
+    ),
+    "uniqueItems": _describe_repetition,
 }

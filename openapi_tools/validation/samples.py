@@ -1,11 +1,7 @@
-"""Values that fit a schema, the same ones every time; examples of calls for messages.
-
-Messages also say where arguments belong that were given in another place.
-"""
+"""Values that fit a schema, the same ones every time."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -14,8 +10,6 @@ from typing import Any
 import jsonschema_rs
 
 from openapi_tools.json_values import as_dict, as_list, follow_references
-from openapi_tools.options import nearest
-from openapi_tools.validation.messages import Flaw, kind_of, listed, would_fit
 
 Path = tuple[str, ...]
 _DEEPEST = 12
@@ -23,13 +17,9 @@ _MOST_SCHEMAS = 5000
 _OPTIONAL_UNTIL = 2
 _MOST_ITEMS = 16
 _LONGEST, _MOST_ATOMS = 4096, 256
-_EXAMPLE = 300
 _GREATEST = 1e308
-_ROOMS = (_EXAMPLE, 90, 30)  # characters of each argument, less where the whole is too long
-_NESTED = _MOST_PLACES = 3
+_NESTED = 3
 _MOST_HOMES = 200
-_MOST_MOVED = _MOST_TOLD = 5
-_LIKE = 4
 
 _FORMATS = {
     **dict.fromkeys(("byte", "base64url"), "c2FtcGxl"),
@@ -61,113 +51,10 @@ def sample(schema: Any, document: Mapping[str, Any]) -> Any:
 
     Spec: OpenAPI 3.1.2, section 4.24 (Schema Object).
     """
-    return _Sampler(document).value(schema, 0)
+    return Sampler(document).sample(schema, 0)
 
 
-def example(schema: Mapping[str, Any], paths: list[Path] | None = None) -> str:
-    """Return arguments of a call as JSON, in 300 characters: the required ones, and `paths`."""
-    sampler, made = _Sampler(schema, brief=True), dict[str, Any]()
-    for path in [*((name,) for name in as_list(schema.get("required"))), *(paths or ())]:
-        sampler.put(made, path)
-    if not made:
-        return ""
-    for room in _ROOMS:
-        parts = [f"{_json(name)}: {_shortened(value, room)}" for name, value in made.items()]
-        if sum(map(len, parts)) + 2 * len(parts) <= _EXAMPLE:
-            break
-    else:
-        while sum(map(len, parts)) + 2 * len(parts) + 3 > _EXAMPLE:
-            parts.pop()
-        parts.append("…")
-    return f"{{{', '.join(parts)}}}".encode(errors="replace").decode()
-
-
-def _shortened(value: Any, room: int) -> str:
-    text = _json(value)
-    if len(text) <= room:
-        return text
-    return {"an object": "{…}", "an array": "[…]"}.get(kind_of(value), '"…"')
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def taught(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], str]:
-    """Return the flaws of arguments, those in a wrong place told once, and an example call."""
-    known = as_dict(schema.get("properties"))
-    wraps = {flaw.place[0]: inner for flaw in flaws if (inner := _own_names(flaw, known))}
-    unknown = [str(flaw.place[0]) for flaw in flaws if _is_unknown(flaw)]
-    moved = _belonging([name for name in unknown if name not in wraps], schema)
-    told = [Flaw((), "inside", places, names) for names, places in moved]
-    paths = [(*places[0], name) for names, places in moved for name in names[:_MOST_MOVED]]
-    lacking = {places[0][0] for _, places in moved}.union(*wraps.values())
-    gone = {("additionalProperties", name) for names, _ in moved for name in names}
-    gone |= {("required", name) for name in lacking}
-    for flaw in flaws:
-        inner = wraps.get(flaw.place[0], [])[:_MOST_MOVED] if len(flaw.place) == 1 else []
-        paths += [(name,) for name in inner]
-        if inner:
-            keyword = "wraps" if _is_unknown(flaw) else flaw.keyword
-            told.append(
-                flaw._replace(
-                    keyword=keyword, remark=f"; pass {listed(inner)} directly, not inside it"
-                )
-            )
-        elif (flaw.keyword, *flaw.place) not in gone:
-            is_listed = _is_unknown(flaw) and any(map(_is_unknown, told))
-            told.append(flaw._replace(keyword="listed") if is_listed else flaw)
-            paths += _shown_for(flaw, known) if len(told) <= _MOST_TOLD else []
-    return told, example(schema, paths) if wraps or any(map(_is_helped, told)) else ""
-
-
-def _is_unknown(flaw: Flaw) -> bool:
-    return flaw.keyword == "additionalProperties" and len(flaw.place) == 1
-
-
-def _own_names(flaw: Flaw, known: Mapping[str, Any]) -> list[str]:
-    """Return names of arguments that were given inside another one, which does not take them."""
-    is_wrong = len(flaw.place) == 1 and flaw.keyword in ("additionalProperties", "type")
-    given = flaw.value if is_wrong and isinstance(flaw.value, dict) else {}
-    inner = [name for name in given if name in known and name not in flaw.place]
-    return inner if 2 * len(inner) >= len(given) else []
-
-
-def _shown_for(flaw: Flaw, known: Mapping[str, Any]) -> list[Path]:
-    """Return what an example shows for a flaw beside the required arguments."""
-    if _is_unknown(flaw):
-        name = str(flaw.place[0])
-        return [(n,) for n in nearest(name, known, most=1) if abs(len(n) - len(name)) < _LIKE]
-    return [tuple(map(str, flaw.place))] if flaw.keyword in ("required", "type") else []
-
-
-def _is_helped(flaw: Flaw) -> bool:
-    """Tell whether an example call helps: a name near the root is wrong or missing, or a shape."""
-    if flaw.keyword == "type":
-        has_parts = "array" in flaw.limit or "object" in flaw.limit
-        return has_parts and len(flaw.place) == 1 and not would_fit(flaw)
-    is_near = len(flaw.place) < (3 if flaw.keyword == "required" else 2)
-    return is_near and flaw.keyword in ("additionalProperties", "inside", "required")
-
-
-def _belonging(names: list[str], schema: Mapping[str, Any]) -> list[tuple[list[str], list[Path]]]:
-    """Return unknown names that are members of arguments, with the paths of those."""
-    homes = _Sampler(schema, brief=True).homes() if names else []
-    found: list[tuple[list[str], list[Path]]] = []
-    while names and homes:
-        there = [([name for name in names if name in home], path) for path, home in homes]
-        inner, nearby = min(there, key=lambda pair: (-len(pair[0]), len(pair[1])))
-        if not inner:
-            break
-        places = [path for others, path in there if others == inner and len(path) == len(nearby)]
-        is_clear = len(inner) > 1 or not nearest(inner[0], as_dict(schema.get("properties")))
-        if is_clear and len(places) <= _MOST_PLACES:
-            found.append((inner, places))
-        names = [name for name in names if name not in inner]
-    return found
-
-
-class _Sampler:
+class Sampler:
     """Makes values from a bounded number of schemas; brief ones have required members and `…`."""
 
     def __init__(self, document: Mapping[str, Any], *, brief: bool = False) -> None:
@@ -176,7 +63,7 @@ class _Sampler:
         self.brief = brief
         self.fills = False
 
-    def put(self, made: dict[str, Any], path: Path) -> None:
+    def add_value(self, made: dict[str, Any], path: Path) -> None:
         """Add a value at a path of names; nothing where the schema has no such place."""
         node: Any = self.document
         for name in path:
@@ -185,10 +72,10 @@ class _Sampler:
                 return
             node = properties[name]
             self.fills = name is path[-1]
-            value = made[name] if name in made else self.value(node, 1)
+            value = made[name] if name in made else self.sample(node, 1)
             made[name] = made = {**value} if isinstance(value, dict) else value
 
-    def homes(self) -> list[tuple[Path, Mapping[str, Any]]]:
+    def object_paths(self) -> list[tuple[Path, Mapping[str, Any]]]:
         """Return the objects inside the arguments, outermost first: their paths and members."""
         found: list[tuple[Path, Mapping[str, Any]]] = [((), self._properties(self.document))]
         for path, members in found:  # which grows
@@ -197,37 +84,42 @@ class _Sampler:
         return found[1:]
 
     def _properties(self, node: Any) -> Mapping[str, Any]:
-        return as_dict(self._merged(self._resolved(node), 0).get("properties"))
+        return as_dict(self._merge_schemas(self._resolve_node(node), 0).get("properties"))
 
-    def value(self, node: Any, depth: int) -> Any:
-        schema = self._resolved(node)
+    def sample(self, node: Any, depth: int) -> Any:
+        """Return a value that fits a schema."""
+        schema = self._resolve_node(node)
         if self.brief and schema.get("format") == "password":
             return "…"
-        if not _given(schema):
+        if not _stated_values(schema):
             if depth > _DEEPEST or self.left <= 0:
                 return None
-            schema = self._merged(schema, depth)
-        given = _given(schema)
-        return given[0] if given else self._made(schema, depth)
+            schema = self._merge_schemas(schema, depth)
+        given = _stated_values(schema)
+        return given[0] if given else self._sample_by_type(schema, depth)
 
-    def _resolved(self, node: Any) -> Mapping[str, Any]:
+    def _resolve_node(self, node: Any) -> Mapping[str, Any]:
         self.left -= 1
         return follow_references(self.document, node)
 
-    def _merged(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    def _merge_schemas(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return the schema with `allOf` and the first branch of `oneOf` and `anyOf` in it."""
         merged = {key: schema[key] for key in schema if key not in ("allOf", "oneOf", "anyOf")}
         unions = (as_list(schema.get(key)) for key in ("oneOf", "anyOf"))
         others = ([part for part in union if part != {"type": "null"}] for union in unions)
         branches = [part for union in others for part in union[:1]]
         if isinstance(members := merged.get("properties"), Mapping):
-            nodes = map(self._resolved, (schema, *branches, *as_list(schema.get("oneOf"))))
+            nodes = map(self._resolve_node, (schema, *branches, *as_list(schema.get("oneOf"))))
             named = [{*map(str, as_list(node.get("required")))} for node in nodes]
             away = set().union(*named).difference(*named[: len(branches) + 1])
             merged["properties"] = {name: members[name] for name in members if name not in away}
-        parts = [*as_list(schema.get("allOf")), *self._told(schema, branches), *branches]
+        parts = [
+            *as_list(schema.get("allOf")),
+            *self._discriminator_schemas(schema, branches),
+            *branches,
+        ]
         for part in parts if depth <= _DEEPEST and self.left > 0 else ():
-            inner = self._merged(self._resolved(part), depth + 1)
+            inner = self._merge_schemas(self._resolve_node(part), depth + 1)
             for key in merged.keys() & inner.keys() & {"properties", "required"}:
                 ours, theirs = merged[key], inner[key]
                 if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
@@ -237,7 +129,7 @@ class _Sampler:
             merged = {**inner, **merged}
         return merged
 
-    def _told(self, schema: Mapping[str, Any], branches: list[Any]) -> list[Any]:
+    def _discriminator_schemas(self, schema: Mapping[str, Any], branches: list[Any]) -> list[Any]:
         """Return a schema that fixes the discriminator of a union's first branch."""
         # Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
         told, branch = as_dict(schema.get("discriminator")), branches[0] if branches else None
@@ -245,29 +137,31 @@ class _Sampler:
         reference = isinstance(branch, Mapping) and branch.get("$ref")
         if not isinstance(reference, str) or not isinstance(name, str):
             return []
-        properties = as_dict(self._resolved(branch).get("properties"))
-        if _given(self._resolved(properties.get(name))):
+        properties = as_dict(self._resolve_node(branch).get("properties"))
+        if _stated_values(self._resolve_node(properties.get(name))):
             return [{"required": [name]}]
         short = reference.rpartition("/")[2]
         known = as_dict(told.get("mapping")).items()
         value = next((key for key, to in known if to in (reference, short)), short)
         return [{"properties": {name: {"const": value}}, "required": [name]}]
 
-    def _made(self, schema: Mapping[str, Any], depth: int) -> Any:
-        match _type(schema):
+    def _sample_by_type(self, schema: Mapping[str, Any], depth: int) -> Any:
+        match _schema_type(schema):
             case "object":
-                return self._object(schema, depth)
+                return self._sample_object(schema, depth)
             case "array":
-                return self._array(schema, depth)
+                return self._sample_array(schema, depth)
             case "integer" | "number" as kind:
-                return _number(schema, whole=kind == "integer")
+                return _sample_number(schema, whole=kind == "integer")
             case "boolean":
                 return True
             case "null":
                 return None
-        return _FORMATS.get(str(schema.get("format")), "…") if self.brief else _text(schema)
+        return (
+            _FORMATS.get(str(schema.get("format")), "…") if self.brief else _sample_string(schema)
+        )
 
-    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    def _sample_object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return an object; without `writeOnly` members, as of an answer, where it is not brief."""
         required = [name for name in as_list(schema.get("required")) if isinstance(name, str)]
         properties = as_dict(schema.get("properties"))
@@ -276,27 +170,29 @@ class _Sampler:
         made = {}
         for name, entry in properties.items():
             wanted = name in required or (depth < _OPTIONAL_UNTIL and not self.brief)
-            if wanted and (self.brief or self._resolved(entry).get("writeOnly") is not True):
-                made[name] = self.value(entry, depth + 1)
+            if wanted and (self.brief or self._resolve_node(entry).get("writeOnly") is not True):
+                made[name] = self.sample(entry, depth + 1)
         if self.fills and not made and depth <= _OPTIONAL_UNTIL:
-            made = {name: self.value(properties[name], depth + 1) for name in [*properties][:1]}
+            made = {name: self.sample(properties[name], depth + 1) for name in [*properties][:1]}
         made |= {name: "sample" for name in required if name not in properties}
-        for number in range(len(made), min(_count(schema, "minProperties", 0), _MOST_ITEMS)):
+        for number in range(
+            len(made), min(_count_keyword(schema, "minProperties", 0), _MOST_ITEMS)
+        ):
             other = schema.get("additionalProperties", {"type": "string"})
-            made[f"member{number + 1}"] = self.value(other, depth + 1)
+            made[f"member{number + 1}"] = self.sample(other, depth + 1)
         return made
 
-    def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
+    def _sample_array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
         """Return as few items as allowed, near the top one at least where there is room."""
-        wanted = max(_count(schema, "minItems", 0), 1 if depth <= _OPTIONAL_UNTIL else 0)
-        wanted = min(wanted, _count(schema, "maxItems", wanted), _MOST_ITEMS)
+        wanted = max(_count_keyword(schema, "minItems", 0), 1 if depth <= _OPTIONAL_UNTIL else 0)
+        wanted = min(wanted, _count_keyword(schema, "maxItems", wanted), _MOST_ITEMS)
         shapes = as_list(schema.get("prefixItems"))[:wanted]
         shapes = shapes + [schema.get("items", {"type": "string"})] * (wanted - len(shapes))
-        made = [self.value(shape, depth + 1) for shape in shapes]
-        return _apart(made) if schema.get("uniqueItems") is True else made
+        made = [self.sample(shape, depth + 1) for shape in shapes]
+        return _make_distinct(made) if schema.get("uniqueItems") is True else made
 
 
-def _given(schema: Mapping[str, Any]) -> list[Any]:
+def _stated_values(schema: Mapping[str, Any]) -> list[Any]:
     """Return the value that the schema itself shows, in a list; an empty one when there is none."""
     for key in ("example", "const"):
         if key in schema:
@@ -307,7 +203,7 @@ def _given(schema: Mapping[str, Any]) -> list[Any]:
     return [schema["default"]] if schema.get("default") is not None else []
 
 
-def _type(schema: Mapping[str, Any]) -> str:
+def _schema_type(schema: Mapping[str, Any]) -> str:
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((item for item in kind if item != "null"), "null")
@@ -320,7 +216,7 @@ def _type(schema: Mapping[str, Any]) -> str:
     return "number" if {"minimum", "maximum"} & set(schema) else "string"
 
 
-def _apart(items: list[Any]) -> list[Any]:
+def _make_distinct(items: list[Any]) -> list[Any]:
     """Return items that differ where that is easy: numbers count up, texts get a number."""
     for place, item in enumerate(items):
         if place and isinstance(item, str):
@@ -330,9 +226,9 @@ def _apart(items: list[Any]) -> list[Any]:
     return items
 
 
-def _number(schema: Mapping[str, Any], *, whole: bool) -> float:
-    least, most = _bounds(schema, whole=whole)
-    step = _finite(schema.get("multipleOf"), 0)
+def _sample_number(schema: Mapping[str, Any], *, whole: bool) -> float:
+    least, most = _number_bounds(schema, whole=whole)
+    step = _finite_number(schema.get("multipleOf"), 0)
     wanted = step if step > 0 else 1
     if least <= wanted <= most:
         value = wanted
@@ -343,23 +239,23 @@ def _number(schema: Mapping[str, Any], *, whole: bool) -> float:
     return int(value) if value == int(value) else value
 
 
-def _bounds(schema: Mapping[str, Any], *, whole: bool) -> tuple[float, float]:
+def _number_bounds(schema: Mapping[str, Any], *, whole: bool) -> tuple[float, float]:
     """Return the least and the greatest number allowed, a little inside exclusive bounds."""
     # Spec: OpenAPI 3.0 writes exclusive bounds as booleans, 3.1 as numbers.
-    least = _finite(schema.get("minimum"), -math.inf)
-    most = _finite(schema.get("maximum"), math.inf)
+    least = _finite_number(schema.get("minimum"), -math.inf)
+    most = _finite_number(schema.get("maximum"), math.inf)
     over, under = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    over = least if over is True else _finite(over, -math.inf)
-    under = most if under is True else _finite(under, math.inf)
+    over = least if over is True else _finite_number(over, -math.inf)
+    under = most if under is True else _finite_number(under, math.inf)
     room = min(most, under) - max(least, over)
     inside = 1 if whole else min(1.0, room / 2)
     return max(least, over + inside), min(most, under - inside)
 
 
-def _text(schema: Mapping[str, Any]) -> str:
+def _sample_string(schema: Mapping[str, Any]) -> str:
     text = _FORMATS.get(str(schema.get("format")), "sample")
-    text = text.ljust(min(_count(schema, "minLength", 0), _LONGEST), "x")
-    text = text[: _count(schema, "maxLength", len(text))]
+    text = text.ljust(min(_count_keyword(schema, "minLength", 0), _LONGEST), "x")
+    text = text[: _count_keyword(schema, "maxLength", len(text))]
     if not isinstance(schema.get("pattern"), str):
         return text
     asked = {key: schema[key] for key in ("pattern", "minLength", "maxLength") if key in schema}
@@ -367,11 +263,11 @@ def _text(schema: Mapping[str, Any]) -> str:
         fits = jsonschema_rs.validator_for(asked).is_valid
     except (ValueError, jsonschema_rs.ValidationError):
         return text
-    known = (text, *_FORMATS.values(), *_OTHER_TEXTS, _spelled(asked["pattern"]))
+    known = (text, *_FORMATS.values(), *_OTHER_TEXTS, _spell_pattern(asked["pattern"]))
     return next(filter(fits, known), text)
 
 
-def _spelled(pattern: str) -> str:
+def _spell_pattern(pattern: str) -> str:
     """Return a text for a regular expression without groups and alternatives; others do not fit."""
     text = ""
     for atom, sign, count in _ATOM.findall(pattern.strip("^$"))[:_MOST_ATOMS]:
@@ -381,13 +277,13 @@ def _spelled(pattern: str) -> str:
     return text
 
 
-def _count(schema: Mapping[str, Any], key: str, default: int) -> int:
+def _count_keyword(schema: Mapping[str, Any], key: str, default: int) -> int:
     value = schema.get(key)
     usable = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return value if usable and value is not None else default
 
 
-def _finite(value: Any, default: float) -> float:
+def _finite_number(value: Any, default: float) -> float:
     usable = isinstance(value, int | float) and not isinstance(value, bool)
     # Python cannot compare a larger integer as a number with a fraction.
     return value if usable and abs(value) < _GREATEST else default

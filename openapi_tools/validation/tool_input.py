@@ -25,7 +25,7 @@ from openapi_tools.json_values import normalize_number, pointer_token
 from openapi_tools.redaction import excerpt
 from openapi_tools.result import id_text
 from openapi_tools.validation import SMALL_TEXT, SMALL_VALUES, is_odd
-from openapi_tools.validation.messages import kind_of, show
+from openapi_tools.validation.messages import format_value, kind_of
 
 if TYPE_CHECKING:
     from openapi_tools.settings import Settings
@@ -42,24 +42,26 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 """Converters from subclasses to the plain types, without calling methods of the subclass."""
 
 
-def accept(given: object, settings: Settings) -> dict[str, Any]:
+def accept_input(given: object, settings: Settings) -> dict[str, Any]:
     """Return the arguments of a call as JSON-native data, copied, without `_tool_call_id`.
 
     InputError for what JSON or a request cannot hold, and for more than the limits.
     """
     # By their types: `isinstance` asks the value too, which is code of its own.
     if type(given) is not dict and not issubclass(type(given), Mapping):
-        raise InputError(f"expected an object with the arguments, got {_named(given)}.")
-    return _Intake(settings.max_input_chars, _MOST_VALUES).members(given, 1, without=CALL_ID)
+        raise InputError(f"expected an object with the arguments, got {_describe_value(given)}.")
+    return _InputCopier(settings.max_input_chars, _MOST_VALUES).copy_object(
+        given, 1, without=CALL_ID
+    )
 
 
-def accept_small(given: object, settings: Settings) -> dict[str, Any] | None:
+def accept_small_input(given: object, settings: Settings) -> dict[str, Any] | None:
     """Return what `accept` returns; None for a large input, and for types other than JSON's."""
     if type(given) is not dict:
         return None
     room = min(settings.max_input_chars, SMALL_TEXT)
     try:
-        return _Intake(room, SMALL_VALUES, True).members(given, 1, without=CALL_ID)
+        return _InputCopier(room, SMALL_VALUES, True).copy_object(given, 1, without=CALL_ID)
     except _LargeError:
         return None
 
@@ -79,29 +81,29 @@ def call_id_of(given: object) -> str:
     return id_text(call_id)
 
 
-def _named(value: object) -> str:
+def _describe_value(value: object) -> str:
     """Return a plain value's text, and any other value's kind, without trusting it to be JSON."""
     if value is None or issubclass(type(value), list | tuple):
         return "null" if value is None else "an array"
     if type(value) in (bool, int, float, str):
-        return f"{kind_of(value)} ({show(value)})"
+        return f"{kind_of(value)} ({format_value(value)})"
     return f"a value of type {type(value).__name__}"
 
 
 @dataclass(slots=True)
-class _Intake:
+class _InputCopier:
     """Copies a value; `room` counts its characters, a small one raises `_LargeError`."""
 
-    _room: int
-    _values: int
+    _characters_left: int
+    _values_left: int
     _is_small: bool = False
 
-    def members(self, value: Any, depth: int, *, without: str | None = None) -> dict[str, Any]:
+    def copy_object(self, value: Any, depth: int, *, without: str | None = None) -> dict[str, Any]:
         copied: dict[str, Any] = {}
         room = 2
         is_dict = issubclass(type(value), dict)  # whose class may have an `items` of its own
         for name, member in dict.items(value) if is_dict else value.items():
-            self._count(1)
+            self._count_values(1)
             if type(name) is str and name == without:
                 continue
             if type(name) is str and name.isascii():
@@ -111,38 +113,38 @@ class _Intake:
                     copied[name] = member
                     continue
             try:
-                copied[self._name(name)] = self._value(member, depth)
+                copied[self._copy_name(name)] = self._copy_value(member, depth)
             except InputError as error:
-                pointer = pointer_token(_legible(name)) + error.pointer
+                pointer = pointer_token(_printable_name(name)) + error.pointer
                 raise InputError(error.reason, pointer=pointer) from None
-        self._take(room)
+        self._take_characters(room)
         return copied
 
-    def _items(self, value: Any, depth: int) -> list[Any]:
+    def _copy_array(self, value: Any, depth: int) -> list[Any]:
         copied: list[Any] = []
         room = 2
-        self._count(len(value))
+        self._count_values(len(value))
         for item in value:
             if type(item) is str and item.isascii():
                 room += len(item) + 4
                 copied.append(item)
                 continue
             try:
-                copied.append(self._value(item, depth))
+                copied.append(self._copy_value(item, depth))
             except InputError as error:
                 raise InputError(error.reason, pointer=f"/{len(copied)}{error.pointer}") from None
-        self._take(room)
+        self._take_characters(room)
         return copied
 
-    def _value(self, value: Any, depth: int) -> Any:
+    def _copy_value(self, value: Any, depth: int) -> Any:
         kind = type(value)
         if kind is bool or value is None:
-            self._room -= 4
+            self._characters_left -= 4
         elif kind is int or kind is float:
             self._check_number(value)
             return value if kind is int else normalize_number(value)
         elif kind is str:
-            self._take(len(value) + 4)
+            self._take_characters(len(value) + 4)
             try:
                 value.encode()
             except UnicodeEncodeError:
@@ -151,16 +153,16 @@ class _Intake:
         elif depth >= _DEEPEST:
             raise InputError(f"the input is nested deeper than {_DEEPEST} levels.")
         elif kind is dict:
-            return self.members(value, depth + 1)
+            return self.copy_object(value, depth + 1)
         elif kind is list:
-            return self._items(value, depth + 1)
+            return self._copy_array(value, depth + 1)
         elif self._is_small:
             raise _LargeError
         else:
-            return self._other(value, depth + 1)
+            return self._convert_value(value, depth + 1)
         return value
 
-    def _name(self, name: Any) -> str:
+    def _copy_name(self, name: Any) -> str:
         if type(name) is str and name.isascii():
             return name
         if self._is_small and type(name) is not str:
@@ -168,24 +170,24 @@ class _Intake:
         if not isinstance(name, str):
             kind = type(name).__name__
             raise InputError(f"property names must be strings, got a value of type {kind}.")
-        plain: str = self._value(str.__str__(name), 1)
+        plain: str = self._copy_value(str.__str__(name), 1)
         return plain
 
-    def _count(self, values: int) -> None:
-        self._values -= values
-        if self._values < 0:
+    def _count_values(self, values: int) -> None:
+        self._values_left -= values
+        if self._values_left < 0:
             self._refuse(f": it has over {_MOST_VALUES:,} values; pass less at once.")
 
-    def _take(self, count: int) -> None:
-        self._room -= count
-        if self._room < 0:
+    def _take_characters(self, count: int) -> None:
+        self._characters_left -= count
+        if self._characters_left < 0:
             self._refuse("; pass less at once (max_input_chars).")
 
     def _refuse(self, reason: str) -> None:
         raise _LargeError if self._is_small else InputError(f"the input is too large{reason}")
 
     def _check_number(self, value: float) -> None:
-        self._take(8)
+        self._take_characters(8)
         if isinstance(value, int):
             if value.bit_length() > _LARGEST_INTEGER_BITS:
                 raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
@@ -194,32 +196,32 @@ class _Intake:
         if self._is_small and is_odd(value):
             raise _LargeError
 
-    def _other(self, value: Any, depth: int) -> Any:
+    def _convert_value(self, value: Any, depth: int) -> Any:
         """Return a value of another type than JSON's, by the module's rules."""
         kind = type(value)
         if issubclass(kind, Enum):
-            return self._value(value.value, depth)
+            return self._copy_value(value.value, depth)
         for base, as_plain in _PLAIN.items():
             if issubclass(kind, base):
-                return self._value(as_plain(value), depth)
+                return self._copy_value(as_plain(value), depth)
         if issubclass(kind, Mapping):
-            return self.members(value, depth)
+            return self.copy_object(value, depth)
         if issubclass(kind, list):
-            return self._items(list.copy(value), depth)
+            return self._copy_array(list.copy(value), depth)
         if issubclass(kind, bytes | bytearray | memoryview):
             raise InputError('bytes are not JSON; pass a file as {"base64": "…"} or {"text": "…"}.')
-        return self._value(
-            _number(value) if issubclass(kind, Decimal) else _by_pydantic(value), depth
+        return self._copy_value(
+            _read_decimal(value) if issubclass(kind, Decimal) else _dump_by_pydantic(value), depth
         )
 
 
-def _legible(name: object) -> str:
+def _printable_name(name: object) -> str:
     if not isinstance(name, str):
         return f"({type(name).__name__})"
     return excerpt(name, 100).encode(errors="backslashreplace").decode()
 
 
-def _number(value: Decimal) -> float:
+def _read_decimal(value: Decimal) -> float:
     if not value.is_finite():
         raise InputError(f"{value} is not a JSON number; pass a finite one.")
     if value.adjusted() > 308:  # noqa: PLR2004 -- the largest exponent of a double
@@ -232,7 +234,7 @@ def _number(value: Decimal) -> float:
     return number
 
 
-def _by_pydantic(value: object) -> Any:
+def _dump_by_pydantic(value: object) -> Any:
     from pydantic_core import to_jsonable_python
 
     try:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.responses.shown_text import encode, shorten
+from openapi_tools.responses.truncation import encode_json, shorten_value
 from openapi_tools.transport.failures import retry_after
 
 JSON = "application/json"
@@ -305,10 +305,10 @@ def test_deep_values_are_measured_once():
         value = {"a": value, "b": 1}
     started = time.process_time()
 
-    shortened = shorten(value, 100_000)
+    shortened = shorten_value(value, 100_000)
 
     assert time.process_time() - started < 2
-    assert len(encode(shortened)) <= 100_000
+    assert len(encode_json(shortened)) <= 100_000
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ async def test_no_output_is_longer_than_the_cap(content, media_type):
     result = await read(content.encode(), media_type, max_output_chars=500)
 
     assert result.success
-    assert len(encode(result.output)) <= 500
+    assert len(encode_json(result.output)) <= 500
     assert len(str(result)) >= 40
     assert result.metadata["truncated"]["chars"] == len(content)
     assert result.metadata["truncated"]["kept"] <= 500
@@ -487,7 +487,7 @@ async def test_an_error_takes_at_most_4_kb(content, media_type):
     result = await read(content, media_type, 502)
 
     assert result.error is not None
-    assert len(encode(result.error)) <= 4096 + 200
+    assert len(encode_json(result.error)) <= 4096 + 200
     assert result.error["message"].startswith("GET /pets/7 returned 502 Bad Gateway: ")
 
 
@@ -558,11 +558,11 @@ def test_any_json_is_read_as_it_is_or_cut_to_fit(value, room, ascii_only):
 
     output = asyncio.run(read(content, max_output_chars=room)).output
 
-    if len(encode(value)) <= room:
+    if len(encode_json(value)) <= room:
         assert output == value
     else:
-        assert len(encode(output)) <= room
-        assert "…" in encode(output)
+        assert len(encode_json(output)) <= room
+        assert "…" in encode_json(output)
 
 
 MEDIA_TYPES = (

@@ -3,7 +3,7 @@
 import pytest
 from one_call import call_once, response
 
-from openapi_tools.responses.rounded_decimals import ROUNDED
+from openapi_tools.responses.json_content import ROUNDED
 
 LONG = "1.123456789012345678"
 

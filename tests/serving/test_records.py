@@ -31,7 +31,7 @@ DONE = Event("completed", "list_pets", "GET", "http://a", call_id="7", status=20
 def known():
     """A secret that the package knows."""
     redactor = Redactor()
-    redactor.know("s3cr3t-value")
+    redactor.learn("s3cr3t-value")
     return redactor
 
 
@@ -96,7 +96,7 @@ def test_json_lines_are_ascii():
 async def test_audit_lines_are_ascii_and_mask_secrets_in_other_letters(tmp_path):
     (tool,) = documents.tools({"/pets": {"get": {"operationId": "list_pets"}}})
     redactor = Redactor()
-    redactor.know("pässwörd-1")
+    redactor.learn("pässwörd-1")
     audit = AuditLog(str(tmp_path / "audit.jsonl"))
 
     await audit.remember(tool, SimpleNamespace(arguments={"q": f"{HOSTILE}pässwörd-1"}), None)

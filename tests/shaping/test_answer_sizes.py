@@ -9,8 +9,8 @@ from servers.recorder import Answer
 
 from openapi_tools import Settings, SettingsError, generate_package, load_tools
 from openapi_tools.json_values import dump_json, follow_references
-from openapi_tools.responses.answer_shape import shaper_of
-from openapi_tools.responses.body_content import Content
+from openapi_tools.responses.content import BodyContent
+from openapi_tools.responses.response_shape import make_shaper
 
 
 def hundred_of(root, path):
@@ -27,9 +27,9 @@ def hundred_of(root, path):
 @pytest.mark.untraced
 def test_four_lines_make_the_lists_of_github_a_quarter(shared):
     github = json.loads((shared / "corpus" / "github" / "api.github.com.json").read_text())
-    shaper = shaper_of(Settings(drop=("*_url", "url", "node_id", "_links"), nulls=False))
+    shaper = make_shaper(Settings(drop=("*_url", "url", "node_id", "_links"), nulls=False))
     lists = [hundred_of(github, path) for path, item in github["paths"].items() if "get" in item]
-    contents = [Content(items, is_data=True) for items in lists if items]
+    contents = [BodyContent(items, is_data=True) for items in lists if items]
     before = sum(len(json.dumps(content.value, ensure_ascii=False)) for content in contents)
 
     assert [shaper.apply(content, {}) for content in contents] == [""] * len(contents)

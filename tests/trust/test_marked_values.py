@@ -13,7 +13,7 @@ from servers.recorder import Answer
 from team_servers import configured, hosted
 
 from openapi_tools import Context, load_tools, require_approval
-from openapi_tools.redaction import hidden
+from openapi_tools.redaction import redact_data
 from openapi_tools.redaction.marked_schemas import MarkedSchema
 from openapi_tools.testing import Cassette, mock_api
 from openapi_tools.tools.guardrails import question_of
@@ -215,15 +215,15 @@ def test_a_schema_without_end_and_one_of_many_unions_are_read_soon():
     for _ in range(50):
         value = {"next": [value], "pin": PIN}
 
-    marked = MarkedSchema.of(schema)
+    marked = MarkedSchema.from_schema(schema)
 
-    assert PIN not in repr(hidden(value, marked))
+    assert PIN not in repr(redact_data(value, marked))
     assert marked.secret_names() == {"pin"}
 
 
 def test_a_pattern_of_a_document_is_never_applied():
     schema = {"patternProperties": {"^(a+)+$": SECRET}, "properties": {"listed": {}}}
 
-    masked = hidden({"a" * 60 + "!": PIN, "listed": "l"}, MarkedSchema.of(schema))
+    masked = redact_data({"a" * 60 + "!": PIN, "listed": "l"}, MarkedSchema.from_schema(schema))
 
     assert masked == {"a" * 60 + "!": "***", "listed": "l"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from openapi_tools.redaction import hidden
+from openapi_tools.redaction import redact_data
 
 PART = 'Content-Disposition: form-data; name="{}"\r\n\r\n'
 
@@ -49,8 +49,8 @@ PART = 'Content-Disposition: form-data; name="{}"\r\n\r\n'
     ],
 )  # fmt: skip
 def test_a_value_is_masked_wherever_its_name_stands(text, masked):
-    assert hidden(text) == masked
-    assert hidden(text.encode()) == masked.encode()
+    assert redact_data(text) == masked
+    assert redact_data(text.encode()) == masked.encode()
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_a_value_is_masked_wherever_its_name_stands(text, masked):
     ],
 )
 def test_a_string_without_a_secret_stays_as_it_is(text):
-    assert hidden(text) == text
+    assert redact_data(text) == text

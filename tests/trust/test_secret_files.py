@@ -43,7 +43,7 @@ async def test_no_secret_is_in_a_file_wherever_pieces_meet(tmp_path_factory, pla
     result = await toolset.call("get")
 
     redactor = Redactor()
-    redactor.know(SECRET)
+    redactor.learn(SECRET)
     written = written_by(result)
     assert written == redactor.content(bytes(content))
     assert result.output["bytes"] == len(written)
@@ -60,14 +60,14 @@ WORDS = [
 @given(st.lists(st.sampled_from(WORDS), max_size=40), st.lists(st.integers(0, 40), min_size=1))
 def test_content_in_pieces_is_masked_as_content_at_once(words, steps):
     redactor = Redactor()
-    redactor.know("k3y-alpha", "k3y-alpha-beta", "alpha-x")
+    redactor.learn("k3y-alpha", "k3y-alpha-beta", "alpha-x")
     content, masked, start, seen, begun = "".join(words).encode(), b"", 0, 0, 0
 
     for step in itertools.cycle([*steps, 7]):
         seen = min(seen + step, len(content))
         piece, is_last = content[start:seen], seen == len(content)
         end = len(piece) if is_last else max(0, len(piece) - 50)
-        part, begun = redactor.part(piece, end, begun)
+        part, begun = redactor.mask_part(piece, end, begun)
         masked, start = masked + part, start + end
         if is_last:
             break

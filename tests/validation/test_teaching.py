@@ -11,7 +11,7 @@ from tools.answering import answering
 
 from openapi_tools.errors import InputError
 from openapi_tools.validation.checker import Checker
-from openapi_tools.validation.samples import example
+from openapi_tools.validation.example_calls import example_call
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 TEXTS = {"type": "array", "items": STRING}
@@ -116,7 +116,7 @@ def test_an_example_shows_what_the_schema_shows(node, shown):
     loop = {"type": "object", "properties": {"loop": {"$ref": "#/$defs/Loop"}}}
     schema = {**closed(["x"], x=node), "$defs": {"Loop": loop}}
 
-    assert json.loads(example(schema)) == {"x": shown}
+    assert json.loads(example_call(schema)) == {"x": shown}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_an_example_shows_what_the_schema_shows(node, shown):
     ids=["text", "array", "object", "many", "name", "surrogate", "nothing"],
 )
 def test_an_example_is_short(schema, beginning):
-    text = example(schema)
+    text = example_call(schema)
 
     assert text.startswith(beginning)
     assert len(text) <= 300

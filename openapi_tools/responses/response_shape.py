@@ -15,14 +15,14 @@ from pydantic import ValidationError
 from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import close_names, kind_of
-from openapi_tools.responses.server_json import PARTLY
+from openapi_tools.responses.json_content import READ_IN_PART
 from openapi_tools.shaping.config_tables import ToolAnswers
 from openapi_tools.shaping.documented_fields import compare
 from openapi_tools.shaping.json_queries import apply_expression, parse_expression
 from openapi_tools.shaping.tool_shape import over_answer
 
 if TYPE_CHECKING:
-    from openapi_tools.responses.body_content import Content
+    from openapi_tools.responses.content import BodyContent
     from openapi_tools.settings import Settings
 
 _KNOWN = 100  # checked expressions that a tool remembers
@@ -30,7 +30,7 @@ _UNBOUNDED = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
-class Shaper:
+class ResponseShaper:
     """Makes answers smaller: first `fields`, a JMESPath, then `drop`, `nulls`, `max_items`."""
 
     fields: str = ""
@@ -40,13 +40,13 @@ class Shaper:
     max_chars: int = 0
     chooses: bool = False  # the caller may give `fields`, so that marks may name it
 
-    def apply(self, content: Content, metadata: dict[str, Any], *, cut: str = "") -> str:
+    def apply(self, content: BodyContent, metadata: dict[str, Any], *, cut: str = "") -> str:
         """Make a content smaller in place, and return a note on a failure; `cut`: why it ends."""
         if not content.is_data:
             asked = bool(self.fields) and content.value is not None
             return "fields selects parts of JSON, but the response is not JSON" if asked else ""
         facts: dict[str, Any] = {"fields": self.fields} if self.fields else {}
-        partly = self.fields and (cut or PARTLY in content.notes)
+        partly = self.fields and (cut or READ_IN_PART in content.notes)
         failure = "fields was applied only to the beginning of the response" if partly else ""
         try:
             if self.fields:
@@ -65,16 +65,18 @@ class Shaper:
         return failure
 
 
-class Shapes:
+class ResponseShapes:
     """Makes the answers of one tool smaller; SettingsError where its own shape is wrong."""
 
     def __init__(self, tool: Any, settings: Settings) -> None:
         self._tool = tool
         self._settings = settings
         self._fitting: list[str] = []
-        self.usual = shaper_of(settings, tool.operation.answer)
+        self.default_shaper = make_shaper(settings, tool.operation.answer)
 
-    async def of_call(self, shape: Any, fields: Any, *, is_known: bool = True) -> Shaper:
+    async def shaper_for_call(
+        self, shape: Any, fields: Any, *, is_known: bool = True
+    ) -> ResponseShaper:
         """Return the shaper for a call, whose answer is the documented one if `is_known`."""
         if not isinstance(shape, AnswerShape | Mapping | None):
             raise InputError(f"answer: expected an AnswerShape or a mapping, got {kind_of(shape)}.")
@@ -82,7 +84,7 @@ class Shapes:
         if fields is not None:
             given["fields"] = fields
         try:
-            made = shaper_of(self._settings, self._tool.operation.answer, given)
+            made = make_shaper(self._settings, self._tool.operation.answer, given)
             wanted = given.get("fields")
             if is_known and wanted and wanted not in self._fitting:
                 await asyncio.to_thread(lambda: check_fields(wanted, self._tool.answer_schema))
@@ -92,21 +94,21 @@ class Shapes:
         return made
 
 
-def uncut(shaper: Shaper | None) -> Shaper:
+def remove_limits(shaper: ResponseShaper | None) -> ResponseShaper:
     """Return a shaper that takes all of an answer but members that are dropped."""
-    return replace(shaper or Shaper(), fields="", max_items=0, max_chars=_UNBOUNDED)
+    return replace(shaper or ResponseShaper(), fields="", max_items=0, max_chars=_UNBOUNDED)
 
 
-def shaper_of(
+def make_shaper(
     settings: Settings, own: AnswerShape | None = None, given: Mapping[str, Any] | None = None
-) -> Shaper:
+) -> ResponseShaper:
     """Return a shaper: the members `given` come before the tool's `own` and the settings."""
-    called = None if given is None else _checked(given)
+    called = None if given is None else _check_shape(given)
     usual = AnswerShape(settings.drop, settings.nulls, "", settings.max_items)
     shape = over_answer(called, over_answer(own, usual)) or usual
     if shape.fields:
         parse_expression(shape.fields)
-    return Shaper(
+    return ResponseShaper(
         fields=shape.fields or "",
         drop=shape.drop or (),
         nulls=shape.nulls is not False,
@@ -116,7 +118,7 @@ def shaper_of(
     )
 
 
-def _checked(given: Mapping[str, Any]) -> AnswerShape:
+def _check_shape(given: Mapping[str, Any]) -> AnswerShape:
     members = dict(given)
     if isinstance(members.get("drop"), str):
         members["drop"] = (members["drop"],)
@@ -132,7 +134,7 @@ def _checked(given: Mapping[str, Any]) -> AnswerShape:
 
 
 class _Pruner:
-    def __init__(self, shape: Shaper) -> None:
+    def __init__(self, shape: ResponseShaper) -> None:
         patterns = "|".join(map(fnmatch.translate, shape.drop))
         self._matches = cache(re.compile(patterns).match) if patterns else None
         self._nulls = shape.nulls

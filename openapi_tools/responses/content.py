@@ -12,16 +12,22 @@ from urllib.parse import unquote
 from openapi_tools import http_rules
 from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import CallError
-from openapi_tools.responses import shown_text
+from openapi_tools.responses import text_content
 from openapi_tools.responses.charsets import charset_of
-from openapi_tools.responses.rounded_decimals import ROUNDED
-from openapi_tools.responses.server_json import PARTLY, VALUES, read_begun, read_json
+from openapi_tools.responses.json_content import (
+    READ_IN_PART,
+    ROUNDED,
+    VALUES,
+    read_json,
+    read_truncated_json,
+)
+from openapi_tools.responses.truncation import shorten_value, truncate_text
 from openapi_tools.result import IMAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Keep = Callable[[Any, str, str], dict[str, Any]]
+    KeepFile = Callable[[Any, str, str], dict[str, Any]]
     """Keeps bytes with a file name and a media type, and returns the facts about them."""
 
 _HTML = frozenset({"application/xhtml+xml", "text/html"})
@@ -56,7 +62,7 @@ _PLAIN = re.compile(r'filename\s*=\s*(?:"((?:[^"\\]|\\.){0,600})"|([^;\s]{1,600}
 
 
 @dataclass(slots=True)
-class Content:
+class BodyContent:
     """A body's JSON-native value, and remarks for the reader."""
 
     value: Any
@@ -69,7 +75,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class ResponseBody:
     """A body without content codings, `Content-Type` and `Content-Disposition` beside it."""
 
     data: bytes
@@ -83,9 +89,9 @@ class Body:
         return charset_of(self.media_type, self.data)
 
     @property
-    def as_utf8(self) -> Body:
+    def as_utf8(self) -> ResponseBody:
         """The same body in UTF-8."""
-        data = shown_text.as_utf8(self.data, self.charset)
+        data = text_content.to_utf8(self.data, self.charset)
         return self if data is self.data else replace(self, data=data)
 
     @property
@@ -95,110 +101,110 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ContentOptions:
     """Limits and forms of a content."""
 
     room: int  # characters that can be shown, also of base64
-    keep: Keep | None = None  # writes binary data to a file
+    keep: KeepFile | None = None  # writes binary data to a file
     base64: int = SettingFields.max_base64_bytes  # for binary data; images may be larger
     html: bool = False  # HTML was requested, so its markup stays
     binary: bool = True  # binary data is given, not only described
     values: int = VALUES  # most values to read of one JSON text
 
 
-def read_content(body: Body, shape: Shape) -> Content:
+def read_content(body: ResponseBody, shape: ContentOptions) -> BodyContent:
     """Return the content of a body by its media type; CallError for broken JSON."""
     kind = http_rules.essence(body.media_type)
     if not body.data:
-        return Content(None)
+        return BodyContent(None)
     most = shape.room // _LEAST_ITEM + _SPARE
     if http_rules.is_json(kind):
-        return _json(body, most, shape)
+        return _read_json_body(body, most, shape)
     if http_rules.is_json_lines(kind) or http_rules.is_json_sequence(kind):
         delimiter = b"\n" if http_rules.is_json_lines(kind) else b"\x1e"
-        return Content(*_read_each(body.as_utf8.lines, delimiter, most), is_data=True)
+        return BodyContent(*_read_each(body.as_utf8.lines, delimiter, most), is_data=True)
     if kind != _EVENTS and not http_rules.is_multipart(kind):
-        return _text_or_bytes(body, kind, shape)
+        return _read_text_or_bytes(body, kind, shape)
     if kind == _EVENTS:
-        found = Content(*_read_events(body.as_utf8.data, most), is_data=True)
+        found = BodyContent(*_read_events(body.as_utf8.data, most), is_data=True)
     else:
-        found = _multipart(body, shape)
-    goes_on = PARTLY in found.notes and _STREAM.match(body.data)
+        found = _read_multipart(body, shape)
+    goes_on = READ_IN_PART in found.notes and _STREAM.match(body.data)
     if found.value or goes_on or not body.data.strip():
         return found
     part = "event" if kind == _EVENTS else "part"
-    found = _text_or_bytes(body, kind, shape)
+    found = _read_text_or_bytes(body, kind, shape)
     found.notes.append(f"the response declares {kind:.60} but contains no {part}; {_UNLIKE}")
     return found
 
 
-def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
+def _read_text_or_bytes(body: ResponseBody, kind: str, shape: ContentOptions) -> BodyContent:
     undeclared = not kind or kind == _EVENTS or http_rules.is_multipart(kind)
     if undeclared or kind in _HTML:
         start = body.data[:_SHOWN].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         with suppress(ValueError):  # an object or array under another name
             if start in (b"{", b"["):
-                return Content(*read_json(body.data, values=shape.values), is_data=True)
-    if (kind in _HTML and not shape.html) or (undeclared and shown_text.looks_like_html(body.data)):
-        page = shown_text.decode_text(body.data, body.charset, most=shown_text.LOOKED_AT)
-        whole = page.length if page.length > shown_text.LOOKED_AT else 0
-        if shown_text.has_markup(page.text):
-            return Content(shown_text.page_text(page.text), page.notes, whole=whole)
+                return BodyContent(*read_json(body.data, values=shape.values), is_data=True)
+    if (kind in _HTML and not shape.html) or (undeclared and text_content.is_html_page(body.data)):
+        page = text_content.decode_text(body.data, body.charset, most=text_content.LOOKED_AT)
+        whole = page.length if page.length > text_content.LOOKED_AT else 0
+        if text_content.has_markup(page.text):
+            return BodyContent(text_content.extract_page_text(page.text), page.notes, whole=whole)
     # Large data under the name of bytes is a file if there is a store.
     is_file = kind == _OCTETS and shape.keep is not None and len(body.data) > shape.room
     is_unknown = not http_rules.is_always_bytes(kind) and not is_file
     is_text = http_rules.is_text(kind) or http_rules.is_form(kind)
     if is_text or (is_unknown and _is_readable(body)):
-        return _text(body, shape)
-    return _bytes(body, kind or _OCTETS, shape)
+        return _read_text(body, shape)
+    return _read_bytes(body, kind or _OCTETS, shape)
 
 
-def _is_readable(body: Body) -> bool:
+def _is_readable(body: ResponseBody) -> bool:
     """Whether a body of unknown kind is text, in UTF-8 or in the charset that it names."""
     beginning = body.data if not body.charset else body.data[:_LARGE]
-    return http_rules.is_readable(shown_text.as_utf8(beginning, body.charset))
+    return http_rules.is_readable(text_content.to_utf8(beginning, body.charset))
 
 
-def _text(body: Body, shape: Shape) -> Content:
+def _read_text(body: ResponseBody, shape: ContentOptions) -> BodyContent:
     """Return text; of a long one, decode the beginning only and count the rest."""
     most = 2 * shape.room  # cleaning takes some
-    found = shown_text.decode_text(body.data, body.charset, most=most)
-    text = shown_text.clean_text(found.text)
+    found = text_content.decode_text(body.data, body.charset, most=most)
+    text = text_content.clean_text(found.text)
     if found.length <= most:
-        return Content(text, found.notes)
-    text = shown_text.cut_text(text, shape.room, found.length)
-    return Content(text, found.notes, whole=found.length, cut=True)
+        return BodyContent(text, found.notes)
+    text = truncate_text(text, shape.room, found.length)
+    return BodyContent(text, found.notes, whole=found.length, cut=True)
 
 
-def _json(body: Body, most: int, shape: Shape) -> Content:
+def _read_json_body(body: ResponseBody, most: int, shape: ContentOptions) -> BodyContent:
     try:
-        return Content(*read_json(body.data, body.charset, values=shape.values), is_data=True)
+        return BodyContent(*read_json(body.data, body.charset, values=shape.values), is_data=True)
     except ValueError as error:
         if body.cut:
-            return _unfinished(body, most)
+            return _read_unfinished_json(body, most)
         if not body.data.strip():
-            return Content(None)
+            return BodyContent(None)
         lines, notes = _read_each(body.as_utf8.data, b"\n", most)
         if len(lines) > 1 and _UNREADABLE not in notes:
-            return Content(lines, [*notes, _SEVERAL], is_data=True)
-        return _no_json(body, shape, error)
+            return BodyContent(lines, [*notes, _SEVERAL], is_data=True)
+        return _read_invalid_json(body, shape, error)
 
 
-def _no_json(body: Body, shape: Shape, error: ValueError) -> Content:
+def _read_invalid_json(body: ResponseBody, shape: ContentOptions, error: ValueError) -> BodyContent:
     """Return a body that says it is JSON and is not: a page's text, text or bytes, with a note."""
-    if shown_text.looks_like_html(body.data):
-        page = shown_text.decode_text(body.data, body.charset, most=shown_text.LOOKED_AT)
-        whole = page.length if page.length > shown_text.LOOKED_AT else 0
-        content = Content(shown_text.page_text(page.text), page.notes, whole=whole)
-    elif shown_text.is_mostly_text(body.data, body.charset):
-        content = _text(body, shape)
+    if text_content.is_html_page(body.data):
+        page = text_content.decode_text(body.data, body.charset, most=text_content.LOOKED_AT)
+        whole = page.length if page.length > text_content.LOOKED_AT else 0
+        content = BodyContent(text_content.extract_page_text(page.text), page.notes, whole=whole)
+    elif text_content.is_mostly_text(body.data, body.charset):
+        content = _read_text(body, shape)
     else:
-        content = _bytes(body, _OCTETS, shape)
+        content = _read_bytes(body, _OCTETS, shape)
     content.notes.append(_NO_JSON.format(error))
     return content
 
 
-def _unfinished(body: Body, most: int) -> Content:
+def _read_unfinished_json(body: ResponseBody, most: int) -> BodyContent:
     """Return the values of the whole lines of cut JSON, or the whole items of a list.
 
     Raises:
@@ -206,67 +212,71 @@ def _unfinished(body: Body, most: int) -> Content:
     """
     lines, notes = _read_each(body.as_utf8.lines, b"\n", most)
     if lines and _UNREADABLE not in notes:
-        return Content(lines, notes, is_data=True)
+        return BodyContent(lines, notes, is_data=True)
     try:
-        value, notes = read_begun(body.data, body.charset)
+        value, notes = read_truncated_json(body.data, body.charset)
     except ValueError:
         raise CallError("decode", "no complete value was received") from None
     if isinstance(value, dict):
         raise CallError("decode", "the object is incomplete", body=value or None)
-    return Content(value, notes, is_data=True)
+    return BodyContent(value, notes, is_data=True)
 
 
-def _bytes(body: Body, kind: str, shape: Shape) -> Content:
+def _read_bytes(body: ResponseBody, kind: str, shape: ContentOptions) -> BodyContent:
     facts: dict[str, Any] = {"media_type": kind, "bytes": len(body.data)}
     notes: list[str] = []
     if not shape.binary:
-        return Content(facts)
+        return BodyContent(facts)
     if shape.keep is not None:
         try:
-            return as_file(shape.keep, body.data, body.disposition, kind)
+            return keep_file(shape.keep, body.data, body.disposition, kind)
         except OSError as error:
             notes.append(f"the download could not be written ({error.strerror or 'no space'})")
     length = (len(body.data) + 2) // 3 * 4
     if length > shape.room or (len(body.data) > shape.base64 and kind not in IMAGES):
-        return Content({**facts, "left_out": _LEFT_OUT}, notes, omitted=length)
-    return Content({"base64": base64.b64encode(body.data).decode(), **facts}, notes)
+        return BodyContent({**facts, "left_out": _LEFT_OUT}, notes, omitted=length)
+    return BodyContent({"base64": base64.b64encode(body.data).decode(), **facts}, notes)
 
 
-def as_file(keep: Keep, content: Any, disposition: str, kind: str) -> Content:
+def keep_file(keep: KeepFile, content: Any, disposition: str, kind: str) -> BodyContent:
     """Keep bytes in a store; the server's name is a hint (RFC 6266, 4.3). OSError if it cannot."""
     extended, plain = _EXTENDED.search(disposition), _PLAIN.search(disposition)
     name = (plain[1] or plain[2] or "") if plain else ""
     facts = keep(content, unquote(extended[1]) if extended else name, kind)
-    return Content(facts, file={name: facts[name] for name in ("handle", "media_type", "bytes")})
+    return BodyContent(
+        facts, file={name: facts[name] for name in ("handle", "media_type", "bytes")}
+    )
 
 
-def _multipart(body: Body, shape: Shape) -> Content:
+def _read_multipart(body: ResponseBody, shape: ContentOptions) -> BodyContent:
     """Return the parts of a body, with their names and contents (RFC 2046, section 5.1.1)."""
     boundary = http_rules.parameter(body.media_type, "boundary")
     if not boundary:
-        return Content([])
+        return BodyContent([])
     delimiter = b"\r\n--" + boundary.encode("latin-1", "replace")
     pieces = (b"\r\n" + body.data).split(delimiter, _PARTS + 1)[1:]
-    found = Content([])
+    found = BodyContent([])
     large = len(body.data) > _LARGE
     room = max(shape.room // max(len(pieces), 1), _LEAST_PART)
-    inner = Shape(room=room, base64=shape.base64, values=_LARGE // len(pieces) if large else VALUES)
+    inner = ContentOptions(
+        room=room, base64=shape.base64, values=_LARGE // len(pieces) if large else VALUES
+    )
     for piece in pieces[:_PARTS]:
         if piece.startswith(b"--"):
             break
-        part = _part(piece.lstrip(b" \t").removeprefix(b"\r\n"), inner)
+        part = _read_part(piece.lstrip(b" \t").removeprefix(b"\r\n"), inner)
         # Hundreds of values that just fit would not fit together.
-        found.value.append(shown_text.shorten(part.value, inner.room) if large else part.value)
+        found.value.append(shorten_value(part.value, inner.room) if large else part.value)
         found.notes += (note for note in part.notes if note not in found.notes)
         found.omitted += part.omitted
-        if part.whole and PARTLY not in found.notes:
-            found.notes.append(PARTLY)
+        if part.whole and READ_IN_PART not in found.notes:
+            found.notes.append(READ_IN_PART)
     if len(pieces) > _PARTS:
         found.notes.append(f"only the first {_PARTS} parts were read")
     return found
 
 
-def _part(piece: bytes, shape: Shape) -> Content:
+def _read_part(piece: bytes, shape: ContentOptions) -> BodyContent:
     head, blank, data = (b"\r\n" + piece).partition(b"\r\n\r\n")
     lines = (line[:_HEADER].decode("utf-8", "replace") for line in head.split(b"\r\n", 50)[:50])
     named = (line.partition(":") for line in lines if ":" in line)
@@ -275,43 +285,43 @@ def _part(piece: bytes, shape: Shape) -> Content:
     disposition = headers.get("content-disposition", "")
     facts: dict[str, Any] = {"media_type": http_rules.essence(media_type)}
     for name in ("name", "filename"):
-        if text := shown_text.clean_text(http_rules.parameter(disposition, name))[:_SHOWN]:
+        if text := text_content.clean_text(http_rules.parameter(disposition, name))[:_SHOWN]:
             facts[name] = text
     if http_rules.is_multipart(media_type):
         media_type = "application/octet-stream"
     if http_rules.is_json(media_type) and len(data) > shape.values:
         media_type = "text/plain"  # a hundred parts may hold a hundred times the values of one
     try:
-        content = read_content(Body(data if blank else b"", media_type, disposition), shape)
+        content = read_content(ResponseBody(data if blank else b"", media_type, disposition), shape)
     except CallError:
-        content = read_content(Body(data, "text/plain"), shape)
+        content = read_content(ResponseBody(data, "text/plain"), shape)
     return replace(content, value={**facts, "content": content.value})
 
 
 def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[str]]:
     """Return server-sent events (WHATWG HTML, 9.2.6), `most` of them, and notes on the others."""
-    text, notes, _ = shown_text.decode_text(content[:_READ])
+    text, notes, _ = text_content.decode_text(content[:_READ])
     text = text.removeprefix("\ufeff")
     if len(content) > _READ:
-        notes.append(PARTLY)
+        notes.append(READ_IN_PART)
         text += "\n\n"  # what was read of an event is shown rather than nothing
     events: list[dict[str, Any]] = []
     fields: dict[str, list[str]] = {}
     end = 0
     for count, match in enumerate(_LINE_END.finditer(text)):
         if count == _MOST_LINES:
-            return events, [*dict.fromkeys((*notes, PARTLY))]
+            return events, [*dict.fromkeys((*notes, READ_IN_PART))]
         line, end = text[end : match.start()], match.end()
         name, _, value = line.partition(":")
         if line and name in ("data", "event", "id"):
             fields.setdefault(name, []).append(value.removeprefix(" "))
         elif not line:
             if "data" in fields and len(events) == most:
-                return events, [*notes, _ONLY.format(most), PARTLY]
+                return events, [*notes, _ONLY.format(most), READ_IN_PART]
             if "data" in fields:
                 data, faults = _json_or_text("\n".join(fields.pop("data")))
                 notes += (note for note in faults if note not in notes)
-                last = {name: shown_text.clean_text(lines[-1]) for name, lines in fields.items()}
+                last = {name: text_content.clean_text(lines[-1]) for name, lines in fields.items()}
                 events.append({**last, "data": data})
             fields = {}
     if "data" in fields or text[end:].startswith("data"):
@@ -322,13 +332,13 @@ def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[
 def _json_or_text(text: str) -> tuple[Any, list[str]]:
     """Return the value of JSON text, and whether it was rounded; other text, also `NaN`, as is."""
     if text.lstrip()[:1] not in tuple('{["-0123456789tfn'):
-        return shown_text.clean_text(text), []
+        return text_content.clean_text(text), []
     try:
         value, notes = read_json(text.encode())
     except ValueError:
-        return shown_text.clean_text(text), []
+        return text_content.clean_text(text), []
     if notes and isinstance(value, str):
-        return shown_text.clean_text(text), []
+        return text_content.clean_text(text), []
     return value, [ROUNDED] if ROUNDED in notes else []
 
 
@@ -337,18 +347,18 @@ def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], 
     values: list[Any] = []
     notes: list[str] = []
     read = unreadable = 0
-    for count, text in enumerate(_pieces(content, delimiter)):
+    for count, text in enumerate(_split_pieces(content, delimiter)):
         if count == _MOST_LINES or read > _READ or unreadable == _MOST_UNREADABLE:
-            return values, [*notes, PARTLY]
+            return values, [*notes, READ_IN_PART]
         read += len(text)
         if not text.strip():
             continue
         if len(values) == most:
-            return values, [*notes, _ONLY.format(most), PARTLY]
+            return values, [*notes, _ONLY.format(most), READ_IN_PART]
         try:
             value, found = read_json(text)
         except ValueError:
-            value = shown_text.clean_text(shown_text.decode_text(text[:_READ]).text.strip())
+            value = text_content.clean_text(text_content.decode_text(text[:_READ]).text.strip())
             found = [_UNREADABLE]
             unreadable += 1
         values.append(value)
@@ -356,7 +366,7 @@ def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], 
     return values, notes
 
 
-def _pieces(content: bytes, delimiter: bytes) -> Iterator[bytes]:
+def _split_pieces(content: bytes, delimiter: bytes) -> Iterator[bytes]:
     """Split without holding all pieces at once: there may be millions."""
     start = 0
     while (end := content.find(delimiter, start)) >= 0:

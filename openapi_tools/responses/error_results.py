@@ -1,0 +1,280 @@
+"""Results of calls that failed: the message in an error's body, and the arguments that it names."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from http import HTTPStatus
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import CallError, ErrorType
+from openapi_tools.json_values import join_pointer
+from openapi_tools.responses.content import ContentOptions, ResponseBody, read_content
+from openapi_tools.responses.truncation import encode_json, fit_value, shorten_value, truncate_text
+from openapi_tools.result import ToolResult
+from openapi_tools.transport.failures import retry_after, timeout_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.model import Operation
+    from openapi_tools.transport import APIResponse
+
+_TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
+_RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
+_SERVER_FAULTS = 500
+_ERROR_ROOM = 2400
+_ERROR_READ = 1_000_000
+_ERROR_HEAD = 64_000
+_LONGEST = 1024  # characters of a media type
+_UNFINISHED = 1200  # characters of the message in a response that the timeout cut
+
+_WORDS = (
+    *("title", "error_description", "message", "Message", "errorMessage", "error_message"),
+    *("detail", "details", "description", "reason", "msg", "error"),
+)
+"""Members that hold a sentence, in the order of the message."""
+_NESTED = ("error", "fault", "Error", "meta")
+_LISTS = ("errors", "detail", "details", "violations", "invalid_params", "invalid-params", "issues")
+_PLACES = ("loc", "field", "path", "pointer", "param", "parameter", "property", "name", "source")
+_CODES = ("code", "type", "status", "error")
+_SAID = {*_WORDS, *_NESTED, *_LISTS, *_CODES, "instance", "timestamp", "path", "statusCode"}
+_GOOGLE = "fieldViolations"
+_OWN = ("loc", "field", "param", "parameter", "property")
+_WRAPPERS = {"body", "query", "path", "header", "cookie", "data", "attributes", "request", "params"}
+_STEP = re.compile(r"[^\s.\[\]/#$]{1,100}")
+_QUOTED = re.compile(r"['\"`]([\w.\[\]-]{1,60})['\"`]")
+_PLAIN = re.compile(r"[\W_]+")
+_PROSE = 1200
+_LINES = 10
+_LINE = 500
+
+
+def error_result(
+    response: APIResponse, operation: Operation, metadata: dict[str, Any]
+) -> ToolResult:
+    """Return the result of a response whose status is an error."""
+    status = response.status
+    redirected = 300 <= status < 400 and status != HTTPStatus.NOT_MODIFIED  # noqa: PLR2004
+    kind = _TYPES.get(status, "redirect" if redirected else "http")
+    body = _read_error_body(response)
+    facts = {
+        "status": status,
+        "retryable": status in _RETRYABLE,
+        "retry_after": retry_after(response.headers),
+        "body": body,
+    }
+    fields = (
+        find_faulty_arguments(body, operation) if kind == "http" and status < _SERVER_FAULTS else {}
+    )
+    facts |= {"fields": list(fields.values())} if fields else {}
+    return ToolResult.failed(
+        kind, error_message(response, body, fields), metadata=metadata, facts=facts
+    )
+
+
+def _read_error_body(response: APIResponse) -> Any:
+    """Return the body of an error, in at most 2,400 characters."""
+    if response.method == "HEAD":
+        return None
+    # Of an error that is longer than any API's, a beginning is enough.
+    data = (
+        response.content if len(response.content) <= _ERROR_READ else response.content[:_ERROR_HEAD]
+    )
+    body = ResponseBody(data, response.headers.get("content-type", "")[:_LONGEST])
+    shape = ContentOptions(room=_ERROR_ROOM, binary=False)
+    try:
+        value = read_content(body, shape).value
+    except CallError:
+        value = read_content(ResponseBody(body.data), shape).value
+    if value is None or value == "":
+        return None
+    return fit_value(value, len(body.data), _ERROR_ROOM)[0]
+
+
+def unreadable_result(
+    error: CallError, response: APIResponse, facts: dict[str, Any], limit: float
+) -> ToolResult:
+    """Return the result of a response that cannot be read; its type is `timeout` if that cut it."""
+    if not response.cut:
+        reason = f"{response.method} {response.path} returned {response.status}, but {error.reason}"
+        status = {"status": response.status}
+        return ToolResult.failed(error.kind, reason, metadata=facts, facts=status)
+    late = timeout_error(response.request, limit)
+    late.attempts = response.attempts
+    body = error.facts.get("body")
+    if body is None:
+        raise late from None
+    body, _ = fit_value(body, len(response.content), _ERROR_ROOM)
+    words = error_text(encode_json(body), _UNFINISHED)
+    reason = f"{late.reason} The response had begun ({response.status}): {words}"
+    late.facts |= {"status": response.status, "body": body}
+    return ToolResult.failed("timeout", reason, metadata=facts, facts=late.facts)
+
+
+def error_message(response: APIResponse, body: Any, fields: dict[str, str]) -> str:
+    """Return an error's message: status, its body's words, and arguments that those do not name."""
+    phrase = ""
+    with suppress(ValueError):
+        phrase = f" {HTTPStatus(response.status).phrase}"
+    start = f"{response.method} {response.path} returned {response.status}{phrase}"
+    if response.status == HTTPStatus.NOT_MODIFIED:
+        return f"{start}, although the request had no condition such as If-None-Match."
+    words = error_text(body, _PROSE)
+    others = [to for name, to in fields.items() if to != f"/{name}" or name not in words]
+    named = f"\nLook at {' and '.join(dict.fromkeys(others))[:_LINE]}." if others else ""
+    return f"{start}: {words}{named}" if words else f"{start}."
+
+
+def error_text(body: Any, room: int) -> str:
+    """Return the message of an error's body, of problem details (RFC 9457) or common shapes."""
+    if body is None or isinstance(body, str):
+        text = (body or "").strip()
+    else:
+        parts = list(dict.fromkeys(islice(_iter_lines(body), _LINES + 1)))
+        text = "\n".join(part[:_LINE] for part in parts[:_LINES])
+        rest = body
+        if text:  # facts for the caller to act on
+            members = body.items() if isinstance(body, dict) else ()
+            rest = {name: value for name, value in members if name not in _SAID and value}
+        if rest:
+            text = f"{text} {encode_json(shorten_value(rest, max(room - len(text), 40)))}".lstrip()
+    return text if len(text) <= room else truncate_text(text, room)[:room]
+
+
+def _iter_lines(body: Any) -> Iterator[str]:
+    if isinstance(body, list):
+        yield from filter(None, map(_fault_line, body[:_LINES]))
+    if not isinstance(body, dict):
+        return
+    if sentence := _sentence(body):
+        yield sentence
+    for name in _LISTS:
+        yield from _iter_faults(body.get(name))
+    inner = next((body[name] for name in _NESTED if isinstance(body.get(name), dict)), None)
+    if inner is not None:
+        yield from _iter_lines(inner)
+
+
+def _sentence(body: dict[str, Any]) -> str:
+    """Return the sentences of an object, and its short code when they do not hold it."""
+    said: list[str] = []
+    for text in (body[name].strip() for name in _WORDS if isinstance(body.get(name), str)):
+        if text and not any(text in other for other in said):
+            said.append(text)
+    sentences = [text for text in said if " " in text]
+    codes = [text for text in said if " " not in text]
+    codes += islice((body[name] for name in _CODES if _is_code(body.get(name))), 1)
+    ended = [text if text.endswith((".", "!", "?", ":")) else f"{text}." for text in sentences]
+    unsaid = [code for code in dict.fromkeys(codes) if not any(code in text for text in ended)]
+    if not ended:
+        return " ".join(unsaid)
+    return " ".join([*ended, f"({', '.join(unsaid)})"] if unsaid else ended)
+
+
+def _is_code(code: object) -> bool:
+    """Whether a code is a short name; `about:blank` is the type of untyped problems."""
+    return isinstance(code, str) and 0 < len(code) <= _LINE and code != "about:blank"
+
+
+def _iter_faults(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value[: _LINES + 1]:
+            yield from filter(None, [_fault_line(item)])
+            yield from _iter_faults(item.get(_GOOGLE)) if isinstance(item, dict) else ()
+    elif isinstance(value, dict):
+        for field, reasons in islice(value.items(), _LINES + 1):
+            texts = reasons if isinstance(reasons, list) else [reasons]
+            if said := [*filter(None, map(_fault_line, texts[:_LINES]))]:
+                yield f"{field}: {'; '.join(said)}"
+            elif isinstance(reasons, dict):
+                inner = (f"{field}.{line}" for line in _iter_faults(reasons))
+                yield from (line.replace("._errors:", ":", 1) for line in inner)
+
+
+def _fault_line(item: Any) -> str:
+    if isinstance(item, str):
+        return item.strip()
+    if not isinstance(item, dict):
+        return ""
+    sentence = _sentence(item)
+    place = next((text for name in _PLACES if (text := _fault_location(item.get(name)))), "")
+    return f"{place}: {sentence}" if place and sentence else sentence or place
+
+
+def _fault_location(value: Any) -> str:
+    """Return the place of a fault: a name, a pointer, or the steps of a path."""
+    match value:
+        case str():
+            return value
+        case list():
+            return ".".join(str(step) for step in value[:20] if isinstance(step, str | int))
+        case {"pointer": str(place)} | {"parameter": str(place)}:
+            return place
+        case _:
+            return ""
+
+
+def find_faulty_arguments(body: Any, operation: Operation) -> dict[str, str]:
+    """Return the arguments that an error's body names: a JSON Pointer for each name of the API."""
+    fed = [] if operation.body is None else [operation.body, *operation.body.choices]
+    members = [(part.name, part.argument) for body in fed for part in body.properties]
+    whole = next((body.argument for body in fed if body.argument), "")
+    others = [(part.name, part.argument) for part in operation.parameters]
+    places = list(dict.fromkeys(islice(_iter_locations(body), _LINES)))
+    quoted = [] if places else _QUOTED.findall(error_text(body, _LINE))
+    found: dict[str, str] = {}
+    for place in (*places, *quoted[:_LINES]):
+        steps = _STEP.findall(place)[:20]
+        of_body = steps[:1] in (["body"], ["data"])
+        pairs = [*others, *members] if of_body else [*members, *others]
+        known = {_fold_name(name): argument for name, argument in [(whole, whole), *pairs] if name}
+        keys = _argument_path(steps, known) or (
+            [whole, *steps] if whole and steps and places else []
+        )
+        if keys and keys[0] not in operation.fixed:
+            found[place] = join_pointer(keys)
+    return found
+
+
+def _argument_path(steps: list[str], known: dict[str, str]) -> list[str]:
+    """Return the steps of an API's place from an argument on; none where it names no argument."""
+    for start, step in enumerate(steps):
+        is_wrapper = step in _WRAPPERS and steps[start + 1 :] != []
+        is_outside = is_wrapper and _fold_name(steps[start + 1]) in known
+        if _fold_name(step) in known and not is_outside:
+            return [known[_fold_name(step)], *steps[start + 1 :]]
+        if (name := _fold_name("".join(steps[start:]))) in known:  # `page[size]`
+            return [known[name]]
+        if start and not is_wrapper:  # the first step may be the name of a model
+            break
+    return []
+
+
+def _fold_name(name: str) -> str:
+    return _PLAIN.sub("", name).lower()
+
+
+def _iter_locations(value: Any, depth: int = 0, names: tuple[str, ...] = _OWN) -> Iterator[str]:
+    """Yield the fields that an error's body names; the items of a list do it by more members."""
+    if isinstance(value, list) and depth < _LINES:
+        for item in value[:_LINES]:
+            yield from _iter_locations(item, depth + 1, _PLACES)
+    elif isinstance(value, dict) and depth < _LINES:
+        yield from islice(filter(None, (_fault_location(value.get(name)) for name in names)), 1)
+        for name in (*_LISTS, _GOOGLE, "causes", *_NESTED):
+            inner: Any = value.get(name)
+            is_by_field = name == "errors" and isinstance(inner, dict)
+            yield from (
+                _iter_fields(inner, depth) if is_by_field else _iter_locations(inner, depth + 1)
+            )
+
+
+def _iter_fields(value: dict[str, Any], depth: int) -> Iterator[str]:
+    for name, reasons in islice(value.items(), _LINES):
+        if name == "_errors" or not isinstance(reasons, dict) or depth >= _LINES:
+            yield name
+        else:
+            for place in _iter_fields(reasons, depth + 1):
+                yield name if place == "_errors" else f"{name}.{place}"

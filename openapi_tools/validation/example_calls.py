@@ -1,0 +1,125 @@
+"""Help with arguments that do not fit: where misplaced ones belong, and an example of a call."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.json_values import as_dict, as_list
+from openapi_tools.options import nearest
+from openapi_tools.validation.messages import Flaw, is_quoted_json, join_names, kind_of
+from openapi_tools.validation.samples import Path, Sampler
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MOST_PLACES = 3
+_MOST_MOVED = _MOST_TOLD = 5
+_EXAMPLE = 300
+_ROOMS = (_EXAMPLE, 90, 30)  # characters of each argument, less where the whole is too long
+_LIKE = 4
+
+
+def explain_flaws(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], str]:
+    """Return the flaws of arguments, those in a wrong place told once, and an example call."""
+    known = as_dict(schema.get("properties"))
+    wraps = {flaw.place[0]: inner for flaw in flaws if (inner := _wrapped_names(flaw, known))}
+    unknown = [str(flaw.place[0]) for flaw in flaws if _is_unknown(flaw)]
+    moved = _find_homes([name for name in unknown if name not in wraps], schema)
+    told = [Flaw((), "inside", places, names) for names, places in moved]
+    paths = [(*places[0], name) for names, places in moved for name in names[:_MOST_MOVED]]
+    lacking = {places[0][0] for _, places in moved}.union(*wraps.values())
+    gone = {("additionalProperties", name) for names, _ in moved for name in names}
+    gone |= {("required", name) for name in lacking}
+    for flaw in flaws:
+        inner = wraps.get(flaw.place[0], [])[:_MOST_MOVED] if len(flaw.place) == 1 else []
+        paths += [(name,) for name in inner]
+        if inner:
+            keyword = "wraps" if _is_unknown(flaw) else flaw.keyword
+            told.append(
+                flaw._replace(
+                    keyword=keyword, remark=f"; pass {join_names(inner)} directly, not inside it"
+                )
+            )
+        elif (flaw.keyword, *flaw.place) not in gone:
+            is_listed = _is_unknown(flaw) and any(map(_is_unknown, told))
+            told.append(flaw._replace(keyword="listed") if is_listed else flaw)
+            paths += _example_paths(flaw, known) if len(told) <= _MOST_TOLD else []
+    return told, example_call(schema, paths) if wraps or any(map(_needs_example, told)) else ""
+
+
+def _is_unknown(flaw: Flaw) -> bool:
+    return flaw.keyword == "additionalProperties" and len(flaw.place) == 1
+
+
+def _wrapped_names(flaw: Flaw, known: Mapping[str, Any]) -> list[str]:
+    """Return names of arguments that were given inside another one, which does not take them."""
+    is_wrong = len(flaw.place) == 1 and flaw.keyword in ("additionalProperties", "type")
+    given = flaw.value if is_wrong and isinstance(flaw.value, dict) else {}
+    inner = [name for name in given if name in known and name not in flaw.place]
+    return inner if 2 * len(inner) >= len(given) else []
+
+
+def _example_paths(flaw: Flaw, known: Mapping[str, Any]) -> list[Path]:
+    """Return what an example shows for a flaw beside the required arguments."""
+    if _is_unknown(flaw):
+        name = str(flaw.place[0])
+        return [(n,) for n in nearest(name, known, most=1) if abs(len(n) - len(name)) < _LIKE]
+    return [tuple(map(str, flaw.place))] if flaw.keyword in ("required", "type") else []
+
+
+def _needs_example(flaw: Flaw) -> bool:
+    """Tell whether an example call helps: a name near the root is wrong or missing, or a shape."""
+    if flaw.keyword == "type":
+        has_parts = "array" in flaw.limit or "object" in flaw.limit
+        return has_parts and len(flaw.place) == 1 and not is_quoted_json(flaw)
+    is_near = len(flaw.place) < (3 if flaw.keyword == "required" else 2)
+    return is_near and flaw.keyword in ("additionalProperties", "inside", "required")
+
+
+def _find_homes(names: list[str], schema: Mapping[str, Any]) -> list[tuple[list[str], list[Path]]]:
+    """Return unknown names that are members of arguments, with the paths of those."""
+    homes = Sampler(schema, brief=True).object_paths() if names else []
+    found: list[tuple[list[str], list[Path]]] = []
+    while names and homes:
+        there = [([name for name in names if name in home], path) for path, home in homes]
+        inner, nearby = min(there, key=lambda pair: (-len(pair[0]), len(pair[1])))
+        if not inner:
+            break
+        places = [path for others, path in there if others == inner and len(path) == len(nearby)]
+        is_clear = len(inner) > 1 or not nearest(inner[0], as_dict(schema.get("properties")))
+        if is_clear and len(places) <= _MOST_PLACES:
+            found.append((inner, places))
+        names = [name for name in names if name not in inner]
+    return found
+
+
+def example_call(schema: Mapping[str, Any], paths: list[Path] | None = None) -> str:
+    """Return arguments of a call as JSON, in 300 characters: the required ones, and `paths`."""
+    sampler, made = Sampler(schema, brief=True), dict[str, Any]()
+    for path in [*((name,) for name in as_list(schema.get("required"))), *(paths or ())]:
+        sampler.add_value(made, path)
+    if not made:
+        return ""
+    for room in _ROOMS:
+        parts = [
+            f"{_dump_json(name)}: {_shorten_json(value, room)}" for name, value in made.items()
+        ]
+        if sum(map(len, parts)) + 2 * len(parts) <= _EXAMPLE:
+            break
+    else:
+        while sum(map(len, parts)) + 2 * len(parts) + 3 > _EXAMPLE:
+            parts.pop()
+        parts.append("…")
+    return f"{{{', '.join(parts)}}}".encode(errors="replace").decode()
+
+
+def _shorten_json(value: Any, room: int) -> str:
+    text = _dump_json(value)
+    if len(text) <= room:
+        return text
+    return {"an object": "{…}", "an array": "[…]"}.get(kind_of(value), '"…"')
+
+
+def _dump_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
