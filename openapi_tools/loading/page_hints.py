@@ -316,7 +316,7 @@ def _list_in(outline: Outline, segment: str) -> str | None:
     if outline.kind == "array":
         return ""
     lists = [name for name, member in outline.members.items() if member.kind == "array"]
-    of_objects = [name for name in lists if _has_objects(outline.members[name])]
+    of_objects = [name for name in lists if _may_have_objects(outline.members[name])]
     lists = of_objects or lists
     for name in (segment, *http_rules.LISTS):
         if found := [each for each in lists if http_rules.folded(each) == name]:
@@ -331,8 +331,9 @@ def _list_in(outline: Outline, segment: str) -> str | None:
     return None
 
 
-def _has_objects(outline: Outline) -> bool:
-    return outline.item is not None and outline.item.kind == "object"
+def _may_have_objects(outline: Outline) -> bool:
+    # Without a type, or deeper than the outline goes, items may be objects.
+    return outline.item is None or outline.item.kind in ("", "object")
 
 
 def _paths(outline: Outline, depth: int = 0) -> Iterator[tuple[str, ...]]:
