@@ -130,11 +130,17 @@ class Inputs:
     def _paging(self, node: OperationNode, operation: Operation, schemas: Node) -> Paging | None:
         if operation.method not in ("GET", "POST", "QUERY"):
             return None
-        from openapi_tools.loading.page_hints import Recognition, documented
+        # Start-up time: names, descriptions and schemas do not need it.
+        from openapi_tools.loading.page_detection import detect_paging
 
-        known = documented(node.node, node.resource, self._followed)
-        resolve = self._document.schemas.content
-        return Recognition(operation, schemas, known, resolve).result()
+        return detect_paging(
+            operation,
+            schemas,
+            node=node.node,
+            resource=node.resource,
+            follow=self._followed,
+            resolve=self._document.schemas.content,
+        )
 
     def _followed(self, node: Any, resource: Resource) -> Target | None:
         try:

@@ -1,4 +1,4 @@
-"""A document as OpenAPI 3 writes it, made of what the loader reads: `versions` and `security`.
+"""Convert a document of Swagger 2.0 to OpenAPI 3, with the loader's `versions` and `security`.
 
 Checks of requests and responses read OpenAPI 3 only. They get Swagger 2.0, and its parts in
 documents of 3.x, in this form; paths and pointers of operations stay.

@@ -1,4 +1,4 @@
-"""Security schemes and requirements of a document, also where it writes them otherwise.
+"""Read a document's security schemes and requirements, also where their spelling is not standard.
 
 Published documents write types and locations in another case (`apikey`, `Header`), take the scheme
 of HTTP for a type (`bearer`), and mix the flows of versions. What they mean is plain.
@@ -37,7 +37,7 @@ _TYPES = {
     **dict.fromkeys(("bearer", "bearerauth", "httpbearer", "jwt"), ("http", "bearer")),
     **dict.fromkeys(("digest", "httpdigest"), ("http", "digest")),
 }
-"""The type, and the scheme of `http`, that a type means; keys as by `folded`."""
+"""The type, and the scheme of `http`, for each spelling; keys as by `folded`."""
 
 _LOCATIONS = {"header": "header", "headers": "header", "query": "query", "cookie": "cookie"}
 _FLOWS = {
@@ -48,34 +48,34 @@ _FLOWS = {
     "deviceauthorization": "deviceAuthorization",
 }
 _FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refreshUrl")
-_OF_TYPES = (
+_TYPE_KEYS = (
     ("flows", "oauth2"),
     ("flow", "oauth2"),
     ("openIdConnectUrl", "openIdConnect"),
     ("scheme", "http"),
     ("in", "apiKey"),
 )
-"""Members that tell the type of a scheme without one."""
+"""Properties that show the type of a scheme without one."""
 
 _PLACEHOLDER = r"(?:[<{\[$`'\"…]|\.{3}|x{3}|[Yy]our_|YOUR|[\w-]*\d|[\w-]+\.[\w-]+\.)"
 _QUOTE = "[`'\"\u201c\u201d\u2018\u2019]"
-_KNOWN = r"(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS|GenieKey)"
+_PREFIXES = r"(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS|GenieKey)"
 _PREFIX = re.compile(
-    rf"\b((?i:bearer))\b|\b{_KNOWN} (?={_PLACEHOLDER})"
+    rf"\b((?i:bearer))\b|\b{_PREFIXES} (?={_PLACEHOLDER})"
     r"|[`'\"]([A-Za-z][\w-]{1,20}) [`'\"]"
     rf"|\b(?i:prefix(?:ed)?)\b[^.\n]{{0,40}}?{_QUOTE}([A-Za-z][\w-]{{1,20}}){_QUOTE}"
     r"|\b(?i:prefix(?:ed)?)(?: it)?(?: ?[:=]| is:?| of| with| by| must be) ?(?:the word )?"
     r"([A-Z][\w-]{1,20})\b"
     rf"|\b(?i:starts?|starting|begins?|beginning|preceded) (?:with|by) (?:the word )?{_QUOTE}?"
-    rf"{_KNOWN}\b|\bAuthorization: ([A-Za-z][\w-]{{1,20}}) (?={_PLACEHOLDER})"
+    rf"{_PREFIXES}\b|\bAuthorization: ([A-Za-z][\w-]{{1,20}}) (?={_PLACEHOLDER})"
 )
-"""`Bearer` anywhere, a word before a placeholder of a key, and words that a prefix is told in."""
+"""`Bearer` anywhere, a word before a placeholder of a key, and phrases that name a prefix."""
 _NO_PREFIX = frozenset(
     {"your", "the", "an", "it", "this", "api", "none", "no", "not", "and", "or", "value", "header"}
     | {"required", "optional", "authorization"}
 )
-_MOST = 100  # alternatives of an operation that are read
-_DESCRIBED = 4_000  # characters of a description that are searched
+_MOST_ALTERNATIVES = 100  # of an operation that are read
+_SEARCHED = 4_000  # characters of a description
 
 
 class _ReadScheme(NamedTuple):
@@ -89,7 +89,7 @@ class _ReadScheme(NamedTuple):
 class Security:
     """Reads the security schemes and requirements of one document.
 
-    It holds no document: in a circle of objects that would outlive its tools.
+    It holds no `Document`: in a cycle of objects that would outlive its tools.
     """
 
     def __init__(self, entry: Resource, references: References, dialect: Dialect) -> None:
@@ -98,8 +98,8 @@ class Security:
         self._dialect = dialect
         self._read_lists: dict[int, Requirements] = {}
         self._by_uri: dict[tuple[int, str], str] = {}
-        self._unread: list[str] = []
-        self._named: dict[str, _ReadScheme] = dict(self._components())
+        self._component_warnings: list[str] = []
+        self._schemes: dict[str, _ReadScheme] = dict(self._read_components())
 
     @property
     def schemes(self) -> dict[str, SecurityScheme]:
@@ -107,14 +107,14 @@ class Security:
 
         One that requirements name by a URI outside of the components has the end of the URI.
         """
-        return {name: _scheme_of(scheme.node) for name, scheme in self._named.items()}
+        return {name: _make_scheme(scheme.node) for name, scheme in self._schemes.items()}
 
     @property
     def warnings(self) -> Iterator[str]:
-        """Warnings about schemes that are written otherwise."""
-        for scheme in self._named.values():
-            yield from (f"{scheme.pointer}{member}: {note}" for member, note in scheme.notes)
-        yield from self._unread
+        """Warnings about schemes whose spelling is not standard."""
+        for scheme in self._schemes.values():
+            yield from (f"{scheme.pointer}{place}: {note}" for place, note in scheme.notes)
+        yield from self._component_warnings
         yield from self.uri_warnings(self._entry.root, "")
 
     def uri_warnings(self, node: Mapping[str, Any], pointer: str) -> Iterator[str]:
@@ -122,18 +122,18 @@ class Security:
         version, is_usual = self._dialect.version, self._dialect.minor >= BY_URI
         for requirement in () if is_usual else as_list(node.get("security")):
             for name in filter(is_scheme_uri, as_dict(requirement)):
-                if name not in self._named:
-                    said = f"{name!r:.100} is a URI, which {version} does not have; it is read"
-                    yield f"{pointer}/security: {said} as in 3.2."
+                if name not in self._schemes:
+                    note = f"{name!r:.100} is a URI, which {version} does not have"
+                    yield f"{pointer}/security: {note}; it is read as in 3.2."
 
     @property
     def key_prefixes(self) -> Iterator[tuple[str, str]]:
-        """The words that keys in `Authorization` begin with by their descriptions, by name."""
+        """The words that keys in `Authorization` begin with by their descriptions, by scheme."""
         for name, scheme in self.schemes.items():
             if scheme.type == "apiKey" and scheme.name.lower() == "authorization":
-                described = as_string(self._named[name].node.get("description"))
-                if word := _prefix_in(described[:_DESCRIBED]):
-                    yield name, word
+                description = as_string(self._schemes[name].node.get("description"))
+                if prefix := _find_prefix(description[:_SEARCHED]):
+                    yield name, prefix
 
     def requirements(self, node: Mapping[str, Any], resource: Resource) -> Requirements:
         """Return an operation's security requirements, by default those of the document."""
@@ -141,39 +141,39 @@ class Security:
             node, resource = self._entry.root, self._entry
         listed = node.get("security")
         if isinstance(listed, dict) and listed:  # meant as the only alternative
-            return self._read([listed], resource)
+            return self._read_requirements([listed], resource)
         if not isinstance(listed, list):
             return ()
         if id(listed) not in self._read_lists:  # which operations share
-            self._read_lists[id(listed)] = self._read(listed[:_MOST], resource)
+            self._read_lists[id(listed)] = self._read_requirements(listed[:_MOST_ALTERNATIVES], resource)
         return self._read_lists[id(listed)]
 
-    def _read(self, listed: list[Any], resource: Resource) -> Requirements:
+    def _read_requirements(self, listed: list[Any], resource: Resource) -> Requirements:
         return tuple(
             {
-                self._name(name, resource): tuple(filter(is_string, as_list(scopes)))
+                self._scheme_name(name, resource): tuple(filter(is_string, as_list(scopes)))
                 for name, scopes in requirement.items()
             }
             for requirement in listed
             if isinstance(requirement, dict)
         )
 
-    def _name(self, name: str, resource: Resource) -> str:
+    def _scheme_name(self, name: str, resource: Resource) -> str:
         """Return the name of a scheme that a requirement names, perhaps by a URI."""
-        if name in self._named or not is_scheme_uri(name):
+        if name in self._schemes or not is_scheme_uri(name):
             return name
         key = (id(resource), name)
         if key not in self._by_uri:
             try:
-                self._by_uri[key] = self._name_at(name, resource)
+                self._by_uri[key] = self._resolve_scheme_uri(name, resource)
             except DocumentError:
                 return name  # calls say that the document does not define it
         return self._by_uri[key]
 
-    def _name_at(self, uri: str, resource: Resource) -> str:
+    def _resolve_scheme_uri(self, uri: str, resource: Resource) -> str:
         references, entry = self._references, self._entry
-        first = references.resolve(uri, resource)
-        for name, scheme in self._named.items():
+        first = references.resolve(uri, resource)  # a component may be a reference itself
+        for name, scheme in self._schemes.items():
             if first.resource is entry and scheme.pointer == first.pointer:
                 return name
         target = references.follow({"$ref": uri}, resource)
@@ -181,14 +181,14 @@ class Security:
         if node_and_notes is None:
             return uri
         name = uri.rpartition("/")[2] or uri
-        name = uri if name in self._named else name
-        is_own = target.resource is entry
-        place = target.pointer if is_own else f"{target.resource.name}#{target.pointer}"
+        name = uri if name in self._schemes else name
+        is_entry = target.resource is entry
+        place = target.pointer if is_entry else f"{target.resource.name}#{target.pointer}"
         node, notes = node_and_notes
-        self._named[name] = _ReadScheme(node, place, notes)
+        self._schemes[name] = _ReadScheme(node, place, notes)
         return name
 
-    def _components(self) -> Iterator[tuple[str, _ReadScheme]]:
+    def _read_components(self) -> Iterator[tuple[str, _ReadScheme]]:
         holder, above = as_dict(self._entry.root.get("components")), "/components/securitySchemes"
         if self._dialect.swagger:
             holder, above = self._entry.root, "/securityDefinitions"
@@ -197,17 +197,17 @@ class Security:
             try:
                 target = self._references.follow(node, self._entry)
             except DocumentError as error:
-                self._unread.append(f"{place}: {error.reason}")
+                self._component_warnings.append(f"{place}: {error.reason}")
                 continue
             scheme = read_scheme(target.node, swagger=self._dialect.swagger)
             if scheme is None:
-                self._unread.append(f"{place}: this is no security scheme; it is left out.")
+                self._component_warnings.append(f"{place}: this is no security scheme; it is left out.")
             else:
                 yield name, _ReadScheme(scheme[0], place, scheme[1])
 
 
 def is_scheme_uri(name: str) -> bool:
-    """Tell whether the name of a scheme can be a URI."""
+    """Return whether the name of a scheme can be a URI."""
     return "#" in name or "/" in name
 
 
@@ -220,7 +220,7 @@ def read_scheme(node: Any, *, swagger: bool) -> tuple[Node, tuple[tuple[str, str
 
 
 class _SchemeReader:
-    """Reads one Security Scheme Object; `notes` are members and how they were read."""
+    """Reads one Security Scheme Object; `notes` are places in it, and how they were read."""
 
     def __init__(self, node: Node, *, swagger: bool) -> None:
         self.out = dict(node)
@@ -232,7 +232,7 @@ class _SchemeReader:
         """Fill `out`; False where the type is not known."""
         written = self._node.get("type")
         if written is None:
-            written = next((kind for key, kind in _OF_TYPES if key in self._node), None)
+            written = next((kind for key, kind in _TYPE_KEYS if key in self._node), None)
         if not isinstance(written, str) or not written:
             return False
         kind, scheme = _TYPES.get(folded(written), (written, ""))
@@ -279,31 +279,30 @@ class _SchemeReader:
                 flow = _FLOWS.get(folded(written), written)
                 flows[flow] = node
                 if flow != written:
-                    said = f"{written!r:.60} is read as {flow!r}."
-                    self.notes.append((f"/flows{pointer_token(written)}", said))
+                    note = f"{written!r:.60} is read as {flow!r}."
+                    self.notes.append((f"/flows{pointer_token(written)}", note))
 
-    def _note(self, member: str, meaning: str) -> None:
-        if member in self._node:
-            said = f"{self._node[member]!r:.60} is read as {meaning!r}."
-            self.notes.append((f"/{member}", said))
+    def _note(self, key: str, meaning: str) -> None:
+        if key in self._node:
+            self.notes.append((f"/{key}", f"{self._node[key]!r:.60} is read as {meaning!r}."))
         else:
-            self.notes.append(("", f"{member!r} is missing; it is read as {meaning!r}."))
+            self.notes.append(("", f"{key!r} is missing; it is read as {meaning!r}."))
 
 
-def _scheme_of(node: Node) -> SecurityScheme:
+def _make_scheme(node: Node) -> SecurityScheme:
     return SecurityScheme(
         type=node["type"],
         name=as_string(node.get("name")),
         location=as_string(node.get("in")),
         scheme=as_string(node.get("scheme")).lower(),
-        flows={key: _flow(flow) for key, flow in as_dict(node.get("flows")).items()},
+        flows={key: _make_flow(flow) for key, flow in as_dict(node.get("flows")).items()},
         openid_connect_url=without_user(as_string(node.get("openIdConnectUrl"))),
     )
 
 
-def _flow(node: Any) -> Node:
-    """Return the standard's members of an OAuth Flow Object: others may be huge."""
+def _make_flow(node: Any) -> Node:
     node = as_dict(node)
+    # The standard's properties only: extensions may be huge.
     flow: Node = {key: without_user(node[key]) for key in _FLOW_URLS if is_string(node.get(key))}
     scopes = node.get("scopes")
     if isinstance(scopes, dict):
@@ -311,11 +310,11 @@ def _flow(node: Any) -> Node:
     return flow
 
 
-def _prefix_in(described: str) -> str:
-    for match in _PREFIX.finditer(described):
+def _find_prefix(description: str) -> str:
+    for match in _PREFIX.finditer(description):
         word = next(filter(None, match.groups()))
-        before = described[max(0, match.start() - 10) : match.start()].lower()
-        is_denied = before.rstrip().endswith(("no", "without"))
-        if word.lower() not in _NO_PREFIX and not is_denied:
+        before = description[max(0, match.start() - 10) : match.start()].lower()
+        is_negated = before.rstrip().endswith(("no", "without"))
+        if word.lower() not in _NO_PREFIX and not is_negated:
             return "Bearer" if word == "bearer" else word
     return ""

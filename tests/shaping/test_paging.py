@@ -18,7 +18,7 @@ from openapi_tools import (
     generate_package,
     load_tools,
 )
-from openapi_tools.loading.page_hints import step_of
+from openapi_tools.loading.page_detection import quote_step
 
 THINGS = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}
 
@@ -481,8 +481,8 @@ async def test_a_note_repeats_no_sentence_of_a_server(server, cursor):
 
 
 def test_names_of_members_are_quoted_for_jmespath():
-    assert step_of("next") == "next"
-    assert step_of('a"b\\c.d') == '"a\\"b\\\\c.d"'
+    assert quote_step("next") == "next"
+    assert quote_step('a"b\\c.d') == '"a\\"b\\\\c.d"'
 
 
 CONFIGURED = {"style": "cursor", "argument": "from", "size": "count"}

@@ -166,9 +166,9 @@ def test_a_broken_answer_spoils_nothing(broken):
 
 
 def test_names_and_descriptions_do_not_look_for_pages(monkeypatch):
-    from openapi_tools.loading import page_hints
+    from openapi_tools.loading import page_detection
 
-    monkeypatch.setattr(page_hints, "documented", None)
+    monkeypatch.setattr(page_detection, "detect_paging", None)
     (*_, tool) = load_tools("specs/museum.yaml")
 
     assert tool.name
