@@ -323,7 +323,7 @@ class Document:
                 node, owner, _ = self.references.follow(item, resource)
                 if not isinstance(node, dict):
                     raise InvalidDocument(f"a parameter must be an object, not {node!r:.60}.")
-                if (location := versions.location_of(node.get("in"))) != node.get("in"):
+                if (location := versions.standard_location(node.get("in"))) != node.get("in"):
                     node = {**node, "in": location}
                 parameters[self._parameter_key(location, node.get("name"), node)] = (node, owner)
         except DocumentError as error:
@@ -368,7 +368,7 @@ class Document:
         key = (id(parameters), *kinds)
         if key not in self._bodies:
             parts = [part for (location, _), part in parameters.items() if location in OF_BODY]
-            body = versions.request_body([node for node, _ in parts], kinds)
+            body = versions.convert_request_body([node for node, _ in parts], kinds)
             self._bodies[key] = None if body is None else (body, parts[0][1])
         return self._bodies[key]
 

@@ -143,7 +143,7 @@ class _Search:
         _, node, path, resource = place
         in_union = isinstance(path, tuple) and isinstance(path[0], tuple) and path[0][1] in UNIONS
         may_be_empty = in_union or id(node) in self._may_be_empty
-        schema = versions.schema(node) if is_parameter else node
+        schema = versions.parameter_schema(node) if is_parameter else node
         with suppress(DocumentError):  # an operation that needs it was skipped
             contradictions = self._document.schemas.contradictions(
                 schema, resource, may_be_empty=may_be_empty
@@ -189,13 +189,13 @@ class _Search:
         """Return whether an object is a schema, or a parameter over which one is spread."""
         if place.kind != "parameter" or "schema" in place.node:
             return place.kind == "schema"
-        return self._document.dialect.swagger or versions.is_of_2(place.node)
+        return self._document.dialect.swagger or versions.has_spread_schema(place.node)
 
     def _is_left_out(self, place: _Place) -> bool:
         """Note how a parameter is read; return whether it is left out for its name."""
         _, node, path, resource = place
         self._note_leftovers(place)
-        location = versions.location_of(node.get("in"))
+        location = versions.standard_location(node.get("in"))
         if not is_left_out(node if location == node.get("in") else {**node, "in": location}):
             return False
         message = f"{node['name']!r:.60} cannot be sent as the name of a {location} parameter; "
@@ -206,7 +206,7 @@ class _Search:
         """Note what a parameter has from another version, and how it is read."""
         _, node, path, resource = place
         dialect, written = self._document.dialect, node.get("in")
-        location = versions.location_of(written)
+        location = versions.standard_location(written)
         if location in dialect.leftovers:
             what = "the request body, if there is no other" if location != "cookie" else "a cookie"
             message = (
@@ -218,7 +218,7 @@ class _Search:
             self._note((path, "in"), resource, message, self.keywords)
         if dialect.swagger or location in dialect.leftovers:
             return
-        if versions.is_of_2(node):
+        if versions.has_spread_schema(node):
             message = "the schema is spread over the parameter as in Swagger 2.0; it is read so."
             self._note(path, resource, message, self.keywords)
         elif "collectionFormat" in node:

@@ -304,11 +304,12 @@ def _open_session(
     )
     if settings.check_responses:
         # Start-up time: few loads check responses.
-        from openapi_tools.loading.openapi_3 import as_openapi_3
+        from openapi_tools.loading.openapi_3 import convert_to_openapi_3
         from openapi_tools.openapi_core import make_response_check
 
         session.check_answer = make_response_check(
-            lambda: as_openapi_3(references.bundled), base_url=lambda: session.settings.base_url
+            lambda: convert_to_openapi_3(references.bundled),
+            base_url=lambda: session.settings.base_url,
         )
     return session
 

@@ -31,32 +31,32 @@ _METHODS = frozenset({*versions.METHODS, "query"})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
-def as_openapi_3(root: Mapping[str, Any]) -> Mapping[str, Any]:
+def convert_to_openapi_3(root: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a document without external references as OpenAPI 3 has it.
 
     A document of OpenAPI 3 without parts of 2.0 is returned itself. Of Swagger 2.0, `definitions`
     stays where references look for it.
     """
-    form = _Form(dict(root))
+    converter = _SwaggerConverter(dict(root))
     items = as_dict(root.get("paths"))
-    paths = {path: form.path_item(item) for path, item in items.items()}
-    if not form.swagger:
+    paths = {path: converter.convert_path_item(item) for path, item in items.items()}
+    if not converter.swagger:
         is_same = all(paths[path] is items[path] for path in items)
         return root if is_same else {**root, "paths": paths}
     return {
-        **omit_keys(form.root, ["swagger"]),
+        **omit_keys(converter.root, ["swagger"]),
         "openapi": _VERSION,
-        "servers": versions.swagger_servers(form.root, {}),
+        "servers": versions.swagger_servers(converter.root, {}),
         "paths": paths,
-        "definitions": transform_schemas({"definitions": root.get("definitions")}, _schema)[
+        "definitions": transform_schemas({"definitions": root.get("definitions")}, _convert_schema)[
             "definitions"
         ],
-        "components": {"securitySchemes": dict(form.security_schemes())},
+        "components": {"securitySchemes": dict(converter.security_schemes())},
     }
 
 
-class _Form:
-    """Writes the parts of one document as OpenAPI 3 does."""
+class _SwaggerConverter:
+    """Converts the parts of one document."""
 
     def __init__(self, root: Node) -> None:
         self.root = root
@@ -64,10 +64,10 @@ class _Form:
 
     def security_schemes(self) -> Iterator[tuple[str, Node]]:
         for name, node in as_dict(self.root.get("securityDefinitions")).items():
-            if found := read_scheme(dict(follow_references(self.root, node)), swagger=True):
-                yield name, found[0]
+            if scheme := read_scheme(dict(follow_references(self.root, node)), swagger=True):
+                yield name, scheme[0]
 
-    def path_item(self, item: Any) -> Any:
+    def convert_path_item(self, item: Any) -> Any:
         """Return a Path Item Object; in documents of 3.x the same one where nothing is of 2.0."""
         node = dict(follow_references(self.root, item))
         operations = {
@@ -75,95 +75,101 @@ class _Form:
             for key, value in node.items()
             if isinstance(key, str) and key.lower() in _METHODS and isinstance(value, dict)
         }
-        others = as_dict(node.get("additionalOperations"))
-        holders = (node, *operations.values(), *others.values())
+        additional = as_dict(node.get("additionalOperations"))
+        holders = (node, *operations.values(), *additional.values())
         if not self.swagger and not any(map(self._has_leftovers, holders)):
             return item
         shared = dict(self._parameters(node))
-        new = {key: self._operation(shared, value) for key, value in operations.items()}
-        if others:
-            new["additionalOperations"] = {
-                method: self._operation(shared, value) if isinstance(value, dict) else value
-                for method, value in others.items()
+        converted = {
+            key: self._convert_operation(shared, value) for key, value in operations.items()
+        }
+        if additional:
+            converted["additionalOperations"] = {
+                method: self._convert_operation(shared, value) if isinstance(value, dict) else value
+                for method, value in additional.items()
             }
-        return {**omit_keys(node, ["parameters"]), **new}
+        return {**omit_keys(node, ["parameters"]), **converted}
 
     def _has_leftovers(self, holder: Any) -> bool:
         for entry in as_list(as_dict(holder).get("parameters")):
             node = dict(follow_references(self.root, entry))
-            location = versions.location_of(node.get("in"))
-            is_other = location != node.get("in") or str(location) in OF_BODY
-            if is_other or versions.parameter(node, swagger=False) is not node:
+            location = versions.standard_location(node.get("in"))
+            is_misplaced = location != node.get("in") or str(location) in OF_BODY
+            if is_misplaced or versions.convert_parameter(node, swagger=False) is not node:
                 return True
         return False
 
     def _parameters(self, holder: Node) -> Iterator[tuple[tuple[str, str], Node]]:
         for entry in as_list(holder.get("parameters")):
             node = dict(follow_references(self.root, entry))
-            node["in"] = versions.location_of(node.get("in"))
+            node["in"] = versions.standard_location(node.get("in"))
             yield (str(node["in"]), str(node.get("name"))), node
 
-    def _operation(self, shared: dict[tuple[str, str], Node], node: Node) -> Node:
+    def _convert_operation(self, shared: dict[tuple[str, str], Node], node: Node) -> Node:
         declared = {**shared, **dict(self._parameters(node))}
         in_body = [part for (location, _), part in declared.items() if location in OF_BODY]
-        others = [part for (location, _), part in declared.items() if location not in OF_BODY]
-        out = {**node, "parameters": [self._parameter(part) for part in others]}
-        if "requestBody" not in node and (body := self._request_body(node, in_body)):
+        outside_body = [part for (location, _), part in declared.items() if location not in OF_BODY]
+        out = {**node, "parameters": [self._convert_parameter(part) for part in outside_body]}
+        if "requestBody" not in node and (body := self._convert_body(node, in_body)):
             out["requestBody"] = body
         if self.swagger:
-            out["responses"] = self._responses(node)
+            out["responses"] = self._convert_responses(node)
         if self.swagger and "schemes" in node:
             out["servers"] = versions.swagger_servers(self.root, node)
         return out
 
-    def _parameter(self, node: Node) -> Node:
-        return _with_schema(versions.parameter(_with_items(node), swagger=self.swagger))
+    def _convert_parameter(self, node: Node) -> Node:
+        return _convert_schema_of(
+            versions.convert_parameter(_set_inner_formats(node), swagger=self.swagger)
+        )
 
-    def _request_body(self, node: Node, declared: list[Node]) -> Node | None:
+    def _convert_body(self, node: Node, declared: list[Node]) -> Node | None:
         consumes = self._media_types(node, "consumes")
-        body = versions.request_body(list(map(_with_items, declared)), consumes)
+        body = versions.convert_request_body(list(map(_set_inner_formats, declared)), consumes)
         if body is None:
             return None
-        content = {kind: _with_schema(media) for kind, media in body["content"].items()}
+        content = {kind: _convert_schema_of(media) for kind, media in body["content"].items()}
         # The loader sends one of the forms that `consumes` has; other clients may send another.
         if all(part.get("in") == "formData" for part in declared):
             media = next(iter(content.values()))
             content |= {kind: media for kind in consumes if kind in _FORMS and kind not in content}
         return {**body, "content": content}
 
-    def _responses(self, node: Node) -> Any:
+    def _convert_responses(self, node: Node) -> Any:
         declared = node.get("responses")
         if not isinstance(declared, dict):
             return declared
         produces = self._media_types(node, "produces")
-        out = {}
+        responses = {}
         for status, entry in declared.items():
-            found = versions.response(dict(follow_references(self.root, entry)), produces)
-            if "content" in found:
-                content = found["content"].items()
-                found["content"] = {kind: _with_schema(media) for kind, media in content}
-            out[status] = found
-        return out
+            response = versions.convert_response(
+                dict(follow_references(self.root, entry)), produces
+            )
+            if "content" in response:
+                content = response["content"].items()
+                response["content"] = {kind: _convert_schema_of(media) for kind, media in content}
+            responses[status] = response
+        return responses
 
     def _media_types(self, node: Node, key: str) -> list[str]:
         return list(filter(is_string, as_list(node.get(key, self.root.get(key)))))
 
 
-def _with_items(node: Node) -> Node:
+def _set_inner_formats(node: Node) -> Node:
     """Return an array with the format that the arrays inside it have by default."""
     items = node.get("items")
     if not isinstance(items, dict) or items.get("type") != "array":
         return node
-    return {**node, "items": {"collectionFormat": "csv", **_with_items(items)}}
+    return {**node, "items": {"collectionFormat": "csv", **_set_inner_formats(items)}}
 
 
-def _with_schema(holder: Node) -> Node:
+def _convert_schema_of(holder: Node) -> Node:
     if "schema" not in holder:
         return holder
-    return {**holder, "schema": transform_schemas(holder["schema"], _schema)}
+    return {**holder, "schema": transform_schemas(holder["schema"], _convert_schema)}
 
 
-def _schema(node: Node) -> Node:
+def _convert_schema(node: Node) -> Node:
     """Return a schema with `nullable`, and without 2.0's discriminator, which checks nothing."""
     if isinstance(node.get("discriminator"), str):
         node = omit_keys(node, ["discriminator"])

@@ -96,14 +96,14 @@ class Parameters:
         may_be_empty = is_true(node.get("allowEmptyValue")) and node.get("in") == "query"
         node = self._modern(node)
         schema = node.get("schema")
-        schema = versions.with_empty(schema) if may_be_empty else schema
+        schema = versions.allow_empty_string(schema) if may_be_empty else schema
         if kind := _media_type(node):
             target = self._document.references.follow(node["content"][kind], resource)
             schema, resource = as_dict(target.node).get("schema"), target.resource
         return self._document.schemas.convert(schema, resource, may_be_empty=may_be_empty)
 
     def _modern(self, node: Node) -> Node:
-        return versions.parameter(node, swagger=self._document.dialect.swagger)
+        return versions.convert_parameter(node, swagger=self._document.dialect.swagger)
 
     def parameter(self, made: Argument, argument: str) -> Parameter:
         """Return how the value of an argument is written, by the argument's name in the tool."""

@@ -145,7 +145,9 @@ class Security:
         if not isinstance(listed, list):
             return ()
         if id(listed) not in self._read_lists:  # which operations share
-            self._read_lists[id(listed)] = self._read_requirements(listed[:_MOST_ALTERNATIVES], resource)
+            self._read_lists[id(listed)] = self._read_requirements(
+                listed[:_MOST_ALTERNATIVES], resource
+            )
         return self._read_lists[id(listed)]
 
     def _read_requirements(self, listed: list[Any], resource: Resource) -> Requirements:
@@ -201,7 +203,9 @@ class Security:
                 continue
             scheme = read_scheme(target.node, swagger=self._dialect.swagger)
             if scheme is None:
-                self._component_warnings.append(f"{place}: this is no security scheme; it is left out.")
+                self._component_warnings.append(
+                    f"{place}: this is no security scheme; it is left out."
+                )
             else:
                 yield name, _ReadScheme(scheme[0], place, scheme[1])
 

@@ -36,12 +36,12 @@ _OTHERS = {
 """Other documents, by a property that they have."""
 
 _VERSION = re.compile(r"3\.([012])(?:\.(\d++)\S*+)?")
-_SCHEMA_ENDS = frozenset({"name", "in", "required", "description", "collectionFormat", "schema"})
+_NOT_OF_SCHEMA = frozenset({"name", "in", "required", "description", "collectionFormat", "schema"})
 _PARAMETER_KEYS = frozenset(
     {"name", "in", "required", "description", "deprecated", "schema", "content", "style", "explode"}
     | {"allowReserved", "allowEmptyValue", "example", "examples"}
 )
-_OF_2 = frozenset(
+_SPREAD_KEYWORDS = frozenset(
     {"type", "format", "items", "enum", "default", "collectionFormat", "pattern", "multipleOf"}
     | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"}
     | {"minLength", "maxLength", "minItems", "maxItems"}
@@ -109,7 +109,7 @@ def read_dialect(root: Node, name: str) -> Dialect:
         version = root["swagger"]
         if str(version) in ("2.0", "2"):  # an unquoted 2.0 is a number
             return Dialect("2.0", swagger=True)
-        raise _unsupported("swagger", version, name)
+        raise _unsupported_version("swagger", version, name)
     if "openapi" not in root:
         kinds = (kind for key, kind in _OTHERS.items() if key in root)
         looks = f" and looks like {kind}" if (kind := next(kinds, "")) else ""
@@ -118,47 +118,51 @@ def read_dialect(root: Node, name: str) -> Dialect:
     version = root["openapi"]
     match = _VERSION.fullmatch(str(version)) if isinstance(version, str | float) else None
     if match is None:
-        raise _unsupported("openapi", version, name)
+        raise _unsupported_version("openapi", version, name)
     minor, patch = int(match[1]), int(match[2] or 0)
     printed = bool(match[2]) and (minor, patch) in {(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)}
     return Dialect(str(version), minor=minor, printed=printed)
 
 
-def _unsupported(key: str, version: object, name: str) -> InvalidDocument:
+def _unsupported_version(key: str, version: object, name: str) -> InvalidDocument:
     reason = f"{key!r} is {version!r:.60}; this package reads {SUPPORTED}."
     return InvalidDocument(reason, source=name, pointer=f"/{key}")
 
 
-def location_of(written: object) -> object:
+def standard_location(written: object) -> object:
     """Return a parameter's `in` as the standard writes it; anything else stays."""
     return _LOCATIONS.get(folded(written), written) if isinstance(written, str) else written
 
 
-def is_of_2(declared: Node) -> bool:
+def has_spread_schema(declared: Node) -> bool:
     """Return whether a parameter has its schema spread over it, as in Swagger 2.0."""
-    return "schema" not in declared and "content" not in declared and not _OF_2.isdisjoint(declared)
+    return (
+        "schema" not in declared
+        and "content" not in declared
+        and not _SPREAD_KEYWORDS.isdisjoint(declared)
+    )
 
 
-def parameter(declared: Node, *, swagger: bool) -> Node:
+def convert_parameter(declared: Node, *, swagger: bool) -> Node:
     """Return a parameter (not `body`, not `formData`) as OpenAPI 3 writes it.
 
     Documents of 3.x, too, may have the parts of Swagger 2.0; a list without `collectionFormat` is
     written there as 3.x says.
     """
-    is_spread = "schema" not in declared and (swagger or is_of_2(declared))
+    is_spread = "schema" not in declared and (swagger or has_spread_schema(declared))
     if not is_spread and "collectionFormat" not in declared:
         return declared
-    out = {key: declared[key] for key in _PARAMETER_KEYS if key in declared}
+    converted = {key: declared[key] for key in _PARAMETER_KEYS if key in declared}
     if is_spread:
-        out["schema"] = schema(declared)
-    collection, node = _collection_format(declared), as_dict(out.get("schema"))
+        converted["schema"] = parameter_schema(declared)
+    collection, node = _collection_format(declared), as_dict(converted.get("schema"))
     is_written = swagger or "collectionFormat" in declared
-    is_list = main_type(node) == "array" and out.get("in") in ("path", "query", "header")
-    if is_list and is_written and out.keys().isdisjoint({"style", "explode"}):
-        out["explode"] = collection == "multi"
+    is_list = main_type(node) == "array" and converted.get("in") in ("path", "query", "header")
+    if is_list and is_written and converted.keys().isdisjoint({"style", "explode"}):
+        converted["explode"] = collection == "multi"
         if _STYLES.get(collection):
-            out["style"] = _STYLES[collection]
-    return out
+            converted["style"] = _STYLES[collection]
+    return converted
 
 
 def _collection_format(declared: Node) -> str:
@@ -176,9 +180,9 @@ def inner_delimiters(declared: Node) -> tuple[str, ...]:
     return tuple(delimiters)
 
 
-def schema(declared: Node) -> Node:
+def parameter_schema(declared: Node) -> Node:
     """Return the schema that is spread over a Swagger 2.0 parameter, or its own."""
-    out = {key: value for key, value in declared.items() if key not in _SCHEMA_ENDS}
+    out = {key: value for key, value in declared.items() if key not in _NOT_OF_SCHEMA}
     if isinstance(declared.get("schema"), dict):
         out = dict(declared["schema"])
     if out.get("type") == "file":
@@ -186,12 +190,12 @@ def schema(declared: Node) -> Node:
     return out
 
 
-def with_empty(declared: Any) -> Any:
+def allow_empty_string(declared: Any) -> Any:
     """Return a Schema Object that also takes an empty string, for `allowEmptyValue`.
 
     Spec: Swagger 2.0 and OpenAPI 3.0.4, section 4.7.12.2.2, Parameter Object.
     """
-    if not isinstance(declared, dict) or _takes_empty(declared):
+    if not isinstance(declared, dict) or _allows_empty_string(declared):
         return declared
     kind, values = declared.get("type"), declared.get("enum")
     if kind == "string" and isinstance(values, list) and declared.keys().isdisjoint(_UNIONS):
@@ -201,17 +205,17 @@ def with_empty(declared: Any) -> Any:
     return {**annotations, "anyOf": [rest, {"type": "string", "enum": [""]}]}
 
 
-def _takes_empty(declared: Node) -> bool:
+def _allows_empty_string(declared: Node) -> bool:
     kinds = declared.get("type", "string")
     is_string = "string" in (kinds if isinstance(kinds, list) else [kinds])
     return is_string and declared.keys().isdisjoint(_UNIONS | _LIMITS)
 
 
-def request_body(parameters: list[Node], consumes: list[str]) -> Node | None:
+def convert_request_body(parameters: list[Node], consumes: list[str]) -> Node | None:
     """Return the `body` and `formData` parameters of a 2.0 operation as a Request Body Object."""
     for declared in parameters:
         if declared.get("in") == "body":
-            media = {"schema": declared.get("schema", schema(declared))}
+            media = {"schema": declared.get("schema", parameter_schema(declared))}
             return {
                 "description": declared.get("description", ""),
                 "required": is_true(declared.get("required")),
@@ -221,30 +225,30 @@ def request_body(parameters: list[Node], consumes: list[str]) -> Node | None:
     return _form_body(fields, consumes) if fields else None
 
 
-def response(declared: Node, produces: list[str]) -> Node:
+def convert_response(declared: Node, produces: list[str]) -> Node:
     """Return a Swagger 2.0 response as OpenAPI 3 writes it; `produces` are its media types.
 
     Spec: Swagger 2.0, Response Object, Headers Object and Example Object.
     """
-    out: Node = {key: declared[key] for key in ("description",) if key in declared}
+    converted: Node = {key: declared[key] for key in ("description",) if key in declared}
     headers = as_dict(declared.get("headers")).items()
-    out["headers"] = {
-        name: {**header, "schema": schema(header)}
+    converted["headers"] = {
+        name: {**header, "schema": parameter_schema(header)}
         for name, header in headers
         if isinstance(header, dict)
     }
     examples, body = as_dict(declared.get("examples")), as_dict(declared.get("schema"))
     if "schema" not in declared and not examples:
-        return out
+        return converted
     # Without `produces` the standard says nothing about the media type.
     kinds = [*examples, *(produces or ["*/*"] * (not examples))]
     if body.get("type") == "file":
-        body, kinds = schema(body), produces or ["application/octet-stream"]
+        body, kinds = parameter_schema(body), produces or ["application/octet-stream"]
     media = {"schema": body} if body else {}
-    out["content"] = {
+    converted["content"] = {
         kind: {**media, "example": examples[kind]} if kind in examples else media for kind in kinds
     }
-    return out
+    return converted
 
 
 def _form_body(fields: list[Node], consumes: list[str]) -> Node:
@@ -252,9 +256,9 @@ def _form_body(fields: list[Node], consumes: list[str]) -> Node:
     encoding: Node = {}
     for declared in fields:
         name = str(declared.get("name"))
-        properties[name] = schema(declared)
+        properties[name] = parameter_schema(declared)
         if is_true(declared.get("allowEmptyValue")) and declared.get("type") != "file":
-            properties[name] = with_empty(properties[name])
+            properties[name] = allow_empty_string(properties[name])
         if "description" in declared:
             properties[name]["description"] = declared["description"]
         collection = _collection_format(declared)

@@ -19,7 +19,7 @@ import httpx
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra, requiring
 from openapi_tools.json_values import follow_references
 from openapi_tools.loading.load import load_tools
-from openapi_tools.loading.openapi_3 import as_openapi_3
+from openapi_tools.loading.openapi_3 import convert_to_openapi_3
 from openapi_tools.openapi_core import METHODS, Route, Routes, make_exchange_checker
 from openapi_tools.testing.mock_responses import (
     Document,
@@ -92,7 +92,7 @@ class MockApi:
     @cached_property
     def openapi_3(self) -> Document:
         """The document as it is judged and shown: of Swagger 2.0 its form in OpenAPI 3."""
-        return as_openapi_3(self.openapi())
+        return convert_to_openapi_3(self.openapi())
 
     @cached_property
     def _read(self) -> tuple[Document, Toolset | None]:

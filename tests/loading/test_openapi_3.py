@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import nodes
 
-from openapi_tools.loading.openapi_3 import as_openapi_3
+from openapi_tools.loading.openapi_3 import convert_to_openapi_3
 
 WHOLE, FILE = {"type": "integer"}, {"type": "string", "format": "binary"}
 
@@ -15,7 +15,7 @@ def test_a_document_of_openapi_3_is_its_own_form():
     q = {"name": "q", "in": "query", "schema": WHOLE}
     source = documents.document({"/a": {"get": {"parameters": [q]}}})
 
-    assert as_openapi_3(source) is source
+    assert convert_to_openapi_3(source) is source
 
 
 def test_parts_of_swagger_2_in_a_document_of_openapi_3_are_written_as_there():
@@ -24,7 +24,7 @@ def test_parts_of_swagger_2_in_a_document_of_openapi_3_are_written_as_there():
     ours, theirs = {"get": {"parameters": [q]}, "post": {"parameters": [pet]}}, {"get": {}}
     source = documents.document({"/a": ours, "/b": theirs})
 
-    found = as_openapi_3(source)["paths"]
+    found = convert_to_openapi_3(source)["paths"]
 
     schema = {"type": "array", "items": WHOLE}
     style = {"explode": False, "style": "spaceDelimited"}
@@ -38,7 +38,7 @@ def test_parts_of_swagger_2_in_a_document_of_openapi_3_are_written_as_there():
 def form_of(*parameters, **operation):
     source = documents.document({"/a": {"post": {"parameters": [*parameters], **operation}}},
                                 openapi="2.0", consumes=["text/plain"])  # fmt: skip
-    return as_openapi_3(source)["paths"]["/a"]["post"]
+    return convert_to_openapi_3(source)["paths"]["/a"]["post"]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_schemas_keep_their_places_and_say_null_as_openapi_3_does():
         "kind": {"type": "string"}, "name": {"type": "string", "x-nullable": True}}}  # fmt: skip
     source = documents.document({}, openapi="2.0", definitions={"Pet": pet})
 
-    found = as_openapi_3(source)["definitions"]["Pet"]
+    found = convert_to_openapi_3(source)["definitions"]["Pet"]
 
     assert "discriminator" not in found
     assert found["properties"]["name"]["nullable"] is True
@@ -110,7 +110,7 @@ def test_servers_and_security_are_those_of_openapi_3():
         host="api.example.com", basePath="/v1", schemes=["https"],
         securityDefinitions={"key": key, "basic": basic})  # fmt: skip
 
-    found = as_openapi_3(source)
+    found = convert_to_openapi_3(source)
 
     assert found["servers"] == [{"url": "https://api.example.com/v1"}]
     assert found["paths"]["/a"]["get"]["servers"] == [{"url": "http://api.example.com/v1"}]
@@ -125,10 +125,12 @@ BROKEN = nodes([*KEYS, "headers", "examples", "consumes", "produces", "schemes",
 @pytest.mark.long
 @given(part=BROKEN, key=st.sampled_from(["paths", "definitions", "securityDefinitions", "schemes"]))
 def test_nothing_raises_whatever_a_document_says(part, key):
-    as_openapi_3(
+    convert_to_openapi_3(
         {"openapi": "3.1.0", "paths": {"/a": {"get": part, "parameters": part}}, key: part}
     )
-    broken = as_openapi_3({"swagger": "2.0", key: part})
-    inside = as_openapi_3({"swagger": "2.0", "paths": {"/a": {"get": part, "parameters": part}}})
+    broken = convert_to_openapi_3({"swagger": "2.0", key: part})
+    inside = convert_to_openapi_3(
+        {"swagger": "2.0", "paths": {"/a": {"get": part, "parameters": part}}}
+    )
 
     assert (broken["openapi"], inside["openapi"]) == ("3.0.4", "3.0.4")
