@@ -1,4 +1,4 @@
-"""Messages of an MCP server: tools, results and HTTP bodies that every client takes."""
+"""Messages of an MCP server: tools, results and HTTP bodies that every client accepts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts.mcp_sessions import owner_of
+from openapi_tools.contracts.mcp_sessions import question_owner
 from openapi_tools.errors import OpenAPIToolsError, requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.adapters import make_blocks
@@ -29,39 +29,39 @@ with requiring("mcp"):
 _LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LARGEST = 1024 * 1024
 JOB = "openapi-tools/job"
-"""The member of `_meta` with the handle of work that goes on."""
-_ANSWER = re.compile(
+"""The key in `_meta` of the handle of a long-running operation."""
+_RESPONSE_EVENT = re.compile(
     rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
     rb'(\{"jsonrpc":"2\.0","id":(?:-?\d+|"[^"\\]*(?:\\.[^"\\]*)*"),"(?:result|error)":[^\r\n]*)'
     rb"\r\n\r\n"
 )
 
 
-def described(tool: OperationTool) -> dict[str, Any]:
+def describe_tool(tool: OperationTool) -> dict[str, Any]:
     """Return a tool as the protocol's `Tool`."""
     description, schema = shown(tool, "mcp", beside=_LONGEST_TITLE + len('"title": "", '))
-    described: dict[str, Any] = {
+    definition: dict[str, Any] = {
         "name": tool.name,
-        "description": clean(description),
-        "inputSchema": _sendable(schema),
+        "description": replace_surrogates(description),
+        "inputSchema": _make_sendable(schema),
         "annotations": dict(tool.annotations),
     }
-    title = described["description"].partition("\n")[0].strip().removesuffix(".")
+    title = definition["description"].partition("\n")[0].strip().removesuffix(".")
     if len(title) <= _LONGEST_TITLE:
-        described["title"] = title
-    return described
+        definition["title"] = title
+    return definition
 
 
-def answer_of(result: ToolResult, links: list[dict[str, Any]]) -> types.CallToolResult:
+def make_call_result(result: ToolResult, links: list[dict[str, Any]]) -> types.CallToolResult:
     """Return a result as the protocol's `CallToolResult`."""
     contents: list[dict[str, Any]] = make_blocks(
         result,
-        lambda text: {"type": "text", "text": clean(text)},
+        lambda text: {"type": "text", "text": replace_surrogates(text)},
         lambda data, kind: {"type": "image", "data": data, "mimeType": kind},
     )
     answer: dict[str, Any] = {"content": [*contents, *links], "isError": result.is_error}
     has_images = any(content["type"] == "image" for content in contents)
-    # Versions before 2026-07-28 take nothing but an object here; an image would be sent twice.
+    # Versions before 2026-07-28 allow only an object here; an image would be sent twice.
     if result.success and isinstance(result.output, dict) and not has_images:
         answer["structuredContent"] = result.output
     if job := result.metadata.get("job"):
@@ -70,67 +70,73 @@ def answer_of(result: ToolResult, links: list[dict[str, Any]]) -> types.CallTool
 
 
 def is_remote(request: ServerRequestContext[Any]) -> bool:
-    """Tell whether a request came over HTTP: its client may be on another machine."""
+    """Whether a request came over HTTP: its client may be on another machine."""
     return request.request is not None
 
 
-def _sendable(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that can be sent: a lone surrogate in it would end the whole connection."""
+def _make_sendable(schema: dict[str, Any]) -> dict[str, Any]:
+    # A lone surrogate in it would end the whole connection.
     text = json.dumps(schema, ensure_ascii=False)
-    cleaned: dict[str, Any] = schema if (sent := clean(text)) == text else json.loads(sent)
+    cleaned: dict[str, Any] = (
+        schema if (sent := replace_surrogates(text)) == text else json.loads(sent)
+    )
     return cleaned
 
 
-def clean(text: str) -> str:
-    """Return a text without lone surrogates, which no encoding can write."""
+def replace_surrogates(text: str) -> str:
+    """Return a string without lone surrogates, which no encoding can write."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def info_of(document: Any, key: str) -> str:
-    """Return a text member of the document's `info`; empty if missing or not a text."""
+def read_info(document: Any, key: str) -> str:
+    """Return a string of the document's `info`; empty if it is missing or not a string."""
     info = document.get("info") if isinstance(document, Mapping) else None
     text = info.get(key) if isinstance(info, Mapping) else None
-    return " ".join(visible(clean(text)).split())[:_LONGEST_NAME] if isinstance(text, str) else ""
+    return (
+        " ".join(visible(replace_surrogates(text)).split())[:_LONGEST_NAME]
+        if isinstance(text, str)
+        else ""
+    )
 
 
-class PlainAnswers:
-    """An ASGI app that answers a POST with JSON where nothing comes before the answer.
+class JSONResponseMiddleware:
+    """ASGI middleware that responds to a POST with JSON if nothing comes before the response.
 
-    With a handshake the package sends events, and its own client takes none of more than 1 MiB.
+    After a handshake the package `mcp` sends events, and its own client accepts none over 1 MiB.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app; answers to POST go through a `_Stream`."""
+        """Run the app; responses to POST go through an `_EventStream`."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        stream = _Stream(send)
+        stream = _EventStream(send)
         await self._app(scope, receive, stream.send)
         await stream.end()
 
 
-class _Stream:
+class _EventStream:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._lock = anyio.Lock()  # a keep-alive may arrive while an event is being sent
         self._start: Message | None = None
         self._has_events = False
-        self._is_answered = False
+        self._is_response_sent = False
 
     async def send(self, message: Message) -> None:
-        """Take a message; the start of a stream waits for the next one."""
+        """Send a message; the start of an event stream waits for the next message."""
         async with self._lock:
             if message["type"] == "http.response.start" and _starts_events(message):
                 self._start, self._has_events = message, True
             elif self._start is not None:
                 await self._begin(self._start, message)
             elif self._has_events:
-                body = b"" if self._is_answered else _fitted(message.get("body", b""))
+                body = b"" if self._is_response_sent else _fit_event(message.get("body", b""))
                 await self._send({**message, "body": body})
             else:
                 await self._send(message)
@@ -141,9 +147,9 @@ class _Stream:
 
     async def _begin(self, start: Message, message: Message) -> None:
         self._start = None
-        answer = _ANSWER.fullmatch(message.get("body", b""))
+        answer = _RESPONSE_EVENT.fullmatch(message.get("body", b""))
         if answer is not None:
-            self._is_answered = True
+            self._is_response_sent = True
             start, message = _json_start(start, answer[1]), {**message, "body": answer[1]}
         await self._send(start)
         await self._send(message)
@@ -155,14 +161,14 @@ def _starts_events(message: Message) -> bool:
 
 
 def _json_start(start: Message, body: bytes) -> Message:
-    kept = [(name, value) for name, value in start["headers"] if name.lower() != b"content-type"]
-    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    return {**start, "headers": [*kept, *own]}
+    others = [(name, value) for name, value in start["headers"] if name.lower() != b"content-type"]
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    return {**start, "headers": [*others, *headers]}
 
 
-def _fitted(event: bytes) -> bytes:
-    """Return an event without `structuredContent`, which the text repeats, if it then fits."""
-    answer = _ANSWER.fullmatch(event) if len(event) > _LARGEST else None
+def _fit_event(event: bytes) -> bytes:
+    # Without `structuredContent`, which the text repeats, it may be small enough.
+    answer = _RESPONSE_EVENT.fullmatch(event) if len(event) > _LARGEST else None
     if answer is None:
         return event
     try:
@@ -175,25 +181,30 @@ def _fitted(event: bytes) -> bytes:
     return fitted if len(fitted) <= _LARGEST else event
 
 
-async def logged_in(result: ToolResult, request: Any, desk: Any, wait: Any) -> bool:
-    """Show the client's user where to log in for a call; tell whether `wait` says that it is done.
+async def wait_for_login(result: ToolResult, request: Any, channel: Any, wait: Any) -> bool:
+    """Show the client's user where to log in for a call, and return whether `wait` confirms it.
 
     Spec: Model Context Protocol 2026-07-28 and 2025-11-25, client/elicitation, on addresses.
     """
     login = (result.error or {}).get("login")
-    able = getattr(request.session.client_capabilities, "elicitation", None)
-    if not login or wait is None or getattr(able, "url", None) is None:
+    elicitation = getattr(request.session.client_capabilities, "elicitation", None)
+    if not login or wait is None or getattr(elicitation, "url", None) is None:
         return False  # the result names the page
-    told = {"message": "This call needs a login of yours.", "url": login["url"]}
+    message, url = "This call needs you to log in.", login["url"]
     key, answer = f"login-{login['id']}", None
     if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        answer = desk.answers.pop(key, None)
+        answer = channel.answers.pop(key, None)
         if answer is None:
-            desk.asked[key] = {"method": "elicitation/create", "params": {"mode": "url", **told}}
+            params = {"mode": "url", "message": message, "url": url}
+            channel.requests[key] = {"method": "elicitation/create", "params": params}
     elif request.session.can_send_request:
-        given = {**told, "elicitation_id": login["id"], "related_request_id": request.request_id}
-        with suppress(MCPError), desk.questions.ask(owner_of(request)):
-            answer = await request.session.elicit_url(**given)
+        with suppress(MCPError), channel.questions.open_question(question_owner(request)):
+            answer = await request.session.elicit_url(
+                message=message,
+                url=url,
+                elicitation_id=login["id"],
+                related_request_id=request.request_id,
+            )
     if getattr(answer, "action", None) != "accept":
         return False
     try:

@@ -1,4 +1,4 @@
-"""Places of an MCP server that no user fills for all: sessions, and questions that are open."""
+"""What users of an MCP server share fairly: sessions and open questions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ with requiring("mcp"):
 
 _SESSION, _VERSION = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VERSION_HEADER.encode()
 _WITH_SESSIONS = frozenset(version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS)
-_FIRST = next(iter(_WITH_SESSIONS))  # a request without a version may open a session, too
-_KEPT_HEADERS = frozenset({b"host", b"origin"})  # the transport compares them
+_FIRST = next(iter(_WITH_SESSIONS))  # a request without a version may open a session
+_STORED_HEADERS = frozenset({b"host", b"origin"})  # the transport compares them
 _QUESTIONS = 16  # of one user
-_GOOD = 300  # statuses below it
+_FIRST_ERROR_STATUS = 300  # statuses below it
 
 
 def share_sessions(app: Starlette, manager: StreamableHTTPSessionManager, path: str) -> None:
-    """Put `SessionShares` around the route of a session manager, behind all authentication."""
+    """Wrap the route of a session manager in `SessionShares`, inside all authentication."""
     if manager.stateless or manager.max_sessions is None:
         return
     for route in app.routes:
@@ -50,21 +50,21 @@ def share_sessions(app: Starlette, manager: StreamableHTTPSessionManager, path: 
 
 
 @dataclass(slots=True)
-class _Session:
+class _OpenSession:
     scope: dict[str, Any]  # of the request that opened it, for the one that ends it
     used: float
-    requests: int = 0  # under way
+    requests: int = 0  # in progress
 
 
 class SessionShares:
-    """An ASGI app that ends a session where a user opens one too many.
+    """ASGI middleware that ends a session if a user opens one too many.
 
-    It is the oldest of the user with the most. Without it the package `mcp`, which counts the
-    sessions of all users together, refuses the new one; so it does for callers without a user.
+    It ends the oldest session of the user with the most. Without it the package `mcp`, which counts
+    the sessions of all users together, refuses the new one, as it does for anonymous callers.
 
     Args:
         app: The app around the package's session manager.
-        end: Handles a DELETE of a session: the session manager itself, behind all authentication.
+        end: Handles the DELETE of a session: the session manager itself, inside all authentication.
         most: Sessions at most.
         idle: Seconds after which the session manager ends an idle session.
     """
@@ -72,48 +72,52 @@ class SessionShares:
     def __init__(self, app: ASGIApp, *, end: ASGIApp, most: int, idle: float | None) -> None:
         self._app, self._end, self._idle = app, end, idle
         self._shares = FairShares(most)
-        self._sessions: dict[bytes, _Session] = {}
+        self._sessions: dict[bytes, _OpenSession] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app, and note which sessions there are."""
+        """Run the app, and track the sessions that it opens and ends."""
         headers, owner = dict(scope["headers"]), principal_of(scope)
         if owner is None:
             await self._app(scope, receive, send)
         elif (name := headers.get(_SESSION)) is not None:
-            await self._use(name, scope, receive, send)
+            await self._use_session(name, scope, receive, send)
         elif scope["method"] == "POST" and headers.get(_VERSION, _FIRST) in _WITH_SESSIONS:
-            await self._open(owner, scope, receive, send)
+            await self._open_session(owner, scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    async def _open(self, owner: Any, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app for a request that may open a session, which needs a place before."""
-        place = object()
-        self._forget_ended()
-        for leaving in self._shares.add(place, owner):
-            await self._close(leaving)
+    async def _open_session(self, owner: Any, scope: Scope, receive: Receive, send: Send) -> None:
+        # The slot is reserved before the app runs, as the request may open a session.
+        reservation = object()
+        self._forget_expired()
+        for evicted in self._shares.add(reservation, owner):
+            await self._close_session(evicted)
 
         async def note(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] < _GOOD:
+            if message["type"] == "http.response.start" and message["status"] < _FIRST_ERROR_STATUS:
                 for name in (value for key, value in message["headers"] if key.lower() == _SESSION):
-                    kept = [pair for pair in scope["headers"] if pair[0] in _KEPT_HEADERS]
-                    self._sessions[name] = _Session({**scope, "headers": kept}, time.monotonic())
-                    self._shares.remove(place)
+                    kept = [pair for pair in scope["headers"] if pair[0] in _STORED_HEADERS]
+                    self._sessions[name] = _OpenSession(
+                        {**scope, "headers": kept}, time.monotonic()
+                    )
+                    self._shares.remove(reservation)
                     self._shares.add(name, owner)
             await send(message)
 
         try:
             await self._app(scope, receive, note)
         finally:
-            self._shares.remove(place)
+            self._shares.remove(reservation)
 
-    async def _use(self, name: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _use_session(self, name: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         session = self._sessions.get(name)
         if session is not None:
             session.requests += 1
 
         async def note(message: Message) -> None:
-            is_ended = message["type"] == "http.response.start" and message["status"] < _GOOD
+            is_ended = (
+                message["type"] == "http.response.start" and message["status"] < _FIRST_ERROR_STATUS
+            )
             if is_ended and scope["method"] == "DELETE":
                 self._forget(name)
             await send(message)
@@ -125,7 +129,7 @@ class SessionShares:
                 session.requests -= 1
                 session.used = time.monotonic()
 
-    async def _close(self, name: Any) -> None:
+    async def _close_session(self, name: Any) -> None:
         session = self._sessions.pop(name, None)
         if session is None:  # a request that opens one still runs
             return
@@ -133,8 +137,8 @@ class SessionShares:
         scope = {**session.scope, "method": "DELETE", "headers": headers}
         await self._end(scope, _receive_nothing, _send_nowhere)
 
-    def _forget_ended(self) -> None:
-        """Forget the sessions that the manager has ended, as they were idle."""
+    def _forget_expired(self) -> None:
+        # The manager has ended those that were idle for too long.
         now = time.monotonic()
         for name, session in list(self._sessions.items() if self._idle is not None else ()):
             if not session.requests and now - session.used > (self._idle or 0):
@@ -153,8 +157,8 @@ async def _send_nowhere(_: Message) -> None:
     pass
 
 
-def owner_of(request: ServerRequestContext[Any]) -> Any:
-    """Return whose request it is: the user's, or else the session's."""
+def question_owner(request: ServerRequestContext[Any]) -> Any:
+    """Return the owner of a question: the user, or the session of an anonymous caller."""
     user = None if request.request is None else principal_of(request.request.scope)
     return id(request.session.client_params) if user is None else user
 
@@ -162,7 +166,7 @@ def owner_of(request: ServerRequestContext[Any]) -> Any:
 def principal_of(scope: Mapping[str, Any]) -> tuple[str | None, str] | None:
     """Return the issuer and the subject of an HTTP request's token; None without a user.
 
-    The client counts only where the token names no subject: a user may have many clients.
+    The client identifies the caller only if the token has no subject: a user may have many clients.
     """
     user = scope.get("user")
     if not isinstance(user, AuthenticatedUser):
@@ -172,23 +176,23 @@ def principal_of(scope: Mapping[str, Any]) -> tuple[str | None, str] | None:
 
 
 class OpenQuestions:
-    """The questions that wait for people, a few of each user: the oldest counts as declined."""
+    """The open questions to people, a few for each user; above that, the oldest is declined."""
 
     def __init__(self) -> None:
         self._shares: dict[Any, OrderedDict[object, Callable[[], object]]] = {}
 
     @contextmanager
-    def ask(self, user: Any) -> Iterator[None]:
-        """Hold a place of a user; the body ends early where a newer question takes it."""
+    def open_question(self, user: Any) -> Iterator[None]:
+        """Hold a slot of a user; the body is cancelled if a newer question takes the slot."""
         with anyio.CancelScope() as scope:
-            asked = self._shares.setdefault(user, OrderedDict())
-            asked[scope] = scope.cancel
+            scopes = self._shares.setdefault(user, OrderedDict())
+            scopes[scope] = scope.cancel
             try:
-                if len(asked) > _QUESTIONS:
-                    _, cancel = asked.popitem(last=False)
+                if len(scopes) > _QUESTIONS:
+                    _, cancel = scopes.popitem(last=False)
                     cancel()
                 yield
             finally:
-                asked.pop(scope, None)
-                if not asked:
+                scopes.pop(scope, None)
+                if not scopes:
                     self._shares.pop(user, None)

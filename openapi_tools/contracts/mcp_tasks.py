@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from openapi_tools.contracts.mcp_messages import JOB, answer_of, clean, is_remote
+from openapi_tools.contracts.mcp_messages import (
+    JOB,
+    is_remote,
+    make_call_result,
+    replace_surrogates,
+)
 from openapi_tools.errors import OpenAPIToolsError, requiring
 from openapi_tools.http_rules import folded
 from openapi_tools.json_values import dump_json_bytes
@@ -42,15 +47,15 @@ with requiring("mcp"):
 logger = logging.getLogger("openapi_tools")
 
 EXTENSION = "io.modelcontextprotocol/tasks"
-_MISSING = -32021  # a client calls without having declared the extension
-_SECONDS = 86_400.0  # a task is kept
+_MISSING_CAPABILITY = -32021  # a client calls without having declared the extension
+_SECONDS = 86_400.0  # the lifetime of a task
 _PAUSE = 5.0  # seconds between polls, unless the API names them
 _PROGRESS = frozenset({"progress", "percent", "percentage", "percentcomplete", "percentdone"})
-_UNKNOWN = "no such task; a task is kept for a day."
-_AWAY = "the shared state cannot be reached, so nothing is known of the task now; ask again."
+_UNKNOWN = "unknown task; a task is stored for a day."
+_AWAY = "the shared state is unreachable, so the state of the task is unknown; ask again."
 _DAMAGED = (
-    "the record of this task is damaged. The work of the API may go on: ask for it with the tool "
-    "that reads its state, and begin it again only if it is not there."
+    "the record of this task is damaged. The operation may still be running: check with the tool "
+    "that reads its state, and start it again only if it does not exist."
 )
 
 
@@ -61,14 +66,19 @@ class _TaskParams(types.RequestParams):
 def add_tasks(
     server: Any, tools: Callable[[], Iterable[OperationTool]], context: Any = None
 ) -> None:
-    """Let a server of `create_server`, which offers these tools now, answer long work with tasks.
+    """Let a server of `create_server` return tasks for long-running operations.
 
-    A call whose work goes on (202, an operation's address) is answered with a task if the client
-    declares the extension; others get the handle. Each `tasks/get` asks the API once, no more often
-    than it wants. Tasks are kept in the shared state, so that any worker answers; without one, in
-    this process. Where a task cannot be kept, the client gets the result with its handle.
+    A call that starts one (202 with the address of its state) returns a task if the client declares
+    the extension; other clients get the handle. Each `tasks/get` polls the API once, no more often
+    than the API allows. Tasks are stored in the shared state, so that any worker can respond, or
+    else in this process. If a task cannot be stored, the client gets the result with its handle.
+
+    Args:
+        server: The server.
+        tools: Returns the tools that it offers now.
+        context: As for `create_server`.
     """
-    tasks = _Tasks(server, tools, context)
+    tasks = _TaskHandlers(server, tools, context)
     server.extensions[EXTENSION] = {}
     server.add_request_handler("tools/call", types.CallToolRequestParams, tasks.call)
     for name in ("get", "update", "cancel"):
@@ -76,8 +86,8 @@ def add_tasks(
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
-    """Where the state of the work is: a tool that reads, and an address of its API."""
+class _APIJob:
+    """Where the state of the operation is: a tool that reads, and an address of its API."""
 
     tool: str
     url: str
@@ -86,11 +96,11 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A task as the state keeps it; `asked` is when the API was asked last, since 1970."""
+    """A stored task; `polled_at` is when the API was last polled, in seconds since 1970."""
 
     task_id: str
-    job: _Job
-    asked: Annotated[float, Field(allow_inf_nan=False)]
+    job: _APIJob
+    polled_at: Annotated[float, Field(allow_inf_nan=False)]
     created: str
     updated: str
     status: Literal["working", "completed", "cancelled"] = "working"
@@ -102,8 +112,8 @@ class _Task:
         """Seconds between polls."""
         return min(self.job.retry_after or _PAUSE, _SECONDS)
 
-    def facts(self) -> dict[str, Any]:
-        """Return what clients are told of it, as JSON data."""
+    def describe(self) -> dict[str, Any]:
+        """Return the task as the protocol has it, without its result."""
         facts = {
             "taskId": self.task_id,
             "status": self.status,
@@ -115,101 +125,104 @@ class _Task:
         return {**facts, "statusMessage": self.message} if self.message else facts
 
 
-_JOB, _TASK = TypeAdapter(_Job), TypeAdapter(_Task)
+_JOB, _TASK = TypeAdapter(_APIJob), TypeAdapter(_Task)
 
 
-class _Tasks:
+class _TaskHandlers:
     def __init__(self, server: Any, tools: Callable[[], Any], context: Any) -> None:
         entry: Any = server.get_request_handler("tools/call")
-        self._called, self._tools, self._context = entry.handler, tools, context
-        self._own = MemoryState()
+        self._call_tool, self._tools, self._context = entry.handler, tools, context
+        self._memory = MemoryState()
 
     @property
     def _state(self) -> Any:
         sessions = getattr(self._tools(), "sessions", ())
         states = (session.settings.state for session in sessions)
-        return next((state for state in states if state is not None), self._own)
+        return next((state for state in states if state is not None), self._memory)
 
     async def call(
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> Any:
-        """Answer a call, with a task if its work goes on and the client takes one."""
-        result = await self._called(request, params)
+        """Run a call; return a task if the client can poll for the operation that it started."""
+        result = await self._call_tool(request, params)
         job = (getattr(result, "meta", None) or {}).get(JOB)
-        if job is None or not _declares(request):
+        if job is None or not _declares_tasks(request):
             return result
-        # Whatever fails from here on: the API has begun the work, and the model has to hear it.
+        # Whatever fails from here on: the API has started the operation, and the model must know.
         try:
-            now = _now()
+            now = _utc_now()
             task = _Task(
                 secrets.token_urlsafe(24), _JOB.validate_python(job), time.time(), now, now
             )
-            await self._keep(task, await self._context_of(request))
+            await self._store_task(task, await self._context_of(request))
         except (MCPError, OpenAPIToolsError, OSError, ValueError) as error:
-            logger.warning("a task is not kept, the client gets the handle of its work: %s", error)
+            logger.warning("a task cannot be stored, the client gets its handle: %s", error)
             return result
-        return {"resultType": "task", **task.facts()}
+        return {"resultType": "task", **task.describe()}
 
     async def get(self, request: ServerRequestContext[Any], params: _TaskParams) -> dict[str, Any]:
-        """Return a task with its state; asks the API unless it was asked a moment ago."""
-        task, context = await self._find(request, params)
-        if task.status == "working" and time.time() - task.asked >= task.pause / 2:
-            task = await self._ask(task, context)
+        """Return a task with its state; polls the API unless it was polled a moment ago."""
+        task, context = await self._find_task(request, params)
+        if task.status == "working" and time.time() - task.polled_at >= task.pause / 2:
+            task = await self._poll_api(task, context)
             try:
-                await self._keep(task, context)
-            except OpenAPIToolsError as error:  # the next poll asks the API again
-                logger.warning("the state of a task could not be kept: %s", error)
+                await self._store_task(task, context)
+            except OpenAPIToolsError as error:  # the next request polls the API again
+                logger.warning("the state of a task could not be stored: %s", error)
         result = {"result": task.result} if task.status == "completed" else {}
-        return {**task.facts(), **result}
+        return {**task.describe(), **result}
 
     async def update(
         self, request: ServerRequestContext[Any], params: _TaskParams
     ) -> dict[str, Any]:
-        """Acknowledge answers; no task asks for any."""
-        await self._find(request, params)
+        """Acknowledge input; no task requests any."""
+        await self._find_task(request, params)
         return {}
 
     async def cancel(
         self, request: ServerRequestContext[Any], params: _TaskParams
     ) -> dict[str, Any]:
-        """End a task; the API is not told, as nothing says how."""
-        task, context = await self._find(request, params)
+        """Stop polling; no document describes how to cancel the operation itself."""
+        task, context = await self._find_task(request, params)
         if task.status == "working":
-            message = "not watched any more; the work of the API may go on"
+            message = "no longer polled; the operation may still be running"
             try:
-                await self._keep(replace(task, status="cancelled", message=message), context)
+                await self._store_task(replace(task, status="cancelled", message=message), context)
             except OpenAPIToolsError:
                 raise MCPError(INTERNAL_ERROR, _AWAY) from None
         return {}
 
-    async def _ask(self, task: _Task, context: Any) -> _Task:
-        """Return a task as the API says that its work is."""
-        offered = self._tools()
-        known = {tool.name: tool for tool in getattr(offered, "called", offered)}
-        if (tool := known.get(task.job.tool)) is None:
+    async def _poll_api(self, task: _Task, context: Any) -> _Task:
+        offered_tools = self._tools()
+        tools = {tool.name: tool for tool in getattr(offered_tools, "called", offered_tools)}
+        if (tool := tools.get(task.job.tool)) is None:
             return task
-        own = PerCall(0, address=task.job.url, is_poll=True)
-        result = await called(tool, {}, own, context)
-        task = replace(task, asked=time.time())
+        options = PerCall(0, address=task.job.url, is_poll=True)
+        result = await called(tool, {}, options, context)
+        task = replace(task, polled_at=time.time())
         if (job := result.metadata.get("job")) is not None:
-            with suppress(ValueError):  # it has no address: the one before is asked again
+            with suppress(ValueError):  # without a new address, the last one is polled again
                 task = replace(task, job=_JOB.validate_python(job))
-            return replace(task, message=_progress(result))
+            return replace(task, message=_describe_progress(result))
         if (result.error or {}).get("retryable"):
-            return replace(task, message=clean(str(result))[:500])
-        answer = answer_of(result, []).model_dump(mode="json", by_alias=True, exclude_none=True)
-        return replace(task, status="completed", message="the work has ended", result=answer)
+            return replace(task, message=replace_surrogates(str(result))[:500])
+        call_result = make_call_result(result, []).model_dump(
+            mode="json", by_alias=True, exclude_none=True
+        )
+        return replace(
+            task, status="completed", message="the operation has ended", result=call_result
+        )
 
-    async def _find(
+    async def _find_task(
         self, request: ServerRequestContext[Any], params: _TaskParams
     ) -> tuple[_Task, Any]:
-        """Return a task of the user of a request, and the context of their calls."""
-        if not _declares(request):
-            needed: Any = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
-            raise MCPError(_MISSING, "Missing required client capability", needed)
+        # Returns the task, and the context of its user's calls.
+        if not _declares_tasks(request):
+            requirement: Any = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+            raise MCPError(_MISSING_CAPABILITY, "Missing required client capability", requirement)
         context = await self._context_of(request)
         try:
-            value = await self._state.get(_key_of(params.task_id, context))
+            value = await self._state.get(_task_key(params.task_id, context))
         except OpenAPIToolsError:
             raise MCPError(INTERNAL_ERROR, _AWAY) from None
         if value is None:
@@ -224,32 +237,32 @@ class _Tasks:
         try:
             context = await context_for(self._context, request)
         except OpenAPIToolsError as error:
-            raise MCPError(INVALID_PARAMS, clean(error.reason)) from None
+            raise MCPError(INVALID_PARAMS, replace_surrogates(error.reason)) from None
         return with_members(context, state=request, remote=is_remote(request))
 
-    async def _keep(self, task: _Task, context: Any) -> None:
-        record = dump_json_bytes(asdict(replace(task, updated=_now())))
-        await self._state.put(_key_of(task.task_id, context), record, _SECONDS)
+    async def _store_task(self, task: _Task, context: Any) -> None:
+        record = dump_json_bytes(asdict(replace(task, updated=_utc_now())))
+        await self._state.put(_task_key(task.task_id, context), record, _SECONDS)
 
 
-def _key_of(task_id: str, context: Any) -> str:
-    # The user is part of the key: for others the task does not exist.
+def _task_key(task_id: str, context: Any) -> str:
+    # With the user in the key, the task does not exist for others.
     return state_key("task", member_of(context, "user") or "", task_id)
 
 
-def _declares(request: ServerRequestContext[Any]) -> bool:
-    able: Any = request.session.client_capabilities
-    extensions = getattr(able, "extensions", None) or {}
+def _declares_tasks(request: ServerRequestContext[Any]) -> bool:
+    capabilities: Any = request.session.client_capabilities
+    extensions = getattr(capabilities, "extensions", None) or {}
     return EXTENSION in extensions and request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def _progress(result: ToolResult) -> str:
-    """Return words for work that goes on, with the share of it that the API tells."""
+def _describe_progress(result: ToolResult) -> str:
     output = result.output if isinstance(result.output, Mapping) else {}
-    found = (value for name, value in output.items() if folded(str(name)) in _PROGRESS)
-    share = next((value for value in found if isinstance(value, int | float)), None)
-    return "the work goes on" if share is None else f"the work goes on: {share:g}"
+    shares = (value for name, value in output.items() if folded(str(name)) in _PROGRESS)
+    share = next((value for value in shares if isinstance(value, int | float)), None)
+    running = "the operation is running"
+    return running if share is None else f"{running}: {share:g}"
 
 
-def _now() -> str:
+def _utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -166,8 +166,8 @@ async def test_progress_grows_from_one_notice_to_the_next(mode, api, tmp_path, m
     async with connected("memory", mode, api, tmp_path) as client:
         await client.call_tool("get_pet", {"id": 1}, progress_callback=note)
         assert heard == [], "a quick call tells nothing"
-        monkeypatch.setattr(module, "_FIRST_BEAT", 0.01)
-        monkeypatch.setattr(module, "_EVERY", 0.01)
+        monkeypatch.setattr(module, "_FIRST_PROGRESS", 0.01)
+        monkeypatch.setattr(module, "_PROGRESS_INTERVAL", 0.01)
         await client.call_tool("be_slow", {"seconds": 0.5}, progress_callback=note)
 
     progress = [notice[0] for notice in heard]
@@ -252,7 +252,7 @@ async def test_a_client_that_only_opens_addresses_cannot_be_asked():
     only_urls = types.ElicitationCapability(url=types.UrlElicitationCapability())
     request.client_capabilities = types.ClientCapabilities(elicitation=only_urls)
 
-    assert not module._Desk(request, {}, tool=None).is_open
+    assert not module.ElicitationChannel(request, {}, tool=None).is_open
 
 
 async def test_guards_find_the_request_and_can_answer(mode):

@@ -9,7 +9,8 @@ import pytest
 from documents import document, operation
 
 from openapi_tools import Settings, load_tools, require_approval
-from openapi_tools.contracts.mcp import PlainAnswers, create_server
+from openapi_tools.contracts.mcp import create_server
+from openapi_tools.contracts.mcp_messages import JSONResponseMiddleware
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
@@ -61,7 +62,7 @@ def answering(value, *, after=None):
 @pytest.fixture
 def early(monkeypatch):
     """Have progress told at once."""
-    monkeypatch.setattr("openapi_tools.contracts.mcp._FIRST_BEAT", 0.01)
+    monkeypatch.setattr("openapi_tools.contracts.mcp._FIRST_PROGRESS", 0.01)
 
 
 @pytest.mark.long
@@ -280,7 +281,7 @@ async def passed(*messages, kind="http", method="POST"):
         sent.append(message)
 
     try:
-        await PlainAnswers(app)({"type": kind, "method": method}, None, send)
+        await JSONResponseMiddleware(app)({"type": kind, "method": method}, None, send)
     except LookupError as error:
         sent.append(error)
     return sent

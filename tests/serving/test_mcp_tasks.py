@@ -151,7 +151,7 @@ async def test_a_client_with_the_extension_polls_until_the_work_has_ended(served
     assert (first.status, first.ttl_ms, first.poll_interval_ms) == ("working", 86_400_000, 10)
     assert [state["status"] for state in states][-1] == "completed"
     messages = [state.get("statusMessage") for state in states]
-    assert "the work goes on: 25" in messages
+    assert "the operation is running: 25" in messages
     assert any("503" in (message or "") for message in messages)
     assert {request.method for request in running.kept} == {"POST", "GET"}
     assert [request.method for request in running.kept].count("POST") == 1
@@ -199,7 +199,7 @@ async def test_a_cancelled_task_is_not_asked_for_again(served, running):
         state = await tasks(client.session, "get", task.task_id)
 
     assert state["status"] == "cancelled"
-    assert "may go on" in state["statusMessage"]
+    assert "may still be running" in state["statusMessage"]
     assert [request.method for request in running.kept] == ["POST"]
 
 
@@ -230,7 +230,7 @@ async def test_a_task_belongs_to_its_user_and_to_every_worker(running, redis_ser
         task = await client.session.call_tool("make_report", {}, allow_claimed=True)
     async with client_of_a_worker() as client:
         user[0] = "bob"
-        with pytest.raises(MCPError, match="no such task"):
+        with pytest.raises(MCPError, match="unknown task"):
             await tasks(client.session, "get", task.task_id)
         user[0] = "ada"
         assert (await tasks(client.session, "get", task.task_id))["status"] == "working"
@@ -295,7 +295,7 @@ async def test_tasks_say_in_words_that_the_state_is_away(fragile, method):
         state.is_gone = False
         again = await tasks(client.session, "get", task.task_id)
 
-    assert "the shared state cannot be reached" in error.value.error.message
+    assert "the shared state is unreachable" in error.value.error.message
     assert "redis" not in error.value.error.message
     assert again["status"] == "working"
 
