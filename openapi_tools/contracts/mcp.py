@@ -11,6 +11,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import mcp_messages
+from openapi_tools.contracts.mcp_elicitation import (
+    ElicitationChannel,
+    OpenQuestions,
+    wait_for_login,
+)
 from openapi_tools.contracts.mcp_messages import (
     JSONResponseMiddleware,
     describe_tool,
@@ -18,16 +23,14 @@ from openapi_tools.contracts.mcp_messages import (
     read_info,
     replace_surrogates,
 )
-from openapi_tools.contracts.mcp_sessions import OpenQuestions, question_owner, share_sessions
-from openapi_tools.errors import OpenAPIToolsError, PendingApproval, SettingsError, requiring
-from openapi_tools.json_values import digest_of
+from openapi_tools.contracts.mcp_sessions import share_sessions
+from openapi_tools.errors import OpenAPIToolsError, SettingsError, requiring
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
 from openapi_tools.shaping.files import find_file, find_store
 from openapi_tools.shared_state import FairShares
 from openapi_tools.tools.adapters import warn_about_tokens
-from openapi_tools.tools.guardrails import make_question
 from openapi_tools.tools.session import unknown_tool
 from openapi_tools.tools.toolset import Toolset
 from openapi_tools.tools.visibility import Visibility
@@ -174,9 +177,7 @@ class ToolsServer(Server[Any]):
             except OpenAPIToolsError as error:
                 return make_call_result(ToolResult.failed("denied", error.reason), [])
             result = await _run_with_progress(request.session, tool(call, context))
-            if await mcp_messages.wait_for_login(
-                result, request, channel, member_of(context, "logged_in")
-            ):
+            if await wait_for_login(result, request, channel, member_of(context, "logged_in")):
                 result = await _run_with_progress(request.session, tool(call, context))
             links = self._files.make_links(request, result) if self._files.settings else []
             return channel.input_required(result) or make_call_result(result, links)
@@ -357,57 +358,6 @@ class _FileResources:
         kind = mimetypes.guess_type(handle)[0] or "application/octet-stream"
         data = base64.b64encode(b"".join(file.pieces())).decode()
         return {"uri": uri, "mimeType": kind, "blob": data}
-
-
-class ElicitationChannel:
-    """Asks the client's user about one call (MCP, client/elicitation)."""
-
-    def __init__(self, request: Any, answers: Any, tool: Any, called: Any = None) -> None:
-        self._request = request
-        self.answers: dict[str, Any] = dict(answers or {})
-        self.requests: dict[str, Any] = {}
-        self._tool, self.called = tool, called or {}
-        self.questions = OpenQuestions()
-        self._is_stateless = request.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the client can ask a user with a form."""
-        session = self._request.session
-        capabilities = session.client_capabilities
-        elicitation = capabilities.elicitation if capabilities else None
-        # Spec: client/elicitation, capabilities: an empty object means forms.
-        takes_forms = elicitation is not None and (
-            elicitation.form is not None or elicitation.url is None
-        )
-        return takes_forms and (self._is_stateless or session.can_send_request)
-
-    async def approve(self, call: ToolCall) -> bool:
-        """Return whether the client's user approves; raises until a stateless client has asked."""
-        form = {"type": "object", "properties": {}}
-        question = await make_question(self.called.get(call.name, self._tool), call)
-        answer: Any = None
-        if not self._is_stateless:
-            with suppress(MCPError), self.questions.open_question(question_owner(self._request)):
-                session, asked_for = self._request.session, self._request.request_id
-                answer = await session.elicit_form(question, form, asked_for)
-        else:
-            # The key makes an answer valid for an equal call, of the same state, only.
-            identity = [call.name, call.arguments, call.changes and call.changes.etag]
-            key = f"approve-{digest_of(identity)[:32]}"
-            answer = self.answers.pop(key, None)
-            if answer is None:
-                request = {"mode": "form", "message": question, "requestedSchema": form}
-                self.requests[key] = {"method": "elicitation/create", "params": request}
-                raise PendingApproval(question)
-        return getattr(answer, "action", None) == "accept"
-
-    def input_required(self, result: ToolResult) -> types.InputRequiredResult | None:
-        """Return the questions that a stateless client must answer first; None without any."""
-        if not self.requests or "calls" in result.metadata:  # a program that has ended
-            return None
-        asked = {"inputRequests": self.requests, "requestState": result.metadata.get("run")}
-        return types.InputRequiredResult.model_validate(asked)
 
 
 async def _run_with_progress(session: ServerSession, call: Awaitable[ToolResult]) -> ToolResult:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts.mcp_sessions import question_owner
-from openapi_tools.errors import OpenAPIToolsError, requiring
+from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.tools.adapters import make_blocks
 from openapi_tools.visible_text import visible
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
 
 with requiring("mcp"):
     import anyio
-    from mcp import MCPError, types
-    from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+    from mcp import types
 
 _LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LARGEST = 1024 * 1024
@@ -179,35 +176,3 @@ def _fit_event(event: bytes) -> bytes:
         return event
     fitted = event[: answer.start(1)] + small + event[answer.end(1) :]
     return fitted if len(fitted) <= _LARGEST else event
-
-
-async def wait_for_login(result: ToolResult, request: Any, channel: Any, wait: Any) -> bool:
-    """Show the client's user where to log in for a call, and return whether `wait` confirms it.
-
-    Spec: Model Context Protocol 2026-07-28 and 2025-11-25, client/elicitation, on addresses.
-    """
-    login = (result.error or {}).get("login")
-    elicitation = getattr(request.session.client_capabilities, "elicitation", None)
-    if not login or wait is None or getattr(elicitation, "url", None) is None:
-        return False  # the result names the page
-    message, url = "This call needs you to log in.", login["url"]
-    key, answer = f"login-{login['id']}", None
-    if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        answer = channel.answers.pop(key, None)
-        if answer is None:
-            params = {"mode": "url", "message": message, "url": url}
-            channel.requests[key] = {"method": "elicitation/create", "params": params}
-    elif request.session.can_send_request:
-        with suppress(MCPError), channel.questions.open_question(question_owner(request)):
-            answer = await request.session.elicit_url(
-                message=message,
-                url=url,
-                elicitation_id=login["id"],
-                related_request_id=request.request_id,
-            )
-    if getattr(answer, "action", None) != "accept":
-        return False
-    try:
-        return bool(await wait(login["id"]))
-    except OpenAPIToolsError:  # the shared state is away: the result names the page
-        return False

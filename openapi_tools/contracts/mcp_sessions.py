@@ -1,10 +1,8 @@
-"""What users of an MCP server share fairly: sessions and open questions."""
+"""The sessions of an MCP server, of which no user takes all."""
 
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +10,13 @@ from openapi_tools.errors import requiring
 from openapi_tools.shared_state import FairShares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
-    from mcp.server.context import ServerRequestContext
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 with requiring("mcp"):
-    import anyio
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
     from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
     from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
@@ -31,7 +27,6 @@ _SESSION, _VERSION = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VERSION_HEADER
 _WITH_SESSIONS = frozenset(version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS)
 _FIRST = next(iter(_WITH_SESSIONS))  # a request without a version may open a session
 _STORED_HEADERS = frozenset({b"host", b"origin"})  # the transport compares them
-_QUESTIONS = 16  # of one user
 _FIRST_ERROR_STATUS = 300  # statuses below it
 
 
@@ -157,12 +152,6 @@ async def _send_nowhere(_: Message) -> None:
     pass
 
 
-def question_owner(request: ServerRequestContext[Any]) -> Any:
-    """Return the owner of a question: the user, or the session of an anonymous caller."""
-    user = None if request.request is None else principal_of(request.request.scope)
-    return id(request.session.client_params) if user is None else user
-
-
 def principal_of(scope: Mapping[str, Any]) -> tuple[str | None, str] | None:
     """Return the issuer and the subject of an HTTP request's token; None without a user.
 
@@ -173,26 +162,3 @@ def principal_of(scope: Mapping[str, Any]) -> tuple[str | None, str] | None:
         return None
     facts = authorization_context(user)
     return facts["issuer"], facts["subject"] or facts["client_id"]
-
-
-class OpenQuestions:
-    """The open questions to people, a few for each user; above that, the oldest is declined."""
-
-    def __init__(self) -> None:
-        self._shares: dict[Any, OrderedDict[object, Callable[[], object]]] = {}
-
-    @contextmanager
-    def open_question(self, user: Any) -> Iterator[None]:
-        """Hold a slot of a user; the body is cancelled if a newer question takes the slot."""
-        with anyio.CancelScope() as scope:
-            scopes = self._shares.setdefault(user, OrderedDict())
-            scopes[scope] = scope.cancel
-            try:
-                if len(scopes) > _QUESTIONS:
-                    _, cancel = scopes.popitem(last=False)
-                    cancel()
-                yield
-            finally:
-                scopes.pop(scope, None)
-                if not scopes:
-                    self._shares.pop(user, None)
