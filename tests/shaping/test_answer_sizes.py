@@ -107,7 +107,7 @@ async def test_a_call_counts_before_a_configured_tool(shaped):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ("[].nmae", "it has no member 'nmae'; did you mean name?"),
+        ("[].nmae", "unknown property 'nmae'; did you mean name?"),
         ("[].", "the JMESPath '[].' ends too early."),
     ],
 )
