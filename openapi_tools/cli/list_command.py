@@ -25,7 +25,7 @@ from openapi_tools.cli import (
 from openapi_tools.cli import command_options as shared
 from openapi_tools.errors import counted
 from openapi_tools.json_values import follow_references, resolve_reference, select_attributes
-from openapi_tools.providers.definitions import Shape, define, shape_of
+from openapi_tools.providers.definitions import DefinitionLimits, define, limits_of
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
 from openapi_tools.search.costs import MOST_TOKENS, cost, counter, exceeds, summed
@@ -153,7 +153,7 @@ def listing(rows: Sequence[Sequence[str]], width: int, hues: Sequence[str] = ())
 
 def _shown_costs(tools: list[OperationTool]) -> list[tuple[int, int]]:
     with busy("Counting"):
-        shape = shape_of(tools[0]) if tools else Shape()
+        shape = limits_of(tools[0]) if tools else DefinitionLimits()
         return _of_shape(tools, "openai", shape, counter()[1])
 
 
@@ -183,9 +183,13 @@ def stats(spec: str | None, *, profile: str, limit: int, wants_json: bool, **opt
 def _costs(
     tools: list[OperationTool], profile: str, budget: int | None, document: Any, count: Count
 ) -> _Costs:
-    usual = shape_of(tools[0]) if tools else Shape()
-    usual = usual if budget is None else usual._replace(most=budget)
-    shapes = {"full": Shape("full", 0), "shown": usual, "tight": usual._replace(words="tight")}
+    usual = limits_of(tools[0]) if tools else DefinitionLimits()
+    usual = usual if budget is None else usual._replace(max_bytes=budget)
+    shapes = {
+        "full": DefinitionLimits("full", 0),
+        "shown": usual,
+        "tight": usual._replace(wording="tight"),
+    }
     found = {way: _of_shape(tools, profile, shape, count) for way, shape in shapes.items()}
     rows: _Costs = {}
     for tool, *pairs in zip(tools, *found.values(), strict=True):
@@ -196,13 +200,13 @@ def _costs(
 
 
 def _of_shape(
-    tools: list[OperationTool], profile: str, shape: Shape, count: Count
+    tools: list[OperationTool], profile: str, shape: DefinitionLimits, count: Count
 ) -> list[tuple[int, int]]:
     """Return bytes and tokens of each tool's definition; nothing for one that has none."""
     memory, found = Memory(), []
     for tool in tools:
         try:
-            value = define(tool, profile, memory, loosely=True, shape=shape).value
+            value = define(tool, profile, memory, loosely=True, limits=shape).value
         except CannotExpress:
             found.append((0, 0))
         else:

@@ -52,7 +52,8 @@ _ALLOWANCE = 1024 * 1024  # bytes that the JSON of any document may have
 _FOLDER = "OPENAPI_TOOLS_CACHE_DIR"
 _DOCUMENT_NAME = re.compile(r"[0-9a-f]{40}\.index")
 _PART_NAME = re.compile(r"new-[a-z0-9_]+\.part")
-_INDEX_NAME = re.compile(r"([0-9a-f]{40})-[0-9a-f]{16}\.search")
+_DERIVED_NAME = re.compile(r"([0-9a-f]{40})-[0-9a-f]{16}\.(?:search|definitions)")
+_NAMES = (_DOCUMENT_NAME, _PART_NAME, _DERIVED_NAME)
 _DAY = 24 * 60 * 60
 _HOUR = 60 * 60
 _log = logging.getLogger("openapi_tools.cache")
@@ -131,7 +132,7 @@ class DocumentCache:
         if is_single and (entry.is_tree or not is_longer(entry.root, most)):
             try:
                 _write(path, lambda part: cache_file.write_document(part, label, operations))
-                _remove_indexes(path)  # of the copy before
+                _remove_derived(path)  # of the copy before
             except (OSError, ValueError) as error:  # a lone surrogate, which YAML can write
                 _log.debug(
                     "not written: %s", getattr(error, "strerror", "") or type(error).__name__
@@ -317,15 +318,15 @@ def _write(path: Path, fill: Callable[[Path], Any]) -> None:
 def _remove(name: str) -> bool:
     path = folder() / name
     with suppress(OSError):
-        _remove_indexes(path)
+        _remove_derived(path)
         path.unlink()
         return True
     return False
 
 
-def _remove_indexes(path: Path) -> None:
-    for index in cache_folder.index_paths(path):
-        index.unlink(missing_ok=True)
+def _remove_derived(path: Path) -> None:
+    for derived in cache_folder.derived_paths(path):
+        derived.unlink(missing_ok=True)
 
 
 def entries() -> list[Entry]:
@@ -333,13 +334,15 @@ def entries() -> list[Entry]:
     by_name: dict[str, Entry] = {}
     with suppress(OSError):
         for file in os.scandir(folder()):
-            if any(kind.fullmatch(file.name) for kind in (_DOCUMENT_NAME, _PART_NAME, _INDEX_NAME)):
+            if any(
+                kind.fullmatch(file.name) for kind in (_DOCUMENT_NAME, _PART_NAME, _DERIVED_NAME)
+            ):
                 with suppress(OSError):  # another process may have removed it
                     status = file.stat(follow_symlinks=False)
                     by_name[file.name] = Entry(file.name, status.st_size, status.st_mtime)
     for name in [*by_name]:
-        index = _INDEX_NAME.fullmatch(name)
-        if index and (document := by_name.get(f"{index[1]}.index")):
+        derived = _DERIVED_NAME.fullmatch(name)
+        if derived and (document := by_name.get(f"{derived[1]}.index")):
             size = document.size + by_name.pop(name).size
             by_name[document.name] = document._replace(size=size)
     return sorted(by_name.values(), key=lambda entry: -entry.used)

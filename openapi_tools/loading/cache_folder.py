@@ -1,4 +1,4 @@
-"""Files in the cache's folder: which ones are trusted, how they are written, search indexes."""
+"""Files in the cache's folder: which ones are trusted, how they are written, what is derived."""
 
 from __future__ import annotations
 
@@ -14,48 +14,57 @@ if TYPE_CHECKING:
 
 _WRITABLE_BY_OTHERS = 0o022
 _HASH_BYTES = hashlib.sha256().digest_size
-_MOST_INDEXES = 4  # of a document: its tools differ by settings and configurations
+_MOST_FILES = {"search": 4, "definitions": 8}
+"""Files of each kind beside a document: its tools differ by settings, profiles, configurations."""
 
 
 class IndexFile(NamedTuple):
-    """The search index of the document in the file `path`; `form` is what its tools are made of."""
+    """The search index of the document in the file `path`; `form` is what its tools are made of.
+
+    The definitions of the tools for a provider are such a file, too, of another `kind`.
+    """
 
     path: Path
     form: str
+    kind: str = "search"
 
     def with_form(self, addition: str) -> IndexFile:
         """Return the index file for the same tools in another form."""
         return self._replace(form=f"{self.form}\0{addition}")
 
+    def definitions_file(self, form: str) -> IndexFile:
+        """Return the file for the definitions of the tools in a form."""
+        return self.with_form(form)._replace(kind="definitions")
+
     def read(self) -> bytes | None:
-        """Return the index that was written; None without one, or for a damaged one."""
-        path = self._index_path()
+        """Return the data that was written; None without any, or if it is damaged."""
+        path = self._derived_path()
         with suppress(OSError):
-            data = path.read_bytes() if is_trusted(path) else b""
-            index = data[_HASH_BYTES:]
-            return index if data[:_HASH_BYTES] == self._hash(index) else None
+            content = path.read_bytes() if is_trusted(path) else b""
+            data = content[_HASH_BYTES:]
+            return data if content[:_HASH_BYTES] == self._hash(data) else None
         return None
 
     def write(self, data: bytes) -> None:
-        """Write an index, unless the document is not in the cache."""
+        """Write data, unless the document is not in the cache."""
         if is_trusted(self.path):
             with suppress(OSError):
                 replace_cache_file(
-                    self._index_path(), lambda path: path.write_bytes(self._hash(data) + data)
+                    self._derived_path(), lambda path: path.write_bytes(self._hash(data) + data)
                 )
-                for old in index_paths(self.path)[_MOST_INDEXES:]:
+                for old in derived_paths(self.path, self.kind)[_MOST_FILES[self.kind] :]:
                     old.unlink()
 
-    def _index_path(self) -> Path:
-        return self.path.with_name(f"{self.path.stem}-{self._hash(b'').hex()[:16]}.search")
+    def _derived_path(self) -> Path:
+        return self.path.with_name(f"{self.path.stem}-{self._hash(b'').hex()[:16]}.{self.kind}")
 
     def _hash(self, data: bytes) -> bytes:
         return hashlib.sha256(self.form.encode("utf-8", "surrogatepass") + b"\0" + data).digest()
 
 
-def index_paths(path: Path) -> list[Path]:
-    """Return the index files of a document's file, the last written first."""
-    paths = path.parent.glob(f"{path.stem}-*.search")
+def derived_paths(path: Path, kind: str = "*") -> list[Path]:
+    """Return the files that are derived from a document's file, the last written first."""
+    paths = path.parent.glob(f"{path.stem}-*.{kind}")
     return sorted(paths, key=lambda each: -each.stat().st_mtime)
 
 

@@ -24,24 +24,31 @@ from openapi_tools.shaping.wording import WORDINGS, brief_tool
 from openapi_tools.visible_text import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from openapi_tools.providers.restore import Restorer
 
     Schema = dict[str, Any]
 
 
-class _Described(Protocol):
+class DescribedTool(Protocol):
     """The attributes of a tool that a definition needs."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
+
     @property
-    def description(self) -> str: ...
+    def description(self) -> str:
+        """What it does."""
+
     @property
-    def input_schema(self) -> Schema: ...
+    def input_schema(self) -> Schema:
+        """JSON Schema 2020-12."""
+
     @property
-    def annotations(self) -> Schema: ...
+    def annotations(self) -> Schema:
+        """MCP's hints."""
 
 
 _SCHEMA_KEYS = {
@@ -53,9 +60,6 @@ _SCHEMA_KEYS = {
 }
 
 PROFILES: tuple[str, ...] = tuple(_SCHEMA_KEYS)  # every profile, by its name
-
-LIMITS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
-"""The number of tools that a provider takes in one request."""
 
 MOST_CHARACTERS = 256_000  # characters of an input schema as JSON, in the form of a profile
 
@@ -100,14 +104,14 @@ class Definition:
         return Restorer(self._schema, self._profile)
 
 
-class Shape(NamedTuple):
+class DefinitionLimits(NamedTuple):
     """The limits of definitions: a wording of `WORDINGS`, or `"full"`; bytes, 0 without a limit."""
 
-    words: str = DEFAULT_SETTINGS.definitions
-    most: int = DEFAULT_SETTINGS.definition_bytes
+    wording: str = DEFAULT_SETTINGS.definitions
+    max_bytes: int = DEFAULT_SETTINGS.definition_bytes
 
 
-def restorer(tool: _Described, profile: str) -> Restorer | None:
+def restorer(tool: DescribedTool, profile: str) -> Restorer | None:
     """Return the restorer of a tool's arguments; without a profile, by unambiguous changes."""
     if profile in _PLAIN:
         return None
@@ -128,12 +132,12 @@ def check_profile(profile: str) -> None:
 
 
 def define(
-    tool: _Described,
+    tool: DescribedTool,
     profile: str,
     memory: Memory | None = None,
     *,
     loosely: bool = False,
-    shape: Shape | None = None,
+    limits: DefinitionLimits | None = None,
 ) -> Definition:
     """Return a tool as the provider of a profile takes it; tools of one document share a memory.
 
@@ -149,7 +153,7 @@ def define(
     known = memory or Memory()
     try:
         if loosely:
-            return _Writer(tool, profile, known, shape or shape_of(tool)).definition()
+            return _Writer(tool, profile, known, limits or limits_of(tool)).definition()
         _check_null(tool, profile)
         shaped, notes = _shaped(schema, profile, known)
     except CannotExpress:
@@ -160,14 +164,14 @@ def define(
     return Definition(_value(tool, profile, shaped), notes, schema, profile)
 
 
-def shape_of(tool: object) -> Shape:
+def limits_of(tool: object) -> DefinitionLimits:
     """Return the limits that a tool's settings put on its definition."""
     settings = getattr(tool, "settings", DEFAULT_SETTINGS)
-    return Shape(settings.definitions, settings.definition_bytes)
+    return DefinitionLimits(settings.definitions, settings.definition_bytes)
 
 
 def shown(
-    tool: _Described,
+    tool: DescribedTool,
     profile: str = "mcp",
     write: Callable[[Schema], Schema] | None = None,
     *,
@@ -175,9 +179,9 @@ def shown(
 ) -> tuple[str, Schema]:
     """Return a tool's description and schema for a coordinator that adds `beside` bytes."""
     try:
-        shape = shape_of(tool)
-        shape = shape._replace(most=shape.most and shape.most - beside)
-        writer = _Writer(tool, profile, Memory(), shape, write)
+        limits = limits_of(tool)
+        limits = limits._replace(max_bytes=limits.max_bytes and limits.max_bytes - beside)
+        writer = _Writer(tool, profile, Memory(), limits, write)
         found = writer.definition().value
     except (CannotExpress, *_FAULTS):
         schema = tool.input_schema
@@ -186,55 +190,24 @@ def shown(
     return found["description"], found[_SCHEMA_KEYS[profile]]
 
 
-class Definitions:
-    """The definitions of a toolset's tools for one profile, kept until a tool changes."""
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        self._known: dict[str, tuple[Schema, str, Definition]] = {}
-
-    def of(self, tools: Iterable[_Described]) -> tuple[list[Schema], list[str]]:
-        """Return a dict for each tool that has a definition, and notes; the dicts are new."""
-        memory, found, notes = Memory(), [], []
-        for tool in tools:
-            try:
-                definition = self._definition(tool, memory)
-            except CannotExpress as error:
-                notes.append(f"{self.profile}: {tool.name} is left out: {error}")
-                continue
-            value = definition.value
-            own = {"function": {**value["function"]}} if "function" in value else {}
-            found.append({**value, **own})
-            notes += (f"{self.profile}: {tool.name}: {note}" for note in definition.notes)
-        return found, notes
-
-    def _definition(self, tool: _Described, memory: Memory) -> Definition:
-        schema, text = tool.input_schema, tool.description
-        known = self._known.get(tool.name)
-        if known is None or known[0] is not schema or known[1] != text:
-            definition = define(tool, self.profile, memory, loosely=True)
-            known = self._known[tool.name] = (schema, text, definition)
-        return known[2]
-
-
 @dataclass
 class _Writer:
     """Writes a tool's definition in few words and within the budget."""
 
-    _tool: _Described
+    _tool: DescribedTool
     _profile: str
     _memory: Memory
-    _shape: Shape
+    _limits: DefinitionLimits
     _write: Callable[[Schema], Schema] | None = None
 
     def __post_init__(self) -> None:
-        self._most = self._shape.most or MOST_CHARACTERS
+        self._most = self._limits.max_bytes or MOST_CHARACTERS
         self._text = self._tool.description
-        if self._shape.words in WORDINGS:
-            self._text = brief_tool(self._text, WORDINGS[self._shape.words])
+        if self._limits.wording in WORDINGS:
+            self._text = brief_tool(self._text, WORDINGS[self._limits.wording])
 
     def definition(self) -> Definition:
-        schema = self._memory.reworded(self._tool.input_schema, self._shape.words)
+        schema = self._memory.reworded(self._tool.input_schema, self._limits.wording)
         if self._write is not None:
             schema = self._write(schema)
         try:
@@ -298,7 +271,7 @@ class _Writer:
             return schema
         sizes = self._memory.shortener.sizes
         schema = with_visible_types(schema, math.inf, sizes, inline=False)
-        if self._shape.words == "full" or schema.get("additionalProperties") is not False:
+        if self._limits.wording == "full" or schema.get("additionalProperties") is not False:
             return schema
         return {key: schema[key] for key in schema if key != "additionalProperties"}
 
@@ -306,7 +279,7 @@ class _Writer:
         return self._most - json_size(self._written({})) + len("{}")
 
     def _fits(self, shaped: Schema) -> bool:
-        if not self._shape.most and self._profile != "gemini":
+        if not self._limits.max_bytes and self._profile != "gemini":
             return True
         return self._memory.shortener.sizes.size(shaped) <= self._room()
 
@@ -335,7 +308,7 @@ class _Writer:
         return _value(self._tool, self._profile, shaped, self._text)
 
 
-def _check_null(tool: _Described, profile: str) -> None:
+def _check_null(tool: DescribedTool, profile: str) -> None:
     """Raise CannotExpress where null has to be sent, but the profile has it for what is missing."""
     if profile != "openai_strict" or getattr(tool, "method", "") in ("GET", "HEAD"):
         return
@@ -377,7 +350,7 @@ def _subset(
     return shaped, tuple(shaper.notes)
 
 
-def _value(tool: _Described, profile: str, schema: Schema, text: str | None = None) -> Schema:
+def _value(tool: DescribedTool, profile: str, schema: Schema, text: str | None = None) -> Schema:
     words = tool.description if text is None else text
     told = {"name": tool.name, "description": words, _SCHEMA_KEYS[profile]: schema}
     if profile.startswith("openai"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openapi_tools.code.limits import CodeLimits
     from openapi_tools.model import SecurityScheme, Skipped
     from openapi_tools.observability.events import Event
-    from openapi_tools.providers.definitions import Definitions
+    from openapi_tools.providers.toolset_definitions import ToolsetDefinitions
     from openapi_tools.result import ToolResult
     from openapi_tools.search.finder import Finder, Hit
     from openapi_tools.search.meta_tools import MetaTool
@@ -50,7 +50,7 @@ class Toolset:
         self._about = about or About()
         self._profile: str | None = None
         self._notes: dict[str, list[str]] = {}
-        self._defined: Definitions | None = None
+        self._definitions: ToolsetDefinitions | None = None
         self._finder: Finder | None = None
         self._whole: Toolset | None = None
 
@@ -161,15 +161,15 @@ class Toolset:
         Raises:
             SettingsError: The profile is unknown, or does not defer.
         """
-        from openapi_tools.providers.definitions import LIMITS, Definitions, check_profile
+        # Importing these takes time that programs without definitions need not spend.
+        from openapi_tools.providers.toolset_definitions import MOST_TOOLS, ToolsetDefinitions
 
-        check_profile(profile)
-        if self._defined is None or self._defined.profile != profile:
-            self._defined = Definitions(profile)
-        found, notes = self._defined.of(self)
+        if self._definitions is None or self._definitions.profile != profile:
+            self._definitions = ToolsetDefinitions(profile, self._about.index)
+        found, notes = self._definitions.write(self)
         if defer:
             found = search_room.meta_tools.deferred(profile, found, self)
-        elif len(found) > (most := LIMITS.get(profile, len(found))):
+        elif len(found) > (most := MOST_TOOLS.get(profile, len(found))):
             there = f"takes {most} tools in one request, and these are {len(found)}"
             notes.append(f"{profile}: the provider {there}; select those that you need.")
         self._profile, self._notes[profile] = profile, notes

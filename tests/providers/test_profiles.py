@@ -27,7 +27,6 @@ from profile_values import (
 from openapi_tools import Settings, load_tools
 from openapi_tools.errors import OpenAPIToolsError, SettingsError
 from openapi_tools.providers.definitions import (
-    LIMITS,
     PROFILES,
     CannotExpress,
     Memory,
@@ -36,6 +35,7 @@ from openapi_tools.providers.definitions import (
     restorer,
 )
 from openapi_tools.providers.restore import Restorer
+from openapi_tools.providers.toolset_definitions import MOST_TOOLS
 
 
 def restored(member, profile, value):
@@ -53,7 +53,7 @@ def pets():
 
 def test_there_are_five_profiles_with_limits_of_their_own():
     assert PROFILES == ("openai", "openai_strict", "anthropic", "gemini", "mcp")
-    assert LIMITS == {"openai": 128, "openai_strict": 128, "gemini": 512}
+    assert MOST_TOOLS == {"openai": 128, "openai_strict": 128, "gemini": 512}
 
 
 @pytest.mark.parametrize("ask", [lambda: define(written({}), "gpt"), lambda: check_profile("gpt"),

@@ -17,7 +17,7 @@ from openapi_tools import Settings, SettingsError, load_tools
 from openapi_tools.json_values import json_size
 from openapi_tools.providers.budget import Shortener
 from openapi_tools.providers.cuts import cut_levels
-from openapi_tools.providers.definitions import PROFILES, CannotExpress, Shape, define
+from openapi_tools.providers.definitions import PROFILES, CannotExpress, DefinitionLimits, define
 from openapi_tools.validation.checker import Checker
 
 SHUT = {"additionalProperties": False}
@@ -38,7 +38,7 @@ def tool_of(members, *, required=(), description="A tool.", name="t", **definiti
 
 
 def shown(tool, profile="openai", most=16_384, words="short"):
-    definition = define(tool, profile, loosely=True, shape=Shape(words, most))
+    definition = define(tool, profile, loosely=True, limits=DefinitionLimits(words, most))
     assert json_size(definition.value) <= most
     assert faults(profile, definition.value) == []
     return definition
@@ -286,8 +286,8 @@ def test_any_schema_fits_any_budget_and_takes_what_it_took(pair, most, profile, 
     checker = Checker(tool.input_schema)
     assume(not checker.notes)
     try:
-        whole = define(tool, profile, loosely=True, shape=Shape("full", 0))
-        definition = define(tool, profile, loosely=True, shape=Shape("short", most))
+        whole = define(tool, profile, loosely=True, limits=DefinitionLimits("full", 0))
+        definition = define(tool, profile, loosely=True, limits=DefinitionLimits("short", most))
         inputs = values(tool.input_schema, 2)
     except (CannotExpress, ImpossibleError):
         assume(False)

@@ -11,7 +11,7 @@ from profile_rules import faults
 from providers.expressing import InexpressibleError, expression_of
 
 from openapi_tools import load_tools
-from openapi_tools.providers.definitions import PROFILES, Memory, Shape, define
+from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, Memory, define
 from openapi_tools.testing import sample
 from openapi_tools.validation.checker import Checker
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.long, pytest.mark.untraced]
 MOST = 16_384
 TRIED = 4
 """Of a large document, inputs of one of so many tools are tried."""
-WHOLE = Shape("full", 0)
+WHOLE = DefinitionLimits("full", 0)
 TEXTS = ("", "a", "1", "A1", "a" * 20, "0" * 40, "1.0", "a/b", "https://example.com/", "#aabbcc")
 
 
@@ -51,7 +51,7 @@ def lost_inputs(toolset, profile, defined, inputs, fits, memory):
         definition = defined[tool.name]
         for value, restored in sent(definition, profile, inputs[tool.name]):
             if restored is None:
-                whole = define(tool, profile, memory, loosely=True, shape=WHOLE)
+                whole = define(tool, profile, memory, loosely=True, limits=WHOLE)
                 is_lost = next(sent(whole, profile, [value]))[1] is not None
                 lost += [(tool.name, value)] if is_lost else []
             elif not fits[tool.name](restored):

@@ -8,7 +8,7 @@ from profile_rules import schema_of
 from profile_values import array, object_of, text, written
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.providers.definitions import PROFILES, Shape, define
+from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, define
 from openapi_tools.shaping.wording import WORDINGS, brief, brief_tool, repeats
 
 MEMBERS = {
@@ -136,7 +136,7 @@ def test_constraints_defaults_and_members_with_names_of_keywords_stay():
 def test_full_words_are_all_of_them(profile):
     tool = written(NOISY)
 
-    full = define(tool, profile, loosely=True, shape=Shape("full", 0))
+    full = define(tool, profile, loosely=True, limits=DefinitionLimits("full", 0))
 
     assert full.value == define(tool, profile).value
 

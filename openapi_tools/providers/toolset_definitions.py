@@ -1,0 +1,126 @@
+"""The definitions of a toolset, kept while its tools stay the same, also beside a cached document.
+
+Writing those of a large document takes most of a second, reading them some hundredths.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from pydantic_core import from_json, to_json
+
+from openapi_tools.providers.definitions import check_profile, define, limits_of
+from openapi_tools.providers.forms import CannotExpress
+from openapi_tools.providers.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from openapi_tools.providers.definitions import DescribedTool
+
+    Schema = dict[str, Any]
+
+MOST_TOOLS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
+"""How many tools a provider takes in one request."""
+
+MIN_SECONDS = 0.1  # of CPU; what takes less is not worth a file
+MAX_BYTES = 16 * 1024 * 1024  # of a file; larger definitions are longer than a model can read
+
+
+class CacheFile(Protocol):
+    """A file beside a cached document, for one form of its tools."""
+
+    def read(self) -> bytes | None:
+        """Return what was written; None without it."""
+
+    def write(self, data: bytes) -> None:
+        """Write the file, if its document is cached."""
+
+
+class CacheFiles(Protocol):
+    """The place of such files."""
+
+    def definitions_file(self, form: str) -> CacheFile:
+        """Return the file of the definitions in a form."""
+
+
+class _Record(NamedTuple):
+    """A tool's definition, None where it has none, and the remarks on it, with what they are of."""
+
+    value: Schema | None
+    notes: list[str]
+    schema: Schema | None = None  # None if it was read: the tools of a document do not change
+    description: str = ""
+
+    def is_current(self, tool: DescribedTool) -> bool:
+        if self.schema is None:
+            return True
+        return self.schema is tool.input_schema and self.description == tool.description
+
+
+class ToolsetDefinitions:
+    """The definitions of a toolset's tools for one profile."""
+
+    def __init__(self, profile: str, files: CacheFiles | None = None) -> None:
+        check_profile(profile)
+        self.profile = profile
+        self._files = files
+        self._records: dict[str, _Record] = {}
+
+    def write(self, tools: Iterable[DescribedTool]) -> tuple[list[Schema], list[str]]:
+        """Return a dict for each tool that has a definition, and notes; the dicts are new."""
+        tools = [*tools]
+        file = self._find_file(tools)
+        if file is None or self._records or not self._read(file, tools):
+            self._update(tools, file)
+        values: list[Schema] = []
+        notes: list[str] = []
+        for tool in tools:
+            record = self._records[tool.name]
+            notes += record.notes
+            if (value := record.value) is not None:
+                function = {"function": {**value["function"]}} if "function" in value else {}
+                values.append({**value, **function})
+        return values, notes
+
+    def _find_file(self, tools: Sequence[Any]) -> CacheFile | None:
+        """Return the file for these tools; None unless all are as the document has them."""
+        if self._files is None or not all(hasattr(tool, "form") for tool in tools):
+            return None
+        limits = sorted({limits_of(tool) for tool in tools})
+        return self._files.definitions_file(
+            repr((self.profile, limits, [tool.form for tool in tools]))
+        )
+
+    def _read(self, file: CacheFile, tools: Sequence[DescribedTool]) -> bool:
+        data = file.read()
+        if data is None:
+            return False
+        records = (_Record(*fields) for fields in from_json(data))
+        self._records = {tool.name: record for tool, record in zip(tools, records, strict=True)}
+        return True
+
+    def _update(self, tools: Sequence[DescribedTool], file: CacheFile | None) -> None:
+        """Write the definitions that are missing or of a tool that has changed."""
+        start, memory = time.process_time(), Memory()
+        for tool in tools:
+            record = self._records.get(tool.name)
+            if record is None or not record.is_current(tool):
+                self._records[tool.name] = self._write_record(tool, memory)
+        if file is not None and time.process_time() - start >= MIN_SECONDS:
+            with suppress(ValueError):  # a lone surrogate, which UTF-8 cannot write
+                data = to_json([self._records[tool.name][:2] for tool in tools])
+                if len(data) <= MAX_BYTES:
+                    file.write(data)
+
+    def _write_record(self, tool: DescribedTool, memory: Memory) -> _Record:
+        schema, description = tool.input_schema, tool.description
+        try:
+            definition = define(tool, self.profile, memory, loosely=True)
+        except CannotExpress as error:
+            note = f"{self.profile}: {tool.name} is left out: {error}"
+            return _Record(None, [note], schema, description)
+        notes = [f"{self.profile}: {tool.name}: {note}" for note in definition.notes]
+        return _Record(definition.value, notes, schema, description)
