@@ -13,47 +13,59 @@ from openapi_tools.options import from_environment, unknown_in, variables_in
 from openapi_tools.shaping.tool_shape import Shape, faults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from openapi_tools.model import Skipped
     from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.tool import OperationTool
 
 
-def shaped_tools(
+def shape_tools(
     tools: Iterable[OperationTool], config: ConfigFile, *, selects: bool = True
 ) -> list[LoadedTool]:
     """Return tools shaped by a configuration; with `selects` only those that it selects."""
-    listed = [tool for tool in tools if isinstance(tool, LoadedTool)]
+    candidates = [tool for tool in tools if isinstance(tool, LoadedTool)]
     skipped = getattr(tools, "skipped", ())
     select = config.select() if selects else None
-    place: tuple[str, ...] = ("select",)
-    table = config.data.select if select is not None else None
-    while table is not None:
-        for key, reason in unknown_in(table, listed, config.data.prefix, skipped):
-            config.fail((*place, key), reason)
-        table, place = table.exclude, (*place, "exclude")
-    shapes = config.shapes(listed, skipped)
+    if select is not None:
+        _check_selection(candidates, skipped, config)
+    shapes = config.shapes(candidates, skipped)
     places: dict[str, tuple[str, ...]] = {}
-    made: dict[str, LoadedTool] = {}
-    for tool in listed:
+    shaped_tools: dict[str, LoadedTool] = {}
+    for tool in candidates:
         shape, place = shapes.get(tool.name, (None, ()))
         shaped = tool if shape is None else tool.with_shape(shape)
         if shape is not None and place[0] == "tools":
-            _check_shape(shaped, shape, config, place)
+            _check_shape(shaped, shape, config, place)  # also of tools that are not selected
         if select is not None and not select.takes(tool):
             continue
-        if shaped.name in made:
+        if shaped.name in shaped_tools:
             place = place if place[:1] == ("tools",) else places[shaped.name]
             config.fail((*place, "name"), f"two tools would be called {shaped.name!r}.")
-        made[shaped.name], places[shaped.name] = shaped, place
-    if listed and not made:
-        table = config.data.select
-        empty = [] if table is None else [name for name, value in table if value == ()]
-        if empty:
-            reason = "an empty list selects nothing; leave the key out to set no limit."
-            config.fail(("select", empty[0]), reason)
-        config.fail(("select",), "no tool of the document has all of these; nothing is selected.")
-    return list(made.values())
+        shaped_tools[shaped.name], places[shaped.name] = shaped, place
+    if candidates and not shaped_tools:
+        _refuse_empty_selection(config)
+    return list(shaped_tools.values())
+
+
+def _check_selection(
+    tools: Sequence[LoadedTool], skipped: Sequence[Skipped], config: ConfigFile
+) -> None:
+    place: tuple[str, ...] = ("select",)
+    table = config.data.select
+    while table is not None:
+        for key, reason in unknown_in(table, tools, config.data.prefix, skipped):
+            config.fail((*place, key), reason)
+        table, place = table.exclude, (*place, "exclude")
+
+
+def _refuse_empty_selection(config: ConfigFile) -> None:
+    table = config.data.select
+    empty = [] if table is None else [name for name, value in table if value == ()]
+    if empty:
+        reason = "an empty list selects nothing; leave the key out to set no limit."
+        config.fail(("select", empty[0]), reason)
+    config.fail(("select",), "no tool of the document has all of these; nothing is selected.")
 
 
 def _check_shape(
@@ -69,41 +81,42 @@ def _check_shape(
     values |= {("defaults", name): value for name, value in shape.defaults.items()}
     if not values:
         return
-    from openapi_tools.validation.checker import Checker  # loading needs it here only
+    from openapi_tools.validation.checker import Checker  # start-up time: few loads need it
 
     checker = Checker({key: part for key, part in schema.items() if key != "required"})
-    fed = {parameter.argument for parameter in tool.operation.parameters}
+    parameters = {parameter.argument for parameter in tool.operation.parameters}
     for (key, name), value in values.items():
         variables = variables_in(value) if key == "fixed" else []
         if not all(map(os.environ.get, variables)):  # which `ConfigFile.remarks` reports
             continue
-        text = from_environment(value, name) if variables else value
+        resolved = from_environment(value, name) if variables else value
         try:
-            checker.check({name: text})
+            checker.check({name: resolved})
         except InputError as error:
             reason = str(error).removeprefix(f"/{name}: ")
             if variables:
-                # In a parameter a number is sent like its text.
-                if name in fed and checker.fits({name: _parsed(text)}):
+                # Variables hold strings; in a parameter a number is sent as the same string.
+                if name in parameters and checker.fits({name: _parse_json(resolved)}):
                     continue
-                reason = f"the value of {variables[0]} does not fit the argument."  # a secret
+                # The checker's reason would quote a secret.
+                reason = f"the value of {variables[0]} does not fit the argument."
             config.fail((*place, key, name), reason)
 
 
-def _parsed(text: Any) -> Any:
+def _parse_json(value: Any) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(value)
     except (TypeError, ValueError, RecursionError):
-        return text
+        return value
 
 
 def _check_fields(
     tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
 ) -> None:
-    """Raise SettingsError for JMESPath that is wrong, or chooses what no answer has."""
+    """Raise SettingsError for JMESPath that is wrong, or selects what no response has."""
     if shape.answer is None or not shape.answer.fields:
         return
-    # At the end of long work another operation's answer may come.
+    # A long-running operation may end with the response of another one.
     schema = None if tool.operation.wait else tool.answer_schema
     try:
         responses.response_shape.check_fields(shape.answer.fields, schema)

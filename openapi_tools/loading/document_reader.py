@@ -109,17 +109,24 @@ class DocumentReader:
         )
         return fetcher.fetch_entry()
 
+    def _apply_overlays(self, root: Any, *addresses: str) -> tuple[Any, tuple[str, ...]]:
+        if self.options.overlays in ((), []):
+            return root, ()
+        root, remarks = self.overlays.apply(root, *addresses)
+        return root, tuple(remarks)
+
     def read(self) -> Document:
         """Return the parsed document; errors are as of `load_tools`."""
-        self.overlays.check()
+        if self.options.overlays not in ((), []):
+            self.overlays.check()  # before the document is fetched
         if self.fetcher is not None:
             source = self.fetcher.fetch_entry()
         else:
             source = read_source(self.options.source, self.settings)
         if source.value is None:
             return self.read_as_user(self.parse(source))
-        root, remarks = self.overlays.apply(as_plain_data(source.value, name=source.name))
-        return self.make_document(Resource(root, name=source.name), tuple(remarks))
+        root, remarks = self._apply_overlays(as_plain_data(source.value, name=source.name))
+        return self.make_document(Resource(root, name=source.name), remarks)
 
     def parse(self, source: Source) -> Document:
         """Return the document in the bytes of a source."""
@@ -129,7 +136,7 @@ class DocumentReader:
             find_duplicates=self._find_duplicates or None,
             strict=self.options.strict,
         )
-        root, remarks = self.overlays.apply(parsed.root, source.uri, source.name)
+        root, remarks = self._apply_overlays(parsed.root, source.uri, source.name)
         entry = Resource(root, source.uri, source.name, public=source.public)
         entry.is_tree = parsed.is_tree and root is parsed.root
         return self.make_document(entry, (*parsed.warnings, *remarks))

@@ -342,7 +342,7 @@ def apply_configuration(
 ) -> Toolset:
     """Return a document's tools as a configuration selects and shapes them, with its warnings."""
     file.check_schemes(toolset.security_schemes)
-    tools = configured_tools.shaped_tools(toolset, file, selects=selects)
+    tools = configured_tools.shape_tools(toolset, file, selects=selects)
     advice = toolset.session.credentials.advice
     advice.variables = file.unset_variables(credentials_of(credentials))
     advice.instruction = _CREDENTIAL_INSTRUCTION

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.json_values import Node, dump_json_bytes, join_pointer, resolve_pointer
-from openapi_tools.loading.lazy_dict import materialize
+from openapi_tools.loading.lazy_dict import LazyDict, materialize
 from openapi_tools.visible_text import without_user
 
 if TYPE_CHECKING:
@@ -200,10 +200,13 @@ class References:
                 raise _error(ref, "leads nowhere; no such anchor.", owner.name)
             return Target(node, owner, f"#{fragment}")
         try:
-            return Target(materialize(resolve_pointer(owner.root, fragment)), owner, fragment)
+            node = resolve_pointer(owner.root, fragment)
         except LookupError as error:
             reason = f"leads nowhere; there is no {error.args[0]!r}."
             raise _error(ref, reason, owner.name) from None
+        # Documents from the cache are read part by part; schemas are converted whole.
+        node = materialize(node) if isinstance(node, LazyDict) else node
+        return Target(node, owner, fragment)
 
     def _find_resource(self, address: str, ref: str, base: Resource) -> Resource:
         for uri in (urljoin(base.self_uri or base.uri, address), urljoin(base.uri, address)):
