@@ -142,6 +142,7 @@ class DocumentCache:
         _remove(path.name)
 
     def _look_up_file(self, path: Path) -> Lookup:
+        # Taken before the file is read: a change during that makes the stamps differ.
         stamp = _stamp(path, self._settings)
         if stamp is None:
             self._overlays.check()
@@ -161,6 +162,7 @@ class DocumentCache:
         if file is not None and file.label.stamp == stamp:
             return self._use_copy(file, Resource(None, uri, str(path)), reread)
         source = read_file(path, self._settings)
+        # Another change within the resolution of the clock would leave the stamp as it is.
         changed = max(stamp[1:3])
         fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
         if _stamp(path, self._settings) != stamp or time.time_ns() - changed < fresh:
@@ -217,6 +219,8 @@ class DocumentCache:
 
     def _open_copy(self, kind: str, key: str) -> tuple[str, cache_file.CacheFile | None]:
         """Return the name of a document's file, which reveals nothing of it, and a usable file."""
+        # Settings that shape names and descriptions are part of the name; those of schemas are not,
+        # as schemas are built from the copy.
         settings, overlays = self._settings, self._overlays
         options = (settings.prefix, str(settings.short_names), str(settings.description_chars))
         parts = (kind, key, *options, ",".join(settings.describe), overlays.digest)
@@ -303,6 +307,7 @@ def folder() -> Path:
 
 def _write(path: Path, fill: Callable[[Path], Any]) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Who can write into the folder could replace the file before it is read.
     if not cache_folder.is_ours(path.parent.stat()):
         _log.debug("not written: others can write into the cache's folder")
         return

@@ -70,7 +70,8 @@ class CacheFile:
     """A file of the cache, open for reading; with `whole` it is read and verified now."""
 
     def __init__(self, path: Path, *, whole: bool = False) -> None:
-        self._lock = threading.RLock()  # one connection of SQLite for all threads
+        # Threads share one connection; a row may be read while another is decoded.
+        self._lock = threading.RLock()
         self._rows: dict[str, bytes] | None = None
         # Files are replaced and never changed, so SQLite need not lock them.
         address = f"{path.as_uri()}?mode=ro&immutable=1"
@@ -155,6 +156,8 @@ def _checksum(place: str, data: bytes) -> int:
 def write_document(path: Path, label: Label, operations: DocumentOperations) -> None:
     """Write a document and its operations into an empty file; ValueError for other than JSON."""
     document = operations.document
+    # No journal and no fsync: the file is renamed when it is whole, and checksums find what a
+    # crash of the machine loses.
     keys: dict[str, list[str]] = {}
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:

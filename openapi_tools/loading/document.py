@@ -239,7 +239,7 @@ class Document:
     def _operations_at_other_key(
         self, path: str, key: str, item: Node, resource: Resource
     ) -> Iterator[OperationNode | DocumentError]:
-        """Yield the operations at a key that no operation of the version has."""
+        # Published documents write methods in capitals, or use those of a later version.
         if key == "additionalOperations" and self.dialect.minor >= _ADDITIONAL:
             yield from self._additional_operations(path, item, resource)
             return
@@ -298,7 +298,7 @@ class Document:
         return self._merged[key]
 
     def _parameters_of(self, operation: OperationNode, holder: Node) -> ParameterNodes:
-        """Return the parameters that an operation or its path item lists, each list read once."""
+        # Equal lists are read once: generators repeat them at every operation.
         listed = holder.get("parameters")
         if listed is None:
             return self._none
@@ -364,7 +364,7 @@ class Document:
     def _swagger_body(
         self, parameters: ParameterNodes, kinds: list[str]
     ) -> tuple[Node, Resource] | None:
-        """Return the request body of a Swagger 2.0 operation, made once for equal operations."""
+        # Made once for equal operations, so that what is built of it is shared, too.
         key = (id(parameters), *kinds)
         if key not in self._bodies:
             parts = [part for (location, _), part in parameters.items() if location in OF_BODY]

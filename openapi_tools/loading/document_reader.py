@@ -67,8 +67,8 @@ class DocumentReader:
         self.settings = options.settings
         self._find_duplicates = find_duplicates or options.strict
         self._record = record
-        url = address_of(options.source)
         self.fetcher: Fetcher | None = None
+        url = address_of(options.source)
         if isinstance(url, str):
             self.fetcher = make_fetcher(
                 url,
@@ -150,6 +150,8 @@ class DocumentReader:
 
     def read_as_user(self, document: Document) -> Document:
         """Return the document as its server gives it to the user; itself where it is the same."""
+        # Some servers list only what the user may call (SERVE_PUBLIC of drf-spectacular). How
+        # credentials are sent stands in the document itself, so it is read twice.
         fetcher = self.fetcher
         if fetcher is None or not fetcher.digest:
             return document
@@ -188,7 +190,6 @@ class DocumentRetriever:
         self._settings = settings
         self._fetcher = fetcher
         self._strict = strict
-        # By address after redirects and symbolic links: several references may lead to one.
         self._resources = {entry.uri: entry} if entry.uri else {}
         self._parser_warnings: list[str] = []
 
@@ -207,6 +208,7 @@ class DocumentRetriever:
             InvalidDocument: It is neither JSON nor YAML.
         """
         source = self._read(address, base)
+        # Several references may lead to one document, by redirects or symbolic links.
         if source.uri not in self._resources:
             parsed = parse_document(source.data or b"", name=source.name, strict=self._strict)
             self._parser_warnings += [f"{source.name}#{warning}" for warning in parsed.warnings]
@@ -227,6 +229,7 @@ class DocumentRetriever:
     def _check_url(self, url: str) -> None:
         """Refuse URLs outside the document's own folder that the user did not allow."""
         folder = urljoin(self._entry.uri, ".") if WEB.match(self._entry.uri) else ""
+        # Servers decode once or twice before they resolve `..`, and some take `\\` for `/`.
         is_plain = ".." not in unquote(unquote(url)) and "\\" not in unquote(url)
         for prefix in filter(None, (folder, *self._settings.ref_urls)):
             is_below = url.startswith(f"{prefix.removesuffix('/')}/")  # at a path boundary
@@ -242,12 +245,14 @@ class DocumentRetriever:
         own_folder = Path(self._entry.uri).parent if is_file and self._entry.uri else None
         root = self._settings.ref_root or own_folder
         name = unquote(address)
+        # On Windows a colon or two backslashes begin a drive, a stream or a host.
         if root is None or ":" in name or "\0" in name or name.startswith("\\\\"):
             advice = "name a folder with Settings(ref_root=…) or bundle the document."
             reason = f"leads to another file, which is not read; {advice}"
             raise UnresolvableReference(reason, source=base.name)
         folder = Path(base.uri).parent if is_file else root
-        path = (folder / name).resolve()  # links may lead out of the folder
+        # Resolved before the comparison: links may lead out of the folder.
+        path = (folder / name).resolve()
         if not path.is_relative_to(root.resolve()):
             place = "leads out of the document's folder, or of 'ref_root'"
             reason = f"{place}; name a wider one with Settings(ref_root=…)."

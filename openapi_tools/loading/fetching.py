@@ -143,6 +143,7 @@ class Fetcher:
         # RFC 9110, section 13.1: with both, servers look at the first alone.
         conditions = {"If-None-Match": etag} if etag else {"If-Modified-Since": modified}
         result = self._fetch_once(self._url, deadline, conditions if etag or modified else {})
+        # Credentials that nobody asked for are not sent: the URL may be that of a public page.
         if _wants_login(result) and self._can_identify and self._origins is None:
             self._origins = frozenset({origin_of(self._address)})
             result = self._fetch_once(self._url, deadline)
@@ -175,6 +176,7 @@ class Fetcher:
         was_inside = self._bounds(self._address).inside
         if not declared and (was_inside or not self._can_identify):
             return None
+        # A document that names its own origin as the API's may get the credentials of the API.
         if self._origins is None:
             with contextlib.suppress(CallError):
                 api_origin = origin_of(document_server_url(servers(), self._settings))
@@ -240,6 +242,7 @@ class Fetcher:
         deadline = deadline or time.monotonic() + settings.timeout
         request = _make_request(url, conditions)
         policy = DocumentPolicy(settings, public=found_in_public)
+        # Not the settings themselves: retries, the HTTP cache and limits are for calls of tools.
         limits: Any = SimpleNamespace(
             **{name: getattr(settings, name) for name in _SETTINGS},
             timeout=deadline - time.monotonic(),
@@ -342,6 +345,7 @@ def _run_in_thread(coroutine: Coroutine[Any, Any, APIResponse]) -> APIResponse:
     """Run a coroutine in a thread with its own loop, as this thread's loop may be running."""
     # Not `asyncio.run`: it waits for the executor's threads, in which a resolver may hang.
     loop = asyncio.new_event_loop()
+    # An empty context: variables of the caller's libraries may be bound to its loop.
     task = loop.create_task(coroutine, context=Context())
 
     def run() -> None:
@@ -373,6 +377,7 @@ def _make_request(url: str, conditions: Mapping[str, str] | None = None) -> http
         address = read_url(url)
     except InvalidUrlError:
         raise SourceError("the URL is not valid.") from None
+    # RFC 3986, section 3.2.1: a user in a URL is shown by logs and messages, a header is not.
     bare_url = address.copy_with(userinfo=b"", fragment=None)
     if not address.host or (address.port or 0) > _LARGEST_PORT:
         raise SourceError("the URL has no host, or no possible port.")

@@ -97,6 +97,7 @@ class _Search:
                 if is_wrong and as_boolean(place.node) is None:
                     message = f"{place.node!r:.60} is not a schema; any value is taken there."
                     self._note(place.path, place.resource, message, self.keywords)
+            # The first place of a shared component is named, as the user changes it once.
             elif id(place.node) not in self._seen:
                 self._seen.add(id(place.node))
                 self._check_object(place)

@@ -153,6 +153,7 @@ def _load(
     if callable(options.source):
         options = _adapt_application(options)
     reader = DocumentReader(options, record=record, loop=loop)
+    # The collector would walk over the growing document again and again, a third of the time.
     try:
         with paused_gc():
             if reader.can_use_cache:
@@ -162,6 +163,7 @@ def _load(
                 toolset = make_toolset(operations, options.credentials, options.client)
     finally:
         reader.release_loop()
+    # The caller's selection replaces the configuration's, but names tools as that does.
     if file is not None:
         toolset = apply_configuration(toolset, file, credentials, selects=select is None)
         toolset = _apply_lock(toolset, file)
@@ -231,6 +233,7 @@ def _load_and_write_copy(
     document = reader.parse(lookup.source)
     personal = reader.read_as_user(document)
     operations = find_operations(personal, strict=False)
+    # What one user may see is not for the cache, which does not know who asks.
     if personal is document:
         operations = operations._replace(index_file=lookup.index)
     toolset = make_toolset(operations, reader.options.credentials, reader.options.client)
@@ -282,9 +285,9 @@ def make_toolset(
         index=index,
     )
     builder = ToolBuilder(document, session, filled)
+    # Operations from the cache have endless nodes, all None; hence no `strict`.
     tools = [
         LoadedTool(facts, builder, node)
-        # Operations from the cache have endless nodes, all None.
         for facts, node in zip(operations.tools, operations.nodes, strict=False)
     ]
     return Toolset(tools, session, about)

@@ -39,7 +39,7 @@ class ToolBuilder:
         self.session = session
         self.filled_parameters = filled_parameters
         self._document = document
-        # Tools of one document share what is built: two threads would build it twice, or half.
+        # Reentrant, and one for all tools: they share components, which are converted once.
         self._lock = threading.RLock()
 
     @cached_property
@@ -82,6 +82,7 @@ class ToolBuilder:
 def _describe(operation: OperationNode, limit: int) -> str:
     """Return summary and description as plain text, cut at a word boundary."""
     node, item = operation.node, operation.item
+    # Path Item Object: its summary and description are for all its operations.
     summary = as_string(node.get("summary") or item.get("summary")).strip()
     text = as_string(node.get("description") or item.get("description")).strip()
     if summary and not text.startswith(summary):

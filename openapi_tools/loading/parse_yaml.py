@@ -220,6 +220,7 @@ class _Builder:
         anchored = self._anchors[event.anchor]
         if anchored is None:
             raise _fault(event, f"{event.anchor[:80]!r} contains itself; use '$ref'.")
+        # A "billion laughs" bomb: a few lines whose aliases write out to gigabytes.
         self._aliased += anchored.nodes
         if self._aliased > ALIAS_ALLOWANCE + ALIAS_RATIO * (self._nodes - self._aliased):
             raise _fault(

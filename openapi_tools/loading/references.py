@@ -147,6 +147,7 @@ class References:
         if not isinstance(ref, str) or not ref:
             reason = f"'$ref' is {ref!r:.60}; it must be a string that names a place."
             raise UnresolvableReference(reason, source=resource.name)
+        # The same string means something else in another document, hence both in the key.
         key = (id(resource), ref)
         target = self._targets.get(key)
         if target is None:
@@ -179,6 +180,7 @@ class References:
             return Target(node, resource, "")
         target = self.resolve(node["$ref"], resource, node)
         stop = None
+        # Counted instead of compared: a cycle may lead through other documents.
         for _ in range(MAX_CHAIN):
             if not isinstance(target.node, dict) or "$ref" not in target.node:
                 return stop or target
@@ -209,6 +211,8 @@ class References:
         return Target(node, owner, fragment)
 
     def _find_resource(self, address: str, ref: str, base: Resource) -> Resource:
+        # `$self` (OpenAPI 3.2.0, section 4.6) names documents that are loaded; others are read from
+        # where the document is.
         for uri in (urljoin(base.self_uri or base.uri, address), urljoin(base.uri, address)):
             if uri in self._resources:
                 return self._resources[uri]

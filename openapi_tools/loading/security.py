@@ -140,7 +140,8 @@ class Security:
         if "security" not in node:
             node, resource = self._entry.root, self._entry
         listed = node.get("security")
-        if isinstance(listed, dict) and listed:  # meant as the only alternative
+        # An object in place of the list is meant as the only alternative.
+        if isinstance(listed, dict) and listed:
             return self._read_requirements([listed], resource)
         if not isinstance(listed, list):
             return ()
@@ -235,13 +236,15 @@ class _SchemeReader:
     def read(self) -> bool:
         """Fill `out`; False where the type is not known."""
         written = self._node.get("type")
+        # Without a type its other properties show what is meant.
         if written is None:
             written = next((kind for key, kind in _TYPE_KEYS if key in self._node), None)
         if not isinstance(written, str) or not written:
             return False
         kind, scheme = _TYPES.get(folded(written), (written, ""))
         self.out["type"] = kind
-        is_usual = self._swagger and written == "basic"  # the standard's word there
+        # Swagger 2.0 has `basic` as a type: that is no misspelling.
+        is_usual = self._swagger and written == "basic"
         if kind != self._node.get("type") and not is_usual:
             self._note("type", f"{kind} {scheme}".strip())
         match kind:

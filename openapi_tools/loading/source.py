@@ -105,8 +105,9 @@ def address_of(source: object) -> str | Path | None:
         return None
     if WEB.match(source):
         return source
+    # No path of a document begins like JSON or a page, or has several lines.
     if "\n" in source or not source.strip() or source.lstrip()[0] in "{[<":
-        return None  # a document
+        return None
     check_host(source)
     if scheme := _SCHEME.match(source):
         raise SourceError(
@@ -129,7 +130,8 @@ def read_file(path: Path, settings: Settings) -> Source:
     name, limit = str(path), settings.max_document_bytes
     try:
         _check_kind(path.stat().st_mode, name)
-        at_once = getattr(os, "O_NONBLOCK", 0)  # should a pipe have taken the place of the file
+        # A pipe may take the place of the file after the check; without the flag `open` waits.
+        at_once = getattr(os, "O_NONBLOCK", 0)
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once)) as file:
             status = os.fstat(file.fileno())
             _check_kind(status.st_mode, name)
@@ -249,6 +251,7 @@ def _refuse_other_files(data: bytes, name: str) -> None:
 
 def _parse(data: bytes, *, check: bool, strict: bool) -> Parsed:
     """Parse JSON where the data begins like it, else YAML; JSON with comments is YAML, too."""
+    # JSON is YAML, too, but YAML is built in Python, many times more slowly.
     if not _BRACKET.match(data) or _FLOW_MAPPING.match(data):
         return _parse_yaml(data, check=check, strict=strict)
     from openapi_tools.loading import parse_json  # start-up time

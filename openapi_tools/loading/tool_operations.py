@@ -87,6 +87,7 @@ def find_operations(
     tools: list[ToolFacts] = []
     usable: list[OperationNode] = []
     skipped: list[Skipped] = []
+    # Skipped operations have names, too, so that no name changes when they are fixed.
     for item in operations:
         name = ""
         try:
@@ -149,6 +150,7 @@ class _Usability:
         document = self._document
         parameters = document.parameters(operation)
         self._check_path(operation, [name for location, name in parameters if location == "path"])
+        # Lists of parameters and components are shared by many operations, so each is checked once.
         if id(parameters) not in self._clean:
             for node, resource in parameters.values():
                 if not _WATCHED.isdisjoint(node):  # most have nothing to check
@@ -167,6 +169,7 @@ class _Usability:
         path = operation.path
         if not path.isprintable() and _CONTROL.search(path):
             raise self._document.invalid("the path has control characters.", operation.pointer)
+        # RFC 3986, section 5.2.4: what a client or proxy removes could lead to another operation.
         if ("/." in path or "%" in path) and has_dot_segment(path.partition("?")[0]):
             reason = "the path has '.' or '..' segments, which servers resolve differently."
             raise self._document.invalid(reason, operation.pointer)
@@ -207,6 +210,7 @@ class _Usability:
                     self._refs[id(node)] = _find_references(node, self._local)
                 waiting += [follow(holder, owner)[:2] for holder in self._refs[id(node)]]
         except DocumentError as error:
+            # The reader has to change this operation, wherever the broken reference stands.
             error.source, error.pointer = self._document.entry.name, f"{operation.pointer}{member}"
             raise
         self._clean |= seen
