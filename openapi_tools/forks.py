@@ -1,17 +1,12 @@
-"""Late imports: the modules of a package on first use, and the lock of a first call's imports."""
+"""Late imports: the modules of a package on first use."""
 
 from __future__ import annotations
 
-import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# For the imports of a first call, which several threads may make at once: a module that imports
-# itself in two threads in different orders makes one of them see a half of it.
-importing = threading.RLock()
 
 
 def importer(room: str) -> Callable[[str], Any]:
@@ -21,7 +16,10 @@ def importer(room: str) -> Callable[[str], Any]:
         room: The name of the package, which is `__name__` in its `__init__.py`.
 
     Returns:
-        A function of a module's name.
+        A function of a module's name, which raises AttributeError for names that begin with `_`.
+
+    Raises:
+        ModuleNotFoundError: From that function, for a module that does not exist.
     """
 
     def imported(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Calls of tools with their contexts, and their results, with the texts and images of them."""
+"""Calls of tools with their contexts, and their results as text and images."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
-from pydantic_core import from_json
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import InputError
@@ -25,13 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("openapi_tools")
 
-# Amplifier, MCP and OpenAI say `arguments`, Anthropic `input`, Gemini, LangChain and Pydantic-AI
-# `args`, LlamaIndex `tool_kwargs`. A responses call of OpenAI has an `id` of its own beside the
-# `call_id` that the answer has to name.
-_WRAPPERS = ("function_call", "functionCall", "function", "params")
-_IDS = ("call_id", "tool_call_id", "tool_id", "id")
-_NAMES = ("name", "tool_name")
-_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs")
 _ID_BITS = 256
 
 
@@ -58,6 +50,7 @@ class ToolCall(BaseModel):
     name: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     _changes: Changes | None = PrivateAttr(default=None)
+    _call: Any = PrivateAttr(default=None)
 
     @property
     def changes(self) -> Changes | None:
@@ -69,71 +62,22 @@ class ToolCall(BaseModel):
         self._changes = changes
         return self
 
+    @property
+    def call(self) -> Any:
+        """The state of the call, while the package makes it; None otherwise."""
+        return self._call
 
-def read_call(given: object) -> ToolCall:
-    """Return the call in an object or mapping of any coordinator; InputError for others."""
-    if isinstance(given, ToolCall):
-        return given
-    inner = _inner(given)
-    name = _first(inner, _NAMES)
-    if not isinstance(name, str) or not name:
-        raise InputError(f"{type(given).__name__} is not a tool call: it has no name of a tool.")
-    arguments = _arguments(_first(inner, _ARGUMENTS))
-    try:
-        return ToolCall(id=read_id(given), name=name, arguments=arguments)
-    except ValidationError:
-        raise InputError("the arguments of a call have to be an object with names.") from None
-
-
-def read_id(given: object) -> str:
-    """Return the id of a call, also where its arguments cannot be read; empty without one."""
-    return id_text(_first(_inner(given), _IDS) or _first(given, _IDS))
+    def with_call(self, call: Any) -> Self:
+        """Note the state of the call, and return the call itself."""
+        self._call = call
+        return self
 
 
 def id_text(call_id: Any) -> str:
-    """Return a call id as text; empty for a value that is neither a text nor a small integer."""
+    """Return a call id as a string; empty for what is neither a string nor a small integer."""
     if isinstance(call_id, str):
         return call_id
     return str(call_id) if type(call_id) is int and call_id.bit_length() < _ID_BITS else ""
-
-
-def _arguments(given: object) -> dict[str, Any]:
-    if isinstance(given, str | bytes):
-        try:
-            given = from_json(given, allow_inf_nan=False) if given.strip() else None
-        except ValueError as error:
-            raise InputError(f"the arguments of a call are not valid JSON: {error}.") from None
-    if given is None:
-        return {}
-    own: dict[str, Any] | None = _safe(dict, given) if isinstance(given, Mapping) else None
-    if own is None:
-        kind = type(given).__name__
-        raise InputError(f"the arguments of a call have to be an object, not {kind}.")
-    return own
-
-
-def _inner(given: object) -> object:
-    parts = (_member(given, key) for key in _WRAPPERS)
-    return next((part for part in parts if isinstance(_first(part, _NAMES), str)), given)
-
-
-def _first(given: object, keys: tuple[str, ...]) -> Any:
-    return next((found for key in keys if (found := _member(given, key)) is not None), None)
-
-
-def _member(given: object, key: str) -> Any:
-    if isinstance(given, Mapping):
-        return _safe(given.get, key)
-    return None if isinstance(given, str | bytes) else _safe(getattr, given, key, None)
-
-
-def _safe(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return a function's result, None when it fails: a foreign object runs its own code."""
-    try:
-        return function(*arguments)
-    except Exception:
-        logger.exception("a tool call cannot be read")
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +92,12 @@ class Context:
             them; they replace the toolset's own.
         approve: Asks a human about a call and returns True for a yes; may be async.
         state: Anything for your guardrails.
-        wait: Seconds to wait for the end of long work; None for what the tool or settings say.
-        answer: An `AnswerShape`, or a mapping of its members: how this answer is made smaller.
-        fields: A JMESPath expression that chooses parts of the answer, before that of `answer`.
-        conversation: A text, or an object of the conversation, whose programs share variables.
+        wait: Seconds to wait for a long-running operation; None for what tool or settings say.
+        answer: An `AnswerShape`, or a mapping of its keys: how this response is made smaller.
+        fields: A JMESPath expression that chooses parts of the response, before that of `answer`.
+        conversation: A string, or an object of the conversation, whose programs share variables.
         resume: The `metadata["run"]` of a program that waited for an approval and goes on now.
-        user: Names the caller, for limits, cached answers and tokens; it is not sent.
+        user: Names the caller, for limits, cached responses and tokens; it is not sent.
         idempotency_key: Names one write of a workflow: a second call with the key sends nothing.
     """
 
@@ -170,7 +114,7 @@ class Context:
 
 
 def user_of(context: object) -> str:
-    """Return the user that a context names; InputError for another value than a text."""
+    """Return the user that a context names; InputError for another value than a string."""
     user = member_of(context, "user")
     if isinstance(user, str):
         return user
@@ -183,8 +127,8 @@ async def context_for(source: Any, *facts: Any) -> Any:
     """Return a call's context: `source`, its result for the facts, or the first as `state`."""
     if source is None:
         return Context(state=facts[0]) if facts else None
-    given = source(*facts) if callable(source) else source
-    return await given if inspect.isawaitable(given) else given
+    context = source(*facts) if callable(source) else source
+    return await context if inspect.isawaitable(context) else context
 
 
 _NOT_MODIFIED = 304
@@ -194,7 +138,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
 class TextContent(BaseModel):
-    """A text for a model."""
+    """Text for a model."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -220,15 +164,15 @@ class ImageContent(BaseModel):
 
 
 class ToolResult(BaseModel):
-    """The answer to one call, for a model to read.
+    """The result of one call, for a model to read.
 
-    `str(result)` is the string for the model: JSON without blanks for objects and arrays, a string
-    unchanged, the message for an error, a word for no output; then, after an empty line, the
+    `str(result)` is the string for the model: JSON without spaces for objects and arrays, a string
+    unchanged, the message of an error, one word for no output; then, after an empty line, the
     `header_note`, if there is one.
 
     Attributes:
         success: The API did what was asked.
-        output: The answer as JSON-native data; for an error, its message.
+        output: The response as JSON-native data; for an error, its message.
         error: None, or `message` and `type` (one of `errors.ERROR_TYPES`) and, where known,
             `status`, `retryable`, `retry_after` (seconds) and `body` (the API's own words).
     """
@@ -248,7 +192,7 @@ class ToolResult(BaseModel):
         cls, output: Any, metadata: dict[str, Any] | None = None, *, header_note: str = ""
     ) -> ToolResult:
         """Return a result that succeeded."""
-        return cls._made(metadata, header_note, success=True, output=output, error=None)
+        return cls._make(metadata, header_note, success=True, output=output, error=None)
 
     @classmethod
     def failed(
@@ -266,27 +210,27 @@ class ToolResult(BaseModel):
         Args:
             kind: The error's type.
             message: For the model: the failure, the allowed values, the next step.
-            metadata: Facts about the answer.
-            facts: Further members of `error`; those that are None are left out.
+            metadata: Facts about the response.
+            facts: Further keys of `error`; those that are None are left out.
             output: What came before the failure; the message where there is nothing.
             header_note: As `ToolResult.header_note`.
         """
-        known = {name: value for name, value in (facts or {}).items() if value is not None}
-        error = {"message": message, "type": kind, **known}
+        details = {name: value for name, value in (facts or {}).items() if value is not None}
+        error = {"message": message, "type": kind, **details}
         output = message if output is None else output
-        return cls._made(metadata, header_note, success=False, output=output, error=error)
+        return cls._make(metadata, header_note, success=False, output=output, error=error)
 
     @classmethod
-    def _made(cls, metadata: dict[str, Any] | None, header_note: str = "", **members: Any) -> Self:
-        """Return an instance; five times as fast as `model_construct`."""
-        made, set_member = cls.__new__(cls), object.__setattr__
+    def _make(cls, metadata: dict[str, Any] | None, header_note: str = "", **fields: Any) -> Self:
+        # Five times as fast as `model_construct`, which would be felt in each call.
+        result, set_attribute = cls.__new__(cls), object.__setattr__
         facts = {} if metadata is None else metadata
-        noted = {"_tool_call_id": "", "_metadata": facts, "_header_note": header_note}
-        set_member(made, "__dict__", members)
-        set_member(made, "__pydantic_fields_set__", {*members})
-        set_member(made, "__pydantic_extra__", None)
-        set_member(made, "__pydantic_private__", noted)
-        return made
+        private = {"_tool_call_id": "", "_metadata": facts, "_header_note": header_note}
+        set_attribute(result, "__dict__", fields)
+        set_attribute(result, "__pydantic_fields_set__", {*fields})
+        set_attribute(result, "__pydantic_extra__", None)
+        set_attribute(result, "__pydantic_private__", private)
+        return result
 
     @property
     def is_error(self) -> bool:
@@ -300,23 +244,23 @@ class ToolResult(BaseModel):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Facts about the answer: `status`, `media_type`, `headers`, `elapsed` (s) and more.
+        """Facts about the response: `status`, `media_type`, `headers`, `elapsed` (s) and more.
 
-        docs/python.md lists the keys. It is empty when there was no answer.
+        docs/python.md lists the keys. It is empty when there was no response.
         """
         return self._metadata
 
     @property
     def header_note(self) -> str:
-        """One line of facts from headers: a next page, totals, the place of a new resource."""
+        """One line of facts from headers: a next page, totals, the URL of a new resource."""
         return self._header_note
 
     def for_call(self, tool_call_id: str) -> ToolResult:
-        """Note which call this answers, and return the result itself."""
+        """Note the id of the call, and return the result itself."""
         if self.__pydantic_private__ is None:  # made by `model_construct` of a subclass, say
             self.model_post_init(None)
-        noted: Any = self.__pydantic_private__  # pydantic is slow to set its members
-        noted["_tool_call_id"] = tool_call_id
+        private: Any = self.__pydantic_private__  # pydantic is slow to set its attributes
+        private["_tool_call_id"] = tool_call_id
         return self
 
     def as_content(self) -> list[TextContent | ImageContent]:
@@ -353,13 +297,13 @@ def without_secrets(result: ToolResult, redactor: Redactor) -> ToolResult:
     if all(map(operator.is_, clean, parts)):
         return result
     output, error, *facts = clean
-    made = type(result)._made  # noqa: SLF001 -- of this module
-    other = made(*facts, success=result.success, output=output, error=error)
-    return other.for_call(result.tool_call_id)
+    make = type(result)._make
+    masked = make(*facts, success=result.success, output=output, error=error)
+    return masked.for_call(result.tool_call_id)
 
 
 def contents_of(output: Any, text: str, note: str = "") -> list[TextContent | ImageContent]:
-    """Return an answer's contents: a text, or images with parts; then a note, unless empty."""
+    """Return an output's contents: a text, or images with parts; then a note, unless empty."""
     last = [TextContent(text=note)] if note else []
     if (image := _image(output)) is not None:
         return [image, *last]
@@ -371,7 +315,7 @@ def contents_of(output: Any, text: str, note: str = "") -> list[TextContent | Im
 
 
 def _images_in_words(output: Any) -> str:
-    """Return an answer with its images named in words if one is large, else an empty text."""
+    """Return an output with its images named in words if one is large, else an empty string."""
     contents = contents_of(output, "")
     sizes = [_bytes_in(part.data) for part in contents if isinstance(part, ImageContent)]
     is_large = max(sizes, default=0) > SettingFields.max_base64_bytes
@@ -383,10 +327,10 @@ def _image_in(part: Any) -> ImageContent | None:
 
 
 def _image(value: Any) -> ImageContent | None:
-    """Return the image of a value that shows bytes; a JSON answer may only look like one."""
+    # JSON of an API may look like the bytes of a response, so each part is checked.
     match value:
-        case {"base64": str(data), "media_type": kind, "bytes": size, **others}:
-            is_image = not others and kind in IMAGES and len(data) % 4 == 0
+        case {"base64": str(data), "media_type": kind, "bytes": size, **rest}:
+            is_image = not rest and kind in IMAGES and len(data) % 4 == 0
             if is_image and _BASE64.fullmatch(data) and _bytes_in(data) == size:
                 return ImageContent(data=data, media_type=kind)
     return None

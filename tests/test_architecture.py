@@ -77,9 +77,9 @@ def test_every_exception_is_caught_in_one_place_of_a_call_only():
     }
 
     assert catchers == {
-        "tools/pipeline.py",
-        "result.py",  # a foreign call object is code of others
-        "tools/following.py",  # functions for progress are code of users
+        "tools/caller.py",
+        "tools/tool_call_reader.py",  # a foreign call object is code of others
+        "tools/pages.py",  # functions for progress are code of users
         "tools/guardrails.py",  # users' guardrails raise anything, and mean a refusal
         "redaction/__init__.py",  # what is logged may fail to be shown
         "observability/__init__.py",  # subscribers are code of users

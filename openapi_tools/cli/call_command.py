@@ -27,8 +27,8 @@ from openapi_tools.json_values import dump_json
 from openapi_tools.redaction import redact_text
 from openapi_tools.requests import preview_request
 from openapi_tools.result import Context, ToolCall, ToolResult
-from openapi_tools.tools.guardrails import question_of, require_approval
-from openapi_tools.tools.own_names import own_names
+from openapi_tools.tools.argument_names import find_api_names
+from openapi_tools.tools.guardrails import describe_question, require_approval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,9 @@ def call(
         found = shared.tool_of(toolset, tool)
         given = read_json_argument(json_input) if json_input is not None else {}
         schema = found.input_schema
-        given |= read_arguments(arguments, schema, own_names(found.operation, schema["properties"]))
+        given |= read_arguments(
+            arguments, schema, find_api_names(found.operation, schema["properties"])
+        )
         if wishes["dry_run"]:
             return asyncio.run(_preview(toolset, found, given))
         return asyncio.run(_execute(toolset, found, given, problems, wishes))
@@ -350,7 +352,7 @@ def _asking(toolset: Toolset, *, can_ask: bool) -> Callable[[ToolCall], bool]:
             )
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            return click.confirm(question_of(toolset[call.name], call), err=True)
+            return click.confirm(describe_question(toolset[call.name], call), err=True)
         except click.Abort:
             raise KeyboardInterrupt from None
         finally:

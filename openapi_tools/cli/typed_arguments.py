@@ -53,7 +53,7 @@ def read_arguments(
 ) -> dict[str, Any]:
     """Return the arguments in `name=value` pairs, read by the input schema.
 
-    `names` are the arguments by the API's own names, as of `own_names`.
+    `names` are the arguments by the API's own names, as of `find_api_names`.
     Text where the schema wants text, else JSON; an array also from several pairs of one name. Where
     it allows several types, JSON unless the text alone fits. click.UsageError for anything else.
     """

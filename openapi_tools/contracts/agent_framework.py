@@ -18,8 +18,8 @@ from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import ToolCall, context_for
 from openapi_tools.tools.adapters import warn_about_tokens
-from openapi_tools.tools.guardrails import approved, asks, make_question, rule_of
-from openapi_tools.tools.state_changes import changes_of
+from openapi_tools.tools.guardrails import asks_about, make_question, rule_of, with_approval
+from openapi_tools.tools.write_preview import find_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -68,7 +68,7 @@ def to_function_tools(
 
     def needs_approval(tool: OperationTool) -> bool:
         called: Any = getattr(toolset, "called", ()) if tool.calls_another else (tool,)
-        return asks(rule, tool, toolset) or any(each.needs_approval for each in called)
+        return asks_about(rule, tool, toolset) or any(each.needs_approval for each in called)
 
     return [
         AgentFrameworkTool(tool, needs_approval=needs_approval(tool), context=context)
@@ -119,9 +119,9 @@ class AgentFrameworkTool(FunctionTool):
         """
         invocation = FunctionInvocationContext(function=self, arguments=dict(arguments))
         context = await context_for(self._context, invocation)
-        tool, tool_arguments = self._tool.reached(dict(arguments))
+        tool, tool_arguments = self._tool.target_tool(dict(arguments))
         call = ToolCall(name=tool.name, arguments=tool.check(dict(tool_arguments)))
-        changes = await changes_of(tool, call.arguments, context)
+        changes = await find_changes(tool, call.arguments, context)
         self._asked_changes[_question_key(arguments)] = changes
         if len(self._asked_changes) > _MOST_QUESTIONS:
             del self._asked_changes[next(iter(self._asked_changes))]
@@ -158,7 +158,7 @@ async def _run_call(
     if invocation.metadata.get(_APPROVED) is True:
         function: Any = invocation.function
         changes = function.take_changes(invocation.arguments)
-        context = approved(context, *tool.reached(dict(invocation.arguments)), changes)
+        context = with_approval(context, *tool.target_tool(dict(invocation.arguments)), changes)
     arguments = dict(invocation.arguments)
     if arguments.keys() == {"raw"} and "raw" not in tool.input_schema.get("properties", ()):
         arguments = arguments["raw"]  # the model's own string, which the framework could not parse

@@ -31,7 +31,7 @@ from openapi_tools.search.stubs import python_name
 from openapi_tools.shaping.files import find_file, find_store
 from openapi_tools.shared_state import FairShares
 from openapi_tools.tools.adapters import warn_about_tokens
-from openapi_tools.tools.session import unknown_tool
+from openapi_tools.tools.tool_lookup import describe_unknown_tool
 from openapi_tools.tools.toolset import Toolset
 from openapi_tools.tools.visibility import Visibility
 
@@ -165,7 +165,7 @@ class ToolsServer(Server[Any]):
         tools = self._visible_tools(request)
         tool = tools.tools.get(params.name)
         if tool is None:
-            reason = unknown_tool(params.name, tools.tools, tools.skipped)
+            reason = describe_unknown_tool(params.name, tools.tools, tools.skipped)
             raise MCPError(INVALID_PARAMS, replace_surrogates(reason))
         channel = ElicitationChannel(request, params.input_responses, tool, tools.called)
         channel.questions = self._questions

@@ -28,8 +28,8 @@ from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import context_for
 from openapi_tools.shared_state import MemoryState, read_record, state_key
-from openapi_tools.tools.session import PerCall
-from openapi_tools.tools.tool import called
+from openapi_tools.tools.call import Call, CallOptions
+from openapi_tools.tools.tool import execute_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -197,8 +197,8 @@ class _TaskHandlers:
         tools = {tool.name: tool for tool in getattr(offered_tools, "called", offered_tools)}
         if (tool := tools.get(task.job.tool)) is None:
             return task
-        options = PerCall(0, address=task.job.url, is_poll=True)
-        result = await called(tool, {}, options, context)
+        options = CallOptions(0, address=task.job.url, is_poll=True)
+        result = await execute_call(tool, Call(tool, {}, context, options=options))
         task = replace(task, polled_at=time.time())
         if (job := result.metadata.get("job")) is not None:
             with suppress(ValueError):  # without a new address, the last one is polled again

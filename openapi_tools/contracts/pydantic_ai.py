@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 from openapi_tools.errors import InputError, OpenAPIToolsError, requiring
 from openapi_tools.options import Select, member_of
 from openapi_tools.providers.definitions import shown
-from openapi_tools.result import context_for, read_call
+from openapi_tools.result import context_for
 from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
-from openapi_tools.tools.guardrails import approved, asks, rule_of
+from openapi_tools.tools.guardrails import asks_about, rule_of, with_approval
+from openapi_tools.tools.tool_call_reader import read_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,7 +67,7 @@ def _make_tool(
 ) -> Tool[Any]:
     can_approve = callable(context) or member_of(context, "approve") is not None
     is_asked = not tool.calls_another and (
-        asks(rule, tool, toolset) or (tool.needs_approval and not can_approve)
+        asks_about(rule, tool, toolset) or (tool.needs_approval and not can_approve)
     )
     # Whether a context can approve is known only once its function was called, for each call.
     may_defer = tool.needs_approval and callable(context) and not (is_asked or tool.calls_another)
@@ -130,9 +131,9 @@ async def _run_call(
     must_defer: Callable[..., bool],
 ) -> ToolReturn[Any]:
     context = await context_for(source, run)
-    called, called_arguments = tool.reached(arguments)
+    called, called_arguments = tool.target_tool(arguments)
     if run.tool_call_approved:
-        context = approved(context, called, called_arguments)
+        context = with_approval(context, called, called_arguments)
     elif must_defer(called, member_of(context, "approve")):
         _make_check(called)(run, **called_arguments)
         target = {"tool": called.name, "arguments": dict(called_arguments)}

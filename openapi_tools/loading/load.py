@@ -18,14 +18,14 @@ from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.options import Select, credentials_of, kind_of
 from openapi_tools.requests import origin_of
+from openapi_tools.tools.document_info import DocumentInfo
 from openapi_tools.tools.session import (
-    About,
     Provenance,
     Session,
     open_session,
     settings_of,
-    unknown_tool,
 )
+from openapi_tools.tools.tool_lookup import describe_unknown_tool
 from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def make_toolset(
     advice = list(_session_warnings(operations, session, has_credentials=bool(credentials)))
     number = len(operations.tools) + len(operations.skipped)
     counts = {"operations": number, "skipped": len(operations.skipped)}
-    about = About(
+    info = DocumentInfo(
         skipped=tuple(operations.skipped),
         warnings=cache(
             lambda: (
@@ -290,7 +290,7 @@ def make_toolset(
         LoadedTool(facts, builder, node)
         for facts, node in zip(operations.tools, operations.nodes, strict=False)
     ]
-    return Toolset(tools, session, about)
+    return Toolset(tools, session, info)
 
 
 def _open_session(
@@ -324,7 +324,7 @@ def _session_warnings(
     if isinstance(kinds := document.settings.media_types, dict):
         names = [tool.name for tool in operations.tools]
         missing = [name for name in kinds if name not in names]
-        yield from (f"media_types: {unknown_tool(name, names)}" for name in missing)
+        yield from (f"media_types: {describe_unknown_tool(name, names)}" for name in missing)
     if not operations.tools and not operations.skipped:
         yield f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."
     if has_credentials or session.client_brings:

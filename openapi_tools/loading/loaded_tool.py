@@ -232,7 +232,7 @@ class LoadedTool(OperationTool):
         """Return the tool with another description."""
         return self.with_shape(replace(self._shape or Shape(), description=description))
 
-    def _named(self, name: str) -> LoadedTool:
+    def _copy_as(self, name: str) -> LoadedTool:
         return self.with_shape(replace(self._shape or Shape(), name=name))
 
     def _media_types(self) -> tuple[str, ...]:

@@ -108,10 +108,9 @@ class ResponseShapes:
             raise InputError(error.reason) from None
         return made
 
-
-def remove_limits(shaper: ResponseShaper | None) -> ResponseShaper:
-    """Return a shaper that takes all of an answer but members that are dropped."""
-    return replace(shaper or ResponseShaper(), fields="", max_items=0, max_chars=_UNBOUNDED)
+    def remove_limits(self, shaper: ResponseShaper | None) -> ResponseShaper:
+        """Return a shaper that takes all of a response but the properties that are dropped."""
+        return replace(shaper or ResponseShaper(), fields="", max_items=0, max_chars=_UNBOUNDED)
 
 
 def make_shaper(

@@ -25,11 +25,11 @@ from openapi_tools.result import (
     ToolCall,
     ToolResult,
     contents_of,
-    read_call,
 )
 from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
-from openapi_tools.tools.guardrails import make_question, settled
-from openapi_tools.tools.pipeline import call_id_in
+from openapi_tools.tools.caller import read_call_id
+from openapi_tools.tools.guardrails import await_foreign, make_question
+from openapi_tools.tools.tool_call_reader import read_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -153,12 +153,12 @@ class AmplifierTool:
         calls = _read(self._coordinator, "_tool_dispatch_contexts")
         call = calls.get(asyncio.current_task()) if isinstance(calls, dict) else None
         call_id = call.get("tool_call_id") if isinstance(call, dict) else None
-        return call_id if isinstance(call_id, str) and call_id else call_id_in(arguments)
+        return call_id if isinstance(call_id, str) and call_id else read_call_id(arguments)
 
     async def _emit(self, event: str, facts: dict[str, Any]) -> None:
         name, data = f"{self.name}:{event}", {"tool_name": self.name, **facts}
         with suppress(Exception):  # a failing hook does not fail the call
-            await settled(self._coordinator.hooks.emit(name, data))
+            await await_foreign(self._coordinator.hooks.emit(name, data))
 
     async def _approve(self, call: ToolCall) -> bool:
         prompt = await make_question(self._called.get(call.name, self._tool), call)

@@ -1,4 +1,4 @@
-"""Hooks of a call: guardrails before and after it, and functions for failures."""
+"""Guardrails before and after a call, functions for failures, and approval."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from openapi_tools.requests.excerpts import (
     shorten_line,
 )
 from openapi_tools.result import Changes, ToolCall, ToolResult
-from openapi_tools.tools.state_changes import changes_of
+from openapi_tools.tools.write_preview import find_changes
 from openapi_tools.validation import is_large
 
 if TYPE_CHECKING:
     from openapi_tools.settings import Settings
-    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.tool_protocol import Tool
 
 logger = logging.getLogger("openapi_tools")
 
@@ -45,45 +45,43 @@ class Guards:
         """Whether a guardrail of `require_approval` is among them."""
         return any(isinstance(guard, Approval) for guard in self.inputs)
 
-    def add_inputs(self, guards: Iterable[Callable[..., Any]], tool: OperationTool) -> None:
+    def add_inputs(self, guards: Iterable[Callable[..., Any]], tool: Tool) -> None:
         """Add input guardrails; those of `require_approval` if their rule takes the tool."""
         self.inputs += (g for g in guards if not isinstance(g, Approval) or g.takes(tool))
 
-    async def admit(
-        self, call: ToolCall, context: Any, tool: OperationTool
-    ) -> ToolCall | ToolResult:
-        """Return the call to make, or an answer in place of it; approval comes last."""
+    async def admit(self, call: ToolCall, context: Any, tool: Tool) -> ToolCall | ToolResult:
+        """Return the call to make, or a result in place of it; approval comes last."""
         for guard in sorted(self.inputs, key=lambda guard: isinstance(guard, Approval)):
             if isinstance(guard, Approval) and callable(member_of(context, "approve")):
-                call = call.with_changes(await changes_of(tool, call.arguments, context))
-            own = call.model_copy(deep=True)
-            verdict = await asked(guard, own, context)
+                call = call.with_changes(await find_changes(tool, call.arguments, context))
+            copy = call.model_copy(deep=True)  # a guardrail may change it in place
+            verdict = await ask(guard, copy, context)
             if isinstance(guard, Approval):
                 continue
             if isinstance(verdict, ToolResult):
-                return usable(verdict, _name(guard))
-            changed = _changed(own, verdict, guard)
-            if not is_equal(changed.arguments, call.arguments):
-                call = call.model_copy(update={"arguments": tool.check(changed.arguments)})
+                return check_usable(verdict, _name(guard))
+            arguments = _apply_verdict(copy, verdict, guard).arguments
+            if not is_equal(arguments, call.arguments):
+                call = call.model_copy(update={"arguments": tool.check(arguments)})
         return call
 
     async def release(self, result: ToolResult, context: Any) -> ToolResult:
         """Return the result or its replacement, or raise `CallError` where it is withheld."""
         for guard in self.outputs:
-            verdict = await asked(guard, result, context)
+            verdict = await ask(guard, result, context)
             if isinstance(verdict, ToolResult):
-                result = usable(verdict, _name(guard))
+                result = check_usable(verdict, _name(guard))
             elif verdict is not None:
-                raise _unusable(guard, verdict)
+                raise _verdict_error(guard, verdict)
         return result
 
     async def explain(self, error: Exception, context: Any) -> ToolResult | None:
         """Return the first result of the functions for failures; None without one."""
         for function in self.errors:
             try:
-                verdict = await _given(function, error, context)
+                verdict = await _call_function(function, error, context)
                 if isinstance(verdict, ToolResult):
-                    return usable(verdict, _name(function))
+                    return check_usable(verdict, _name(function))
             except Exception:
                 logger.exception("%s failed; its error is passed on", _name(function))
         return None
@@ -105,14 +103,14 @@ class Approval:
         approve = member_of(context, "approve")
         if not callable(approve):
             raise DeniedError(f"{call.name} needs approval, but approval is not configured.")
-        if await _given(approve, call) is not True:
+        if await _call_function(approve, call) is not True:
             raise DeniedError(f"{call.name} was not approved.")
 
 
 require_approval = Approval
 
 
-def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
+def rule_of(rule: Any) -> Callable[[Tool], bool]:
     """Return a rule about tools as a function; raise `SettingsError` for other values."""
     if rule is None:
         return lambda tool: not tool.read_only
@@ -123,8 +121,8 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
     raise SettingsError(f"a rule is a Select or a function, not {type(rule).__name__}.")
 
 
-def takes_approval(tool: OperationTool, settings: Settings) -> bool:
-    """Return whether `Settings.approve` decides about the calls of a tool."""
+def is_approval_needed(tool: Tool, settings: Settings) -> bool:
+    """Whether `Settings.approve` decides about the calls of a tool."""
     rule = settings.approve_for
     if callable(rule):
         return bool(rule(tool))
@@ -135,17 +133,17 @@ def takes_approval(tool: OperationTool, settings: Settings) -> bool:
     return rule == "all" or rule in tool.operation.extensions
 
 
-def asks(rule: Callable[[OperationTool], bool], tool: OperationTool, tools: Any) -> bool:
-    """Tell whether a rule takes a tool, or one of those that it may call."""
-    called = getattr(tools, "called", tools)
+def asks_about(rule: Callable[[Tool], bool], tool: Tool, tools: Any) -> bool:
+    """Whether a rule takes a tool, or one of those that the tool may call."""
+    reached = getattr(tools, "called", tools)
     is_taken = not tool.calls_another and rule(tool)
-    return is_taken or (called is not tools and not tool.read_only and any(map(rule, called)))
+    return is_taken or (reached is not tools and not tool.read_only and any(map(rule, reached)))
 
 
-async def asked(guard: Callable[..., Any], *subjects: Any) -> Any:
-    """Return the answer to a question about a call; refusals and failures are `CallError`s."""
+async def ask(guard: Callable[..., Any], *subjects: Any) -> Any:
+    """Call a guardrail or an approver; refusals and failures are `CallError`s."""
     try:
-        return await _given(guard, *subjects)
+        return await _call_function(guard, *subjects)
     except (CallError, InputError):
         raise
     except PermissionError as error:
@@ -156,17 +154,16 @@ async def asked(guard: Callable[..., Any], *subjects: Any) -> Any:
         raise DeniedError(f"{_name(guard)} failed ({kind}); the call was refused.") from error
 
 
-async def _given(function: Callable[..., Any], *subjects: Any) -> Any:
-    """Call a function, which may be async; its cancellation is a failure, unless the call's own."""
+async def _call_function(function: Callable[..., Any], *subjects: Any) -> Any:
     try:
         verdict = function(*subjects)
-    except asyncio.CancelledError:
+    except asyncio.CancelledError:  # only the call's own cancellation passes
         raise RuntimeError("it says that it was cancelled") from None
-    return await settled(verdict) if inspect.isawaitable(verdict) else verdict
+    return await await_foreign(verdict) if inspect.isawaitable(verdict) else verdict
 
 
-async def settled(waiting: Awaitable[Any]) -> Any:
-    """Await other code, whose own cancellation is a RuntimeError."""
+async def await_foreign(waiting: Awaitable[Any]) -> Any:
+    """Await code of a user, whose own cancellation is a RuntimeError."""
     try:
         return await waiting
     except asyncio.CancelledError:
@@ -176,8 +173,8 @@ async def settled(waiting: Awaitable[Any]) -> Any:
     raise RuntimeError("what it waited for was cancelled")
 
 
-def usable(result: ToolResult, name: str) -> ToolResult:
-    """Return a result of the user's code; `DeniedError` where it is not JSON."""
+def check_usable(result: ToolResult, name: str) -> ToolResult:
+    """Return a result that a user's code made; `DeniedError` where it is not JSON."""
     try:
         json.dumps([result.output, result.error], allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -186,33 +183,34 @@ def usable(result: ToolResult, name: str) -> ToolResult:
     return result
 
 
-def approved(
-    context: Any, tool: OperationTool, given: Mapping[str, Any], changes: Changes | None = None
+def with_approval(
+    context: Any, tool: Tool, arguments: Mapping[str, Any], changes: Changes | None = None
 ) -> Any:
-    """Return a context that approves the shown arguments; others are asked of the original.
+    """Return a context that approves a call with these arguments, which a person has seen.
 
-    With the `changes` that were shown, the state must be the same still.
+    About any other call the original context is asked, and also if the state has changed since the
+    person saw the `changes`.
     """
 
     def approve(call: ToolCall) -> Any:
-        ask = member_of(context, "approve")
-        is_shown = call.name == tool.name and is_equal(call.arguments, tool.check(dict(given)))
-        is_shown = is_shown and changes in (None, call.changes)
-        return is_shown or (callable(ask) and ask(call))
+        original = member_of(context, "approve")
+        is_seen = call.name == tool.name and is_equal(call.arguments, tool.check(dict(arguments)))
+        is_seen = is_seen and changes in (None, call.changes)
+        return is_seen or (callable(original) and original(call))
 
     return with_members(context, approve=approve)
 
 
-def question_of(tool: OperationTool, call: ToolCall, room: int = 4_000) -> str:
-    """Return the question about a call, all of it in ASCII: arguments, what changes, the undo.
+def describe_question(tool: Tool, call: ToolCall, room: int = 4_000) -> str:
+    """Return the question about a call in ASCII: arguments, what changes, how to undo it.
 
-    Each property of the arguments is there; long strings and arrays are shortened, in `room`
-    characters. Where there are too many properties, the missing ones are named and counted.
+    The arguments take `room` characters: long strings and arrays are shortened, and where there are
+    too many properties, those left out are named and counted.
     """
     address = f"{tool.method} {tool.path}".strip().replace(" ", "%20").replace("%20", " ", 1)
     lines = [f"Call {tool.name} ({shorten_line(escape_ascii(address), _ADDRESS)})?"]
     arguments = tool.marked_values.hide_arguments(call.arguments)
-    arguments = _declared_first(arguments, tool.input_schema, tool.input_schema)
+    arguments = _order_by_schema(arguments, tool.input_schema, tool.input_schema)
     lines += (f"  {line}" for line in describe_properties(arguments, room))
     if call.changes is not None:
         changes = call.changes.lines
@@ -223,30 +221,27 @@ def question_of(tool: OperationTool, call: ToolCall, room: int = 4_000) -> str:
     return "\n".join(lines)
 
 
-async def make_question(tool: OperationTool, call: ToolCall) -> str:
+async def make_question(tool: Tool, call: ToolCall) -> str:
     """Return the question about a call; that about a large one is made in a thread."""
     if is_large(call.arguments):
-        return await asyncio.to_thread(question_of, tool, call)
-    return question_of(tool, call)
+        return await asyncio.to_thread(describe_question, tool, call)
+    return describe_question(tool, call)
 
 
-def _declared_first(value: Any, schema: Any, root: Mapping[str, Any]) -> Any:
-    """Return data whose properties stand in the order of a schema, undeclared ones last.
-
-    So the properties that count are shown, however many others a call has.
-    """
+def _order_by_schema(value: Any, schema: Any, root: Mapping[str, Any]) -> Any:
+    # Undeclared properties come last: they push no declared one out of the question.
     declared = as_dict(follow_references(root, schema).get("properties"))
     if not isinstance(value, dict) or not declared:
         return value
     first = {
-        name: _declared_first(value[name], declared[name], root)
+        name: _order_by_schema(value[name], declared[name], root)
         for name in declared
         if name in value
     }
     return first | {name: inner for name, inner in value.items() if name not in first}
 
 
-def _changed(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> ToolCall:
+def _apply_verdict(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> ToolCall:
     if verdict is None or verdict is True:
         return call
     if verdict is False:
@@ -255,10 +250,10 @@ def _changed(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> ToolCal
         verdict = verdict.arguments
     if isinstance(verdict, Mapping):
         return call.model_copy(update={"arguments": dict(verdict)})
-    raise _unusable(guard, verdict)
+    raise _verdict_error(guard, verdict)
 
 
-def _unusable(guard: Callable[..., Any], verdict: Any) -> DeniedError:
+def _verdict_error(guard: Callable[..., Any], verdict: Any) -> DeniedError:
     logger.error("%s gives %s, which is not a verdict", _name(guard), type(verdict).__name__)
     return DeniedError(f"{_name(guard)} gives no verdict; the call was refused.")
 

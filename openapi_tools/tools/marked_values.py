@@ -6,7 +6,7 @@ import json
 import re
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
 import httpx
@@ -18,16 +18,30 @@ from openapi_tools.redaction.marked_schemas import MarkedSchema
 from openapi_tools.redaction.named_values import MASK
 
 if TYPE_CHECKING:
-    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.model import Operation
 
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _FIRST_SEGMENT = 3  # behind the scheme, nothing, and the host
 
 
+class _Described(Protocol):
+    @property
+    def input_schema(self) -> dict[str, Any]: ...
+
+    @property
+    def answer_schema(self) -> dict[str, Any] | None: ...
+
+    @property
+    def operation(self) -> Operation: ...
+
+    @property
+    def path(self) -> str: ...
+
+
 class MarkedValues:
     """The marked values of one tool; each schema is None where it has no mark."""
 
-    def __init__(self, tool: OperationTool) -> None:
+    def __init__(self, tool: _Described) -> None:
         self._tool = tool
 
     @cached_property
@@ -44,8 +58,8 @@ class MarkedValues:
         if body.argument:
             return self.arguments.property_schema(body.argument)
         schema = self._tool.input_schema
-        named = {part.name: schema["properties"].get(part.argument) for part in body.properties}
-        return MarkedSchema.from_schema({**schema, "properties": named})
+        properties = {p.name: schema["properties"].get(p.argument) for p in body.properties}
+        return MarkedSchema.from_schema({**schema, "properties": properties})
 
     @cached_property
     def response(self) -> MarkedSchema | None:
@@ -61,8 +75,8 @@ class MarkedValues:
         bodies = () if operation.body is None else (operation.body, *operation.body.choices)
         parts: list[tuple[str, str]] = [(p.name, p.argument) for p in operation.parameters]
         parts += [(p.name, p.argument) for body in bodies for p in body.properties]
-        named = {wire for wire, name in parts if schema.property_schema(name).holds_unnamed()}
-        return frozenset(map(str.lower, named | schema.secret_names()))
+        names = {wire for wire, name in parts if schema.property_schema(name).holds_unnamed()}
+        return frozenset(map(str.lower, names | schema.secret_names()))
 
     def hide_arguments(self, arguments: Any) -> Any:
         """Return arguments without secrets that are known, named or marked."""
@@ -78,8 +92,8 @@ class MarkedValues:
         if any(marked):
             first = len(segments) - len(template)
             fits = first >= _FIRST_SEGMENT and all(
-                "{" in wanted or unquote(wanted) == unquote(segment)
-                for wanted, segment in zip(template, segments[first:], strict=True)
+                "{" in expected or unquote(expected) == unquote(segment)
+                for expected, segment in zip(template, segments[first:], strict=True)
             )
             # A value with slashes takes several segments; which ones cannot be told.
             masked = zip(segments[first:], marked, strict=True) if fits else ()
@@ -108,11 +122,11 @@ class MarkedValues:
     def hide_request(self, request: httpx.Request) -> httpx.Request:
         """Return a request as a person may see it, without secrets."""
         content = self.hide_content(request.content, request.headers.get("content-type", ""))
-        made = httpx.Request(request.method, self.hide_url(str(request.url)), content=content)
+        masked = httpx.Request(request.method, self.hide_url(str(request.url)), content=content)
         items = request.headers.multi_items()
-        made.headers = httpx.Headers([(n, self._hide_header(n, value)) for n, value in items])
-        return made
+        masked.headers = httpx.Headers([(n, self._hide_header(n, value)) for n, value in items])
+        return masked
 
     def _is_marked(self, segment: str) -> bool:
-        found = _VARIABLE.findall(segment)
-        return any(name.strip(".;?*+").lower() in self.names for name in found)
+        variables = _VARIABLE.findall(segment)
+        return any(name.strip(".;?*+").lower() in self.names for name in variables)

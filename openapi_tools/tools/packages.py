@@ -1,4 +1,4 @@
-"""Load generated packages, and mount toolsets into coordinators.
+"""Load generated packages.
 
 A package holds data only. Its `INDEX` says for each tool the module of its class, `"tools_pets"`,
 with `":Class"` where the tool's name does not tell that.
@@ -7,8 +7,7 @@ with `":Class"` where the tool's name does not tell that.
 from __future__ import annotations
 
 import re
-import sys
-from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,9 +16,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.json_values import omit_keys, transform_schemas
-from openapi_tools.options import VARIABLE, Select, close_names, from_environment, members_of
+from openapi_tools.options import (
+    VARIABLE,
+    Select,
+    close_names,
+    from_environment,
+    members_of,
+)
+from openapi_tools.requests.body import file_schema
 from openapi_tools.shaping.tool_shape import credential_shape, shaped_operation, shaped_schema
-from openapi_tools.tools.session import About, Provenance, Session, open_session, settings_of
+from openapi_tools.tools.document_info import DocumentInfo
+from openapi_tools.tools.session import Provenance, Session, open_session, settings_of
 from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
@@ -61,9 +68,9 @@ def load_package(
     settings = settings_of(settings, members)
     index = _index(package)
     if settings is not DEFAULT_SETTINGS:
-        _refuse_decided(settings, index.SETTINGS)
+        _check_decided(settings, index.SETTINGS)
     schemes = index.SECURITY_SCHEMES
-    # Packages written before credentials had a home name no servers.
+    # Packages written before credentials were bound to servers name none.
     provenance = Provenance(getattr(index, "SERVERS", ()))
     try:
         session = open_session(
@@ -72,18 +79,28 @@ def load_package(
     except CredentialsError as error:
         credentials = None  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
-    _check_names(select, index.INDEX)
-    about = About(skipped=index.SKIPPED, security_schemes=schemes, counts=lambda: {**index.COUNTS})
+    info = DocumentInfo(
+        skipped=index.SKIPPED, security_schemes=schemes, counts=lambda: {**index.COUNTS}
+    )
+    toolset = Toolset(_make_tools(package, index.INDEX, select, session), session, info)
+    return toolset.select(select) if select is not None else toolset
+
+
+def _make_tools(
+    package: str, index: Mapping[str, str], select: Select | None, session: Session
+) -> list[OperationTool]:
+    _check_names(select, index)
     classes = (
-        _class(package, name, place)
-        for name, place in index.INDEX.items()
+        _import_class(package, name, location)
+        for name, location in index.items()
         if select is None or select.takes_name(name)
     )
-    tools = _offering([found(session) for found in classes], settings)
+    tools = [make_tool(session) for make_tool in classes]
+    _accept_files(tools, session.settings)
     if filled := session.filled_parameters:
-        tools = [_without_parameters(tool, filled) for tool in tools]
-    toolset = Toolset(tools, session, about)
-    return toolset.select(select) if select is not None else toolset
+        for tool in tools:
+            _hide_parameters(tool, filled)
+    return tools
 
 
 async def mount_package(
@@ -114,24 +131,25 @@ async def mount_package(
 
 def tool_class(package: str, name: str) -> type[OperationTool]:
     """Return the class of a tool, by either's name, or raise AttributeError; imports its module."""
-    tool = None if name.startswith("__") else _tools(_index(package)).get(name)
+    tool = None if name.startswith("__") else _tools_by_name(_index(package)).get(name)
     # `from . import schemas` asks here first, also where a tool has that name.
-    is_folder = hasattr(import_module(package), "__path__")
+    is_folder = hasattr(_import(package), "__path__")
     if tool is None or (name == tool and is_folder and find_spec(f"{package}.{name}")):
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    return _class(package, tool, _index(package).INDEX[tool])
+    return _import_class(package, tool, _index(package).INDEX[tool])
 
 
 @cache
-def _tools(module: Any) -> dict[str, str]:
+def _tools_by_name(module: Any) -> dict[str, str]:
     index: dict[str, str] = module.INDEX
-    return {name: name for name in index} | {_class_in(n, place): n for n, place in index.items()}
+    classes = {_class_name(tool, location): tool for tool, location in index.items()}
+    return {tool: tool for tool in index} | classes
 
 
 def list_package(package: str) -> list[str]:
     """Return the public names of a generated package: its functions and its tools' classes."""
     index: dict[str, str] = _index(package).INDEX
-    return ["load", "mount", *(_class_in(tool, place) for tool, place in index.items())]
+    return ["load", "mount", *(_class_name(tool, location) for tool, location in index.items())]
 
 
 def class_name(tool: str) -> str:
@@ -140,40 +158,41 @@ def class_name(tool: str) -> str:
 
 
 def _index(package: str) -> Any:
-    module = import_module(package)
-    return import_module(f"{package}.index") if hasattr(module, "__path__") else module
+    module = _import(package)
+    return _import(f"{package}.index") if hasattr(module, "__path__") else module
 
 
-def _class_in(tool: str, place: str) -> str:
-    return place.partition(":")[2] or class_name(tool)
+def _import(name: str) -> Any:
+    # By name, as the package is the user's.
+    return import_module(name)
 
 
-def _class(package: str, tool: str, place: str) -> type[OperationTool]:
-    stem = place.partition(":")[0]
-    module = import_module(f"{package}.{stem}" if stem else package)
-    found: type[OperationTool] = getattr(module, _class_in(tool, place))
-    return found
+def _class_name(tool: str, location: str) -> str:
+    return location.partition(":")[2] or class_name(tool)
 
 
-def _offering(tools: list[OperationTool], settings: Settings) -> list[OperationTool]:
-    """Let file arguments take the handles and paths that the settings allow; return the tools."""
+def _import_class(package: str, tool: str, location: str) -> type[OperationTool]:
+    stem = location.partition(":")[0]
+    module = _import(f"{package}.{stem}" if stem else package)
+    tool_class: type[OperationTool] = getattr(module, _class_name(tool, location))
+    return tool_class
+
+
+def _accept_files(tools: list[OperationTool], settings: Settings) -> None:
+    """Let file arguments take the handles and paths that the settings allow."""
     if not settings.file_roots and settings.files is None and settings.download_dir is None:
-        return tools
-    from openapi_tools.requests.body import file_schema
+        return
+    written, allowed = file_schema(DEFAULT_SETTINGS), file_schema(settings)
 
-    plain, offered = file_schema(DEFAULT_SETTINGS), file_schema(settings)
+    def extend(node: dict[str, Any]) -> dict[str, Any]:
+        is_file = written.items() <= node.items()
+        return {**allowed, **omit_keys(node, allowed)} if is_file else node
 
-    def offer(node: dict[str, Any]) -> dict[str, Any]:
-        is_file = plain.items() <= node.items()
-        return {**offered, **omit_keys(node, offered)} if is_file else node
-
-    for tool in tools if plain != offered else ():
+    for tool in tools if written != allowed else ():
         if tool.operation.body is not None:
-            own = tool.input_schema
-            schema = transform_schemas(own, offer)
-            if schema is not own:
+            schema = transform_schemas(tool.input_schema, extend)
+            if schema is not tool.input_schema:
                 vars(tool)["input_schema"] = schema
-    return tools
 
 
 def _check_names(select: Select | None, names: Iterable[str]) -> None:
@@ -184,18 +203,17 @@ def _check_names(select: Select | None, names: Iterable[str]) -> None:
     raise SettingsError(f"select: no tool has the name {name!r:.60}{close_names(name, names)}")
 
 
-def _without_parameters(tool: OperationTool, filled: frozenset[tuple[str, str]]) -> OperationTool:
-    """Hide the parameters, by `parameter_key`, that credentials fill; return the tool."""
+def _hide_parameters(tool: OperationTool, filled: frozenset[tuple[str, str]]) -> None:
+    """Hide the parameters, by `parameter_key`, that credentials fill."""
     shape = credential_shape(tool.operation, filled)
     if shape.hide:
         schema, operation = tool.input_schema, tool.operation
         vars(tool)["input_schema"] = shaped_schema(schema, shape)
         vars(tool)["operation"] = shaped_operation(operation, shape)
-    return tool
 
 
-def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
-    """Raise for a setting that shapes tools and differs from what the package was made with."""
+def _check_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
+    """Raise SettingsError for a setting that shapes tools and differs from the package's."""
     if settings.check_responses:
         raise SettingsError("check_responses needs the document; load it with load_tools.")
     for name in settings.model_fields_set & settings.SHAPING:
@@ -205,84 +223,30 @@ def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
             raise SettingsError(f"{name} {reason}")
 
 
-async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaitable[None]]:
-    """Mount every tool of a toolset, or none; errors are as of `Toolset.mount`."""
-    if not callable(getattr(coordinator, "mount", None)):
-        raise SettingsError(f"{type(coordinator).__name__} is not a coordinator: no mount().")
-    get = getattr(coordinator, "get", None)
-    known = get("tools") if callable(get) else None
-    taken = sorted(tool.name for tool in toolset if isinstance(known, dict) and tool.name in known)
-    if taken:
-        names = ", ".join(taken[:3]) + (", …" if len(taken) > 3 else "")  # noqa: PLR2004
-        hint = "load or generate yours with a prefix, or select others."
-        raise SettingsError(f"tools of these names are mounted already: {names}; {hint}")
-    async with AsyncExitStack() as stack:
-        for tool in stack.enter_context(_adapt_tools(coordinator, toolset)):
-            await coordinator.mount("tools", tool, name=tool.name)
-            stack.push_async_callback(_unmount, coordinator, tool.name)
-        for session in toolset.sessions:
-            session.mounts += 1
-        mounted = stack.pop_all()
-    closing = AsyncExitStack()
-    for session in toolset.sessions:
-        closing.push_async_callback(_let_go, session)
-    closing.push_async_exit(mounted)
-
-    async def cleanup() -> None:
-        import asyncio
-
-        # Shielded: a session that is cancelled while it cleans up leaves no connection behind.
-        await asyncio.shield(closing.aclose())
-
-    return cleanup
-
-
-async def _let_go(session: Session) -> None:
-    session.mounts -= 1
-    if session.mounts <= 0:
-        await session.sender.aclose()
-
-
-def _adapt_tools(coordinator: Any, toolset: Toolset) -> AbstractContextManager[Iterable[Any]]:
-    # Amplifier is recognised without an import: a coordinator of its type has imported it.
-    coordinator_type = getattr(sys.modules.get("amplifier_core"), "ModuleCoordinator", None)
-    if not isinstance(coordinator_type, type) or not isinstance(coordinator, coordinator_type):
-        return nullcontext(toolset)
-    from openapi_tools.tools.amplifier_tool import adapt_tools  # needs the extra `amplifier`
-
-    return adapt_tools(coordinator, toolset)
-
-
-async def _unmount(coordinator: Any, name: str) -> None:
-    unmount = getattr(coordinator, "unmount", None)
-    if callable(unmount):
-        await unmount("tools", name)
-
-
 def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Turn a mount plan's configuration into options of `load_tools`; reads `${NAME}`."""
     parts = members_of(config, _KEYS, "configuration")
     members = members_of(parts.get("settings"), None, "settings")
     if parts.get(_BASE_URL) is not None:
         members[_BASE_URL] = parts[_BASE_URL]
-    written = members.get(_BASE_URL)
+    base_url = members.get(_BASE_URL)
     if _BASE_URL in members:
-        members[_BASE_URL] = from_environment(written, _BASE_URL, secret=False)
+        members[_BASE_URL] = from_environment(base_url, _BASE_URL, secret=False)
     select = members_of(parts.get("select"), _SELECT_KEYS, "select")
     credentials = members_of(parts.get("credentials"), None, "credentials")
     return {
         "select": Select.of(select) if select else None,
         "credentials": credentials,
-        "settings": _settings(members, str(written)),
+        "settings": _read_settings(members, str(base_url)),
     }
 
 
-def _settings(members: dict[str, Any], written: str) -> Settings:
-    """Return the settings; an error does not show values of the environment."""
+def _read_settings(members: dict[str, Any], base_url: str) -> Settings:
+    # An error names the variables of the environment; it does not show their values.
     try:
         return settings_of(members)
     except SettingsError:
-        variables = ", ".join(f"${{{name}}}" for name in VARIABLE.findall(written))
+        variables = ", ".join(f"${{{name}}}" for name in VARIABLE.findall(base_url))
         if not variables:
             raise
     settings_of({name: value for name, value in members.items() if name != _BASE_URL})

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.auth import Credentials, OriginPolicy
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
-from openapi_tools.errors import CallError, NotPicklableError, SettingsError, counted
-from openapi_tools.forks import importing
+from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.http_rules import names_credential, parameter_key
-from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
+from openapi_tools.model import Operation, SecurityScheme, Server
 from openapi_tools.observability import Observers
 from openapi_tools.options import (
-    close_names,
     credentials_of,
     describe_unknown_setting,
-    is_meant,
     kind_of,
     members_of,
-    why_skipped,
 )
-from openapi_tools.redaction import Redactor, excerpt
+from openapi_tools.redaction import Redactor
 from openapi_tools.requests import (
     base_url_with_server_path,
     credential_origins,
@@ -36,10 +33,8 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.options import Client
-    from openapi_tools.result import Changes
     from openapi_tools.settings import Settings
-    from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.tools.tool_protocol import Tool
     from openapi_tools.transport import APIResponse, Sender
 
 _ARGUMENTS = ("select", "credentials", "settings", "client", "strict", "overlays", "config")
@@ -56,38 +51,6 @@ class Provenance:
     origin: str = ""  # of its URL; empty for files and values
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class About:
-    """Facts about a toolset's document, some of them found when they are asked for."""
-
-    skipped: tuple[Skipped, ...] = ()
-    warnings: Callable[[], tuple[str, ...]] = tuple
-    security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
-    counts: Callable[[], dict[str, int]] = dict
-    document: Callable[[], Any] = lambda: None
-    bundled: Callable[[], Any] = lambda: None
-    index: Any = None  # the place where its search index is kept
-    make: Any = None  # makes the functions of a toolset that reaches another
-    closes: tuple[Callable[[], Awaitable[None]], ...] = ()
-
-
-@dataclass(slots=True, eq=False)
-class PerCall:
-    """Options of one call beside its arguments and its context."""
-
-    wait: float | None = None
-    address: str = ""  # of a page or of long work, in place of the operation's own
-    is_page: bool = False
-    linked: bool = False  # the page before it named its address
-    is_poll: bool = False
-    after: Any = None  # set by the call
-    most_bytes: int = 0  # of the answer, for a read before a write; 0 for what the settings say
-    changes: Changes | None = None  # of a write that was looked at before
-
-
-PLAIN = PerCall()  # the options of a call with arguments and context only
-
-
 @dataclass(slots=True, eq=False)
 class Session:
     """The state that the calls of one toolset share: settings, credentials, connections."""
@@ -99,19 +62,21 @@ class Session:
     client: Client | None = None
     client_brings: bool = False  # the user's client sends credentials itself
     check_answer: Callable[[httpx.Request, APIResponse], list[str]] | None = None
-    is_placed: bool = False  # the server has answered with another status than 404
+    is_placed: bool = False  # the server has responded with another status than 404
     served: Any = None  # a server's facts about its API
     mounts: int = 0  # coordinators that hold its tools; the last one closes it
-    toolset: Callable[[], Toolset | None] | None = None  # the one that was made last
-    unions: tuple[Callable[[], Toolset | None], ...] = ()  # those that it is part of
+    toolset: Callable[[], Any] | None = None  # the one that was made last
+    unions: tuple[Callable[[], Any], ...] = ()  # those that it is part of
     _observers: Observers | None = None
     _origins: frozenset[str] | None = None
     _sender: Sender | None = None
+    # Tools may be called from several threads: they share one sender and one list of subscribers.
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
     def observers(self) -> Observers:
         """The subscribers and the telemetry of calls."""
-        with importing:  # tools may be called from several threads
+        with self._lock:
             if self._observers is None:
                 self._observers = Observers(
                     lambda operation: server_url(operation, self.settings), self.redactor.text
@@ -121,9 +86,10 @@ class Session:
     @property
     def sender(self) -> Sender:
         """The sender with the connections, made for the first call."""
-        with importing:
-            from openapi_tools.transport import Sender
+        # Start-up: tools are loaded and shown without the network's modules.
+        from openapi_tools.transport import Sender
 
+        with self._lock:
             if self._sender is None:
                 public = self.provenance.public
                 self._sender = Sender(self.settings, self.client, public=public, shares=True)
@@ -168,9 +134,14 @@ class Session:
                     self._origins = frozenset({own})
         return self._origins or frozenset()
 
-    def offered(self, tool: OperationTool) -> Iterable[OperationTool] | None:
-        """Return the tools of this session that are offered beside one of them."""
-        for union in (found for known in self.unions if (found := known()) is not None):
+    def add_union(self, find: Callable[[], Any]) -> None:
+        """Note a toolset that this one is part of; `find` returns None once it is gone."""
+        alive = (find_other for find_other in self.unions if find_other() is not None)
+        self.unions = (*alive, find)
+
+    def find_neighbours(self, tool: Tool) -> Iterable[Tool] | None:
+        """Return the tools of this session that a model sees beside one of them."""
+        for union in (toolset for find in self.unions if (toolset := find()) is not None):
             if tool.name in union and union[tool.name] is tool:
                 return [other for other in union if other.session is self]
         return None if self.toolset is None else self.toolset()
@@ -246,27 +217,3 @@ def brings_identity(client: Client | None) -> bool:
     if getattr(client, "auth", None) is not None:  # a class, which is refused later, has one too
         return True
     return any(name.lower() not in _USUAL_HEADERS for name in getattr(client, "headers", ()))
-
-
-def tool_named(
-    tools: Mapping[str, OperationTool], typed: object, skipped: Iterable[Skipped]
-) -> OperationTool:
-    """Return the tool that a user means by its name, its operationId or `GET /path`; KeyError."""
-    if isinstance(typed, str) and typed in tools:
-        return tools[typed]
-    found = [tool for tool in tools.values() if is_meant(typed, tool)]
-    if len(found) > 1:
-        names = " and ".join(tool.name for tool in found)
-        raise KeyError(f"{excerpt(repr(typed), 100)} is the operationId of {names}; name one.")
-    if not found:
-        raise KeyError(unknown_tool(typed, tools, skipped))
-    return found[0]
-
-
-def unknown_tool(name: object, tools: Iterable[str], skipped: Iterable[Skipped] = ()) -> str:
-    """Return the message for an unknown tool: why it was skipped, or the nearest names."""
-    names, shown = list(tools), f"no tool is called {excerpt(repr(name), 100)}"
-    if why := why_skipped(name, skipped):
-        return f"{shown}: {why}"
-    close = close_names(name, names)
-    return shown + (f" among {counted(len(names), 'tool')}." if close == "." else close)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import threading
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import bare
-from openapi_tools.forks import importing
 from openapi_tools.http_rules import can_override, is_destructive, is_idempotent, is_read
 from openapi_tools.options import functions_of
+from openapi_tools.tools.call import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,27 +20,21 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation
     from openapi_tools.result import ToolCall, ToolResult
     from openapi_tools.settings import Settings
+    from openapi_tools.tools.caller import Caller
     from openapi_tools.tools.guardrails import Guards
     from openapi_tools.tools.marked_values import MarkedValues
-    from openapi_tools.tools.pipeline import Caller
-    from openapi_tools.tools.session import PerCall, Session
+    from openapi_tools.tools.session import Session
 
-_NEEDED = (
-    "openapi_tools.tools.pipeline",
-    "openapi_tools.transport",
-    "encodings.idna",  # which sockets ask for with the first name of a host
-    "importlib.readers",  # which certifi asks for
-)
-_is_imported = threading.Event()
-_HOOKS = ("on_invoke", "run", "on_output", "on_error")
+_is_imported = threading.Event()  # what a first call needs
+_STEPS = ("on_invoke", "run", "on_output", "on_error")
 
 
 class OperationTool:
     """One operation of a document as a tool.
 
-    A subclass provides the first four attributes: a generated one as plain values, a loaded one at
-    the first access. A tool without a session of its document calls the document's server with the
-    default settings and no credentials.
+    Subclasses provide the first four attributes: generated ones as plain values, loaded ones at the
+    first access. A tool without a session calls the document's server with the default settings and
+    no credentials.
     """
 
     __slots__ = ("_caller", "_marked", "_session", "guards")
@@ -172,7 +165,7 @@ class OperationTool:
 
     @property
     def calls_another(self) -> bool:
-        """Whether each call runs another tool, which `reached` tells; true for `call_tool` only."""
+        """Whether each call runs another tool, the `target_tool`; true for `call_tool` only."""
         return False
 
     @property
@@ -188,22 +181,22 @@ class OperationTool:
         """Return a copy of the input schema."""
         return copy.deepcopy(self.input_schema)
 
-    def reached(self, arguments: Mapping[str, Any]) -> tuple[OperationTool, Mapping[str, Any]]:
+    def target_tool(self, arguments: Mapping[str, Any]) -> tuple[OperationTool, Mapping[str, Any]]:
         """Return the tool that a call runs, and its arguments; only `call_tool` runs another.
 
         Approval and questions to a person are about that tool.
         """
         return self, arguments
 
-    def repaired(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def repair_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments that do not fit in another form; only `call_tool` has one."""
         return arguments
 
-    def renamed(self, name: str) -> OperationTool:
+    def with_name(self, name: str) -> OperationTool:
         """Return the same tool, with its session and guardrails, under another name."""
-        made = self._named(name)
-        made.guards = self._guarded()
-        return made
+        renamed = self._copy_as(name)
+        renamed.guards = self._require_guards()
+        return renamed
 
     def __repr__(self) -> str:
         return f"<tool {self.name}: {self.method} {self.path}>"
@@ -224,11 +217,11 @@ class OperationTool:
             profile: Of the model's definition; its changes of the schema are undone.
 
         Returns:
-            The answer, or an error result; nothing is raised but cancellation.
+            The API's response as a result, or an error result; nothing is raised but cancellation.
         """
         try:
-            caller = self._caller or await self._ready()
-            return await caller.result(input, context, profile)
+            caller = self._caller or await self._load_caller()
+            return await caller.execute(Call(self, input, context, profile))
         except BaseException as error:  # noqa: BLE001 -- and raised on
             context = None  # a traceback of this frame would show it
             raise bare(error)  # noqa: B904 -- the same one
@@ -236,7 +229,7 @@ class OperationTool:
     async def __call__(self, call: Any, context: Any = None) -> ToolResult:
         """Run a tool call as `execute` does: a `ToolCall`, or any coordinator's or provider's."""
         try:
-            return await (await self._ready()).answer(call, context)
+            return await (await self._load_caller()).execute_tool_call(call, context)
         except BaseException as error:  # noqa: BLE001 -- and raised on
             context = None  # a traceback of this frame would show it
             raise bare(error)  # noqa: B904 -- the same one
@@ -247,7 +240,7 @@ class OperationTool:
         Raises:
             InputError: They do not fit.
         """
-        return self._called().check(arguments)
+        return self._find_caller().check(arguments)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
@@ -255,13 +248,13 @@ class OperationTool:
         Raises:
             InputError, CallError: The arguments do not fit, or no server is usable.
         """
-        return self._called().preview(arguments)
+        return self._find_caller().preview(arguments)
 
     async def on_invoke(self, call: ToolCall, context: Any) -> ToolCall | ToolResult | None:
         """Run the input guardrails on a call whose arguments fit; subclasses may override it.
 
         Returns:
-            The call to make (None for this one), or an answer in place of making it.
+            The call to make (None for this one), or a result in place of making it.
 
         Raises:
             CallError, InputError: A guardrail refuses, or gives arguments that do not fit.
@@ -269,13 +262,13 @@ class OperationTool:
         return call if self.guards is None else await self.guards.admit(call, context, self)
 
     async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
-        """Make a call without guardrails, and return the API's answer or an error result.
+        """Make a call without guardrails, and return the API's response or an error result.
 
         Raises:
-            CallError: The API gave no usable answer.
+            CallError: The API gave no usable response.
             InputError: The arguments do not fit.
         """
-        return await self._called().run(call, context)
+        return await self._find_caller().run_tool_call(call, context)
 
     async def on_output(self, result: ToolResult, context: Any) -> ToolResult:
         """Run the output guardrails on a result or error result.
@@ -288,7 +281,7 @@ class OperationTool:
     async def on_error(self, error: Exception, context: Any) -> ToolResult:
         """Return the result of the functions for failures, else an error result."""
         explained = None if self.guards is None else await self.guards.explain(error, context)
-        return explained or self._called().failure(error)
+        return explained or self._find_caller().error_result(error)
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions of the `ToolCall` and the context, which may be async.
@@ -299,7 +292,7 @@ class OperationTool:
         Raises:
             SettingsError: They are not functions.
         """
-        self._guarded().add_inputs(functions_of(guardrails, "guardrails"), self)
+        self._require_guards().add_inputs(functions_of(guardrails, "guardrails"), self)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions of the `ToolResult` and the context, which may be async.
@@ -309,7 +302,7 @@ class OperationTool:
         Raises:
             SettingsError: They are not functions.
         """
-        self._guarded().outputs.extend(functions_of(guardrails, "guardrails"))
+        self._require_guards().outputs.extend(functions_of(guardrails, "guardrails"))
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
         """Add a function of an exception and the context, which may be async.
@@ -319,62 +312,55 @@ class OperationTool:
         Raises:
             SettingsError: It is not a function.
         """
-        self._guarded().errors.extend(functions_of(on_error_func, "on_error_func"))
+        self._require_guards().errors.extend(functions_of(on_error_func, "on_error_func"))
 
     def __reduce__(self) -> Any:
         return (type(self), ()) if self._session is None else self._session.__reduce__()
 
-    def _named(self, name: str) -> OperationTool:
+    def _copy_as(self, name: str) -> OperationTool:
         kind: Any = type(self)
-        made: OperationTool = type(kind)(kind.__name__, (kind,), {"name": name})(self._session)
-        vars(made).update({**getattr(self, "__dict__", {}), "name": name})
-        return made
+        subclass = type(kind)(kind.__name__, (kind,), {"name": name})
+        renamed: OperationTool = subclass(self._session)
+        vars(renamed).update({**getattr(self, "__dict__", {}), "name": name})
+        return renamed
 
-    def _guarded(self) -> Guards:
+    def _require_guards(self) -> Guards:
         if self.guards is None:
+            # Start-up: most tools have no guardrails.
             from openapi_tools.tools.guardrails import Guards
 
             self.guards = Guards()
         return self.guards
 
-    async def _ready(self) -> Caller:
+    async def _load_caller(self) -> Caller:
         """Return the caller; the first call of a program imports for some 100 ms, in a thread."""
         if self._caller is None and not _is_imported.is_set():
+            # Start-up: tools are loaded and shown without it.
             import asyncio
 
             try:
                 loop = asyncio.get_running_loop()
             except RuntimeError:  # another library's loop: the call says so
-                return self._called()
-            await loop.run_in_executor(None, _import)
-        return self._called()
+                return self._find_caller()
+            await loop.run_in_executor(None, self._find_caller)
+        return self._find_caller()
 
-    def _called(self) -> Caller:
+    def _find_caller(self) -> Caller:
         if self._caller is None:
-            with importing:
-                from openapi_tools.tools.pipeline import Caller
+            # Start-up: it imports all that a call needs, such as the network's modules.
+            from openapi_tools.tools.caller import Caller
 
+            _is_imported.set()
             kind = type(self)
-            own = any(getattr(kind, name) is not getattr(OperationTool, name) for name in _HOOKS)
-            self._caller = Caller(self, self._session, own_hooks=own)
+            own_steps = [n for n in _STEPS if getattr(kind, n) is not getattr(OperationTool, n)]
+            self._caller = Caller(self, self._session, has_own_steps=bool(own_steps))
         return self._caller
 
 
-async def called(
-    tool: OperationTool, given: Any, own: PerCall, context: Any = None, profile: str | None = None
-) -> ToolResult:
-    """Call a tool as its `execute` does, with more options than that takes."""
+async def execute_call(tool: OperationTool, call: Call) -> ToolResult:
+    """Make a call as `execute` does, with options that `execute` does not take."""
     try:
-        caller = await tool._ready()  # noqa: SLF001 -- of this module
-        return await caller.result(given, context, profile, own)
+        caller = await tool._load_caller()  # noqa: SLF001 -- of this module
+        return await caller.execute(call)
     except BaseException as error:  # noqa: BLE001 -- and raised on
-        context = None  # a traceback of this frame would show it
         raise bare(error)  # noqa: B904 -- the same one
-
-
-def _import() -> None:
-    with importing:
-        for name in _NEEDED:
-            import_module(name)
-        import_module("jsonschema_rs").is_valid({}, None)  # which makes it look for Python's types
-        _is_imported.set()

@@ -1,4 +1,7 @@
-"""The tools of one document, which share a client, or of several documents."""
+"""The tools of one document, which share a client, or of several documents.
+
+Methods import what they need: to load tools and show them takes none of it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from openapi_tools import search as search_room
-from openapi_tools import tools as tools_room
-from openapi_tools.errors import SettingsError
-from openapi_tools.options import Select, functions_of, unknown_in
-from openapi_tools.tools.session import About, Session, tool_named
+from openapi_tools.options import Select, functions_of
+from openapi_tools.tools.definition_lists import DefinitionLists
+from openapi_tools.tools.document_info import DocumentInfo
+from openapi_tools.tools.function_tools import FunctionSource, FunctionTool
+from openapi_tools.tools.tool_lookup import find_tool, select_tools
+from openapi_tools.tools.unions import check_parts, unite_info, unite_tools
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -19,11 +23,11 @@ if TYPE_CHECKING:
     from openapi_tools.code.limits import CodeLimits
     from openapi_tools.model import SecurityScheme, Skipped
     from openapi_tools.observability.events import Event
-    from openapi_tools.providers.toolset_definitions import ToolsetDefinitions
     from openapi_tools.result import ToolResult
     from openapi_tools.search.finder import Finder, Hit
     from openapi_tools.search.meta_tools import MetaTool
-    from openapi_tools.tools.following import Pages
+    from openapi_tools.tools.pages import Pages
+    from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
 
 
@@ -38,19 +42,19 @@ class Toolset:
         self,
         tools: Iterable[OperationTool],
         session: Session,
-        about: About | None = None,
+        info: DocumentInfo | None = None,
         *,
         parts: tuple[Toolset, ...] = (),
+        source: FunctionSource | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self.session = session
         self._parts = parts
         if not parts:
             session.toolset = weakref.ref(self)
-        self._about = about or About()
-        self._profile: str | None = None
-        self._notes: dict[str, list[str]] = {}
-        self._definitions: ToolsetDefinitions | None = None
+        self._info = info or DocumentInfo()
+        self._source = source  # of functions, which reach the tools of the one part
+        self._definitions = DefinitionLists()
         self._finder: Finder | None = None
         self._whole: Toolset | None = None
 
@@ -64,8 +68,12 @@ class Toolset:
         Raises:
             SettingsError: Not a toolset, or none.
         """
-        made: Toolset = tools_room.function_tool.united(toolsets, tuple(names))
-        return made
+        check_parts(toolsets, cls)
+        tools = unite_tools(toolsets, tuple(names))
+        union = cls(tools, toolsets[0].session, unite_info(toolsets), parts=toolsets)
+        for session in union.sessions:
+            session.add_union(weakref.ref(union))
+        return union
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -77,7 +85,7 @@ class Toolset:
         return name in self._tools
 
     def __getitem__(self, name: str) -> OperationTool:
-        return tool_named(self._tools, name, self.skipped)
+        return find_tool(self._tools, name, self.skipped)
 
     def __repr__(self) -> str:
         return f"<toolset of {len(self)} tools>"
@@ -85,39 +93,38 @@ class Toolset:
     @property
     def sessions(self) -> tuple[Session, ...]:
         """The sessions of its documents."""
-        listed = [session for part in self._parts for session in part.sessions]
-        return tuple(dict.fromkeys(listed)) or (self.session,)
+        sessions = [session for part in self._parts for session in part.sessions]
+        return tuple(dict.fromkeys(sessions)) or (self.session,)
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """The operations that did not become tools, with place and reason."""
-        return self._about.skipped
+        return self._info.skipped
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Remarks on the document and on `definitions`."""
-        notes = (note for listed in self._notes.values() for note in listed)
-        return (*self._about.warnings(), *notes)
+        return (*self._info.warnings(), *self._definitions.list_notes())
 
     @property
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """The document's security schemes by name: the keys of `credentials`."""
-        return self._about.security_schemes
+        return self._info.security_schemes
 
     @property
     def counts(self) -> dict[str, int]:
         """How many operations there are, skipped ones, and webhooks, callbacks, links: no tools."""
-        return self._about.counts()
+        return self._info.counts()
 
     @property
     def document(self) -> Any:
         """The parsed document; None when the tools were not loaded from one."""
-        return self._about.document()
+        return self._info.document()
 
     @property
     def bundled(self) -> Any:
         """The document, with others that it refers to as members of `x-documents`; or None."""
-        return self._about.bundled()
+        return self._info.bundled()
 
     def select(self, select: Select) -> Toolset:
         """Return the tools that are selected: the same ones, with their client and guardrails.
@@ -126,12 +133,7 @@ class Toolset:
             SettingsError: It is not a selection, or it selects nothing, as no tool has one of its
                 tags, methods, names or paths.
         """
-        selection = Select.of(select)
-        selected = [tool for tool in self if selection is None or selection.takes(tool)]
-        if selection is not None and not selected:
-            for _, reason in unknown_in(selection, list(self), skipped=self.skipped):
-                raise SettingsError(f"select: {reason}")
-        part = self.with_tools(selected)
+        part = self.with_tools(select_tools(self, select, self.skipped))
         part._whole = self  # noqa: SLF001 -- its own
         return part
 
@@ -141,11 +143,11 @@ class Toolset:
         remarks: Iterable[str] = (),
         skipped: Iterable[Skipped] | None = None,
     ) -> Toolset:
-        """Return a toolset of other tools, with more warnings; client and document stay."""
-        new, old = tuple(remarks), self._about
+        """Return a toolset of other tools, with further warnings; client and document stay."""
+        notes, old = tuple(remarks), self._info
         left_out = old.skipped if skipped is None else tuple(skipped)
-        about = replace(old, warnings=lambda: (*new, *old.warnings()), skipped=left_out)
-        return Toolset(tools, self.session, about, parts=self._parts)
+        info = replace(old, warnings=lambda: (*notes, *old.warnings()), skipped=left_out)
+        return Toolset(tools, self.session, info, parts=self._parts, source=self._source)
 
     def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:
         """Return the tools for a provider's API, but for unsupported ones: see `warnings`.
@@ -161,19 +163,7 @@ class Toolset:
         Raises:
             SettingsError: The profile is unknown, or does not defer.
         """
-        # Importing these takes time that programs without definitions need not spend.
-        from openapi_tools.providers.toolset_definitions import MOST_TOOLS, ToolsetDefinitions
-
-        if self._definitions is None or self._definitions.profile != profile:
-            self._definitions = ToolsetDefinitions(profile, self._about.index)
-        found, notes = self._definitions.write(self)
-        if defer:
-            found = search_room.meta_tools.deferred(profile, found, self)
-        elif len(found) > (most := MOST_TOOLS.get(profile, len(found))):
-            there = f"takes {most} tools in one request, and these are {len(found)}"
-            notes.append(f"{profile}: the provider {there}; select those that you need.")
-        self._profile, self._notes[profile] = profile, notes
-        return found
+        return self._definitions.make(self, profile, self._info.index, defer=defer)
 
     def search(self, query: str, limit: int = 8) -> list[Hit]:
         """Return the tools that fit a query best, the best first.
@@ -188,7 +178,7 @@ class Toolset:
         Raises:
             SettingsError: The query is not a text, or the limit not a number above 0.
         """
-        return self._found().hits(query, limit)
+        return self._find_finder().hits(query, limit)
 
     def producers(self, name: str) -> dict[str, tuple[str, ...]]:
         """Return the tools whose answers yield what a tool requires, by argument, the best first.
@@ -196,7 +186,7 @@ class Toolset:
         Raises:
             KeyError: No tool has this name.
         """
-        return self._found().producers(self.called[name].name)
+        return self._find_finder().producers(self.called[name].name)
 
     def meta_tools(self) -> Toolset:
         """Return three tools that reach all others: `search_tools`, `describe_tools`, `call_tool`.
@@ -204,7 +194,9 @@ class Toolset:
         They are for more tools than a model takes at once. A call passes the checks, guardrails
         and approval of the tool that it calls.
         """
-        return self._functions(search_room.meta_tools.meta_tools)
+        from openapi_tools.search.meta_tools import meta_tools
+
+        return self._make_functions(meta_tools)
 
     def code_tools(self, limits: CodeLimits | None = None) -> Toolset:
         """Return two tools, `search` and `run_code`: a program calls the others in a sandbox.
@@ -217,30 +209,35 @@ class Toolset:
         """
         from openapi_tools.code.code_tools import make_code_tools  # needs the extra `code`
 
-        return self._functions(lambda tools: make_code_tools(tools, limits))
+        return self._make_functions(lambda tools: make_code_tools(tools, limits))
 
     def only(self, takes: Callable[[OperationTool], bool]) -> Toolset:
         """Return the toolset for a caller who may use some tools only, also behind functions."""
-        whole, make = self.called.select(Select(where=takes)), self._about.make
-        whole._about = replace(whole._about, skipped=())  # noqa: SLF001 -- hidden ones, too
-        return whole if make is None else whole._functions(make)  # noqa: SLF001 -- its own
+        part = self.called.select(Select(where=takes))
+        part._info = replace(part._info, skipped=())  # noqa: SLF001 -- hidden ones, too
+        source = self._source
+        return part if source is None else part._make_functions(source.make)  # noqa: SLF001 -- its own
 
-    def _functions(self, make: Callable[[Toolset], Iterable[MetaTool]]) -> Toolset:
-        functions: Toolset = tools_room.function_tool.functions(self, make)
-        return functions
+    def _make_functions(self, make: Callable[[Toolset], Iterable[MetaTool]]) -> Toolset:
+        source = FunctionSource(make, tuple(make(self)))
+        tools = [FunctionTool(function, self.session) for function in source.functions]
+        info = DocumentInfo(warnings=lambda: self.warnings, document=lambda: self.document)
+        return Toolset(tools, self.session, info, parts=(self,), source=source)
 
     @property
     def called(self) -> Toolset:
         """The tools that call an API: those behind `meta_tools` and `code_tools`, else its own."""
-        return self if self._about.make is None else self._parts[0].called
+        return self if self._source is None else self._parts[0].called
 
-    def _found(self) -> Finder:
-        if self._about.make is not None:
-            return self.called._found()  # noqa: SLF001 -- its own
+    def _find_finder(self) -> Finder:
+        if self._source is not None:
+            return self.called._find_finder()  # noqa: SLF001 -- its own
         if self._finder is None:
-            whole = None if self._whole is None else self._whole._found()  # noqa: SLF001
-            parts = [part._found() for part in self._parts]  # noqa: SLF001
-            self._finder = search_room.finder.finder_of(self, self._about.index, whole, parts)
+            from openapi_tools.search.finder import finder_of
+
+            whole = None if self._whole is None else self._whole._find_finder()  # noqa: SLF001
+            parts = [part._find_finder() for part in self._parts]  # noqa: SLF001
+            self._finder = finder_of(self, self._info.index, whole, parts)
         return self._finder
 
     async def call(
@@ -267,10 +264,12 @@ class Toolset:
         Returns:
             As `execute`; an error result also for an unknown tool or an unreadable call.
         """
-        known = self._profile if profile is None else profile
-        told = {"profile": known, "context": context, "wait": wait, "fields": fields}
-        result: ToolResult = await tools_room.pipeline.answer_call(self, (call, arguments), **told)
-        return result
+        from openapi_tools.tools.tool_calls import call_tool
+
+        profile = self._definitions.profile if profile is None else profile
+        return await call_tool(
+            self, call, arguments, context=context, profile=profile, wait=wait, fields=fields
+        )
 
     def pages(
         self,
@@ -297,15 +296,20 @@ class Toolset:
             context: As for `execute`.
 
         Returns:
-            An asynchronous iterator. It raises nothing but cancellation: `stopped` says how it
-            ended, `error` is the result of a page that failed, and `await pages.collect()` returns
-            all items as one result.
+            An asynchronous iterator, which raises nothing but cancellation: `stopped` says how it
+            ended. `await pages.collect()` returns all items as one result.
         """
-        limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
-        told = {"context": context, "on_page": on_page}
-        given = (name, arguments)
-        pages: Pages = tools_room.following.Pages(self.called, given, limits, self._profile, **told)
-        return pages
+        from openapi_tools.tools.pages import PageLimits, Pages
+
+        return Pages(
+            self.called,
+            name,
+            arguments,
+            limits=PageLimits(max_items, max_pages, timeout),
+            profile=self._definitions.profile,
+            context=context,
+            on_page=on_page,
+        )
 
     async def resume(
         self, job: Mapping[str, Any], *, wait: float | None = None, context: Any = None
@@ -320,9 +324,9 @@ class Toolset:
         Returns:
             The result of the work, an error result if it failed, or another handle.
         """
-        told = {"context": context, "wait": wait}
-        result: ToolResult = await tools_room.following.resumed(self.called, job, **told)
-        return result
+        from openapi_tools.tools.tool_calls import resume_job
+
+        return await resume_job(self.called, job, wait=wait, context=context)
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions that pass, change or refuse calls; approval to the tools it is for.
@@ -330,19 +334,15 @@ class Toolset:
         Raises:
             SettingsError: They are not functions.
         """
-        listed = functions_of(guardrails, "guardrails")
+        functions = functions_of(guardrails, "guardrails")
         for tool in self.called:
-            tool.add_input_guardrails(listed)
+            tool.add_input_guardrails(functions)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or withhold results to each tool.
-
-        Raises:
-            SettingsError: They are not functions.
-        """
-        listed = functions_of(guardrails, "guardrails")
+        """Add functions that pass, change or withhold results, as input guardrails are added."""
+        functions = functions_of(guardrails, "guardrails")
         for tool in self.called:
-            tool.add_output_guardrails(listed)
+            tool.add_output_guardrails(functions)
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
         """Add a function for failures to each tool."""
@@ -360,10 +360,10 @@ class Toolset:
         Raises:
             SettingsError: It is a coroutine function.
         """
-        ending = ExitStack()
+        subscriptions = ExitStack()
         for session in self.sessions:
-            ending.callback(session.observers.subscribe(function))
-        return ending.close
+            subscriptions.callback(session.observers.subscribe(function))
+        return subscriptions.close
 
     async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
         """Mount every tool into a coordinator, under its own name.
@@ -378,18 +378,17 @@ class Toolset:
         Raises:
             SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
         """
-        end: Callable[[], Awaitable[None]] = await tools_room.packages.mount_tools(
-            self, coordinator
-        )
-        return end
+        from openapi_tools.tools.mounting import mount_tools
+
+        return await mount_tools(self, coordinator)
 
     def __reduce__(self) -> Any:
         return self.session.__reduce__()
 
     async def aclose(self) -> None:
         """Close the connections, but not a client of yours; later calls are error results."""
-        for close in self._about.closes:
-            await close()
+        if self._source is not None:
+            await self._source.aclose()
         for session in self.sessions:
             await session.sender.aclose()
 

@@ -121,7 +121,7 @@ IMPORTING = """
 import json, resource, sys, time
 sys.path.insert(0, sys.argv[1])
 from openapi_tools.runtime import *
-import openapi_tools.tools.pipeline, openapi_tools.transport, openapi_tools.auth
+import openapi_tools.tools.caller, openapi_tools.transport, openapi_tools.auth
 Settings()
 
 def resident():

@@ -16,7 +16,7 @@ from openapi_tools import (
     load_tools,
     require_approval,
 )
-from openapi_tools.tools.guardrails import approved
+from openapi_tools.tools.guardrails import with_approval
 
 WRITES = """
 import asyncio
@@ -200,7 +200,7 @@ async def test_the_approval_of_a_program_is_not_that_of_a_call_with_its_text():
     itself = "s = ?\nawait wipe(code=s.replace(chr(63), repr(s)))"
     program = {"code": itself.replace("?", repr(itself))}
 
-    context = approved(None, code["run_code"], program)
+    context = with_approval(None, code["run_code"], program)
     result = await code.call("run_code", program, context=context)
 
     assert "wipe was not approved" in result.output

@@ -18,7 +18,7 @@ from openapi_tools import (
 from openapi_tools.errors import CallError, NotPicklableError
 from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.search import costs
-from openapi_tools.tools.guardrails import question_of
+from openapi_tools.tools.guardrails import describe_question
 
 NUMBER = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
 PAGE = {"name": "page", "in": "query", "schema": {"type": "integer"}}
@@ -135,7 +135,7 @@ async def test_arguments_come_in_several_forms(meta, sent, given):
 
     assert result.output == REX
     assert [str(request.url) for request in sent] == ["http://pets.example.com/pets/1"]
-    tool, arguments = meta["call_tool"].reached(call)
+    tool, arguments = meta["call_tool"].target_tool(call)
     assert (tool.name, arguments) == ("get_pet", {"id": 1})
 
 
@@ -234,7 +234,7 @@ async def test_a_write_is_called_once_whatever_pages_say(meta, sent):
 async def test_approval_guardrails_and_hooks_are_those_of_the_tool(pets, meta, sent):
     asked, seen = [], []
     meta.add_input_guardrails([require_approval(), lambda call, _: seen.append(call.name)])
-    context = Context(approve=lambda call: asked.append(question_of(pets[call.name], call)))
+    context = Context(approve=lambda call: asked.append(describe_question(pets[call.name], call)))
 
     read = await meta.call("call_tool", {"name": "get_pet", "id": 1}, context=context)
     wrote = await meta.call("call_tool", {"name": "delete_pet", "id": 1}, context=context)

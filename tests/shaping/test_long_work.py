@@ -15,7 +15,7 @@ from shaping.paged_server import create_app, serving
 
 from openapi_tools import Context, Settings, load_tools
 from openapi_tools.testing import Fault, mock_api
-from openapi_tools.tools import following
+from openapi_tools.tools import follow_ups
 
 ROUTES = APIRouter()
 
@@ -107,7 +107,7 @@ def running():
 
 @pytest.fixture
 def server(running, monkeypatch):
-    monkeypatch.setattr(following, "_FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(follow_ups, "_FIRST_PAUSE", 0.02)
     running.kept.clear()
     return running
 

@@ -10,7 +10,7 @@ from servers.recorder import Answer, Recorder
 
 from openapi_tools import load_tools
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.tools import following
+from openapi_tools.tools import follow_ups
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
@@ -149,7 +149,7 @@ async def test_a_read_of_a_resource_with_a_task_begins_none():
 
 
 async def test_waiting_ends_with_the_task(monkeypatch):
-    monkeypatch.setattr(following, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(follow_ups, "_FIRST_PAUSE", 0.01)
     async with Tasks({"task": "/tasks/1/"}) as server, tools_of(server) as toolset:
         result = await toolset.call("start", {}, wait=20)
 

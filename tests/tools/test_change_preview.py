@@ -12,8 +12,8 @@ from servers.tagged_pets import begin, tagged_pets
 
 from openapi_tools import Context, Preview, Settings, generate_package, load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.tools import state_changes
-from openapi_tools.tools.guardrails import question_of
+from openapi_tools.tools import write_preview
+from openapi_tools.tools.guardrails import describe_question
 
 MERGE, STEPS = "application/merge-patch+json", "application/json-patch+json"
 
@@ -41,7 +41,7 @@ async def asked_about(server, name, arguments, *, before=lambda: None, **setting
     async with loaded(server, **settings) as toolset:
 
         def approve(call):
-            questions.append(question_of(toolset[name], call))
+            questions.append(describe_question(toolset[name], call))
             before()
             return True
 
@@ -169,7 +169,7 @@ async def test_a_state_that_is_too_large_is_not_compared(server):
 
 
 async def test_a_slow_read_is_not_waited_for(server, monkeypatch):
-    monkeypatch.setattr(state_changes, "_SECONDS", 0.1)
+    monkeypatch.setattr(write_preview, "_SECONDS", 0.1)
     server.pets[1]["delay"] = 1.0
 
     lines, result = await asked_about(server, "delete_pet", {"pet_id": 1})

@@ -23,7 +23,7 @@ from openapi_tools import (
     require_approval,
 )
 from openapi_tools.options import with_members
-from openapi_tools.tools.guardrails import question_of
+from openapi_tools.tools.guardrails import describe_question
 
 PET = {
     "type": "object",
@@ -320,7 +320,7 @@ def test_a_person_is_asked_about_every_argument_in_plain_characters():
     api = Api(paths={"/x\u202e/{id}": {"delete": operation()}})
     call = ToolCall(name="x", arguments={"n": "x\u202e\x9b" * 2000, "id": 1})
 
-    question = question_of(api.tool, call)
+    question = describe_question(api.tool, call)
 
     assert question.isascii()
     assert '"id": 1' in question

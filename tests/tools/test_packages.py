@@ -250,7 +250,7 @@ async def test_a_tool_made_by_itself_calls_the_documents_server(tmp_path, record
         tool = own.ListCats()
         result = await tool.execute({})
         refused = await tool.execute({"nothing": 1})
-        await tool._called()._session.sender.aclose()
+        await tool._find_caller()._session.sender.aclose()
 
     assert result.success
     assert recorder.requests[0].target == "/cats"

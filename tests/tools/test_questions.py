@@ -11,7 +11,7 @@ from tools.answering import answering
 
 from openapi_tools import Context, ToolCall, load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.tools.guardrails import question_of
+from openapi_tools.tools.guardrails import describe_question
 
 PAYMENT = with_body({"type": "object", "additionalProperties": True})
 SECRET = {"recipient": "CH93 0076 2011", "amount": 100}
@@ -24,7 +24,7 @@ def tool_for(paths=PAYMENT):
 
 def asked(arguments, paths=PAYMENT):
     tool = tool_for(paths)
-    return question_of(tool, ToolCall(name=tool.name, arguments=arguments))
+    return describe_question(tool, ToolCall(name=tool.name, arguments=arguments))
 
 
 def deep(levels, value):
@@ -146,7 +146,7 @@ async def test_no_part_of_a_known_secret_is_in_a_question(before, key):
         document(PAYMENT), credentials={"own": {"in": "header", "name": "X-Key", "value": secret}}
     ) as toolset:
         (tool,) = toolset
-        shown = question_of(tool, ToolCall(name=tool.name, arguments={"body": body}))
+        shown = describe_question(tool, ToolCall(name=tool.name, arguments={"body": body}))
 
     assert "s3cr" not in shown
     assert "more characters)" in shown
@@ -200,7 +200,7 @@ async def test_changes_that_are_too_many_are_named():
     questions = []
 
     def approve(call):
-        questions.append(question_of(tools[call.name], call))
+        questions.append(describe_question(tools[call.name], call))
         return False
 
     new = {name: f"{value}" * 900 for name, value in old.items()}

@@ -42,9 +42,9 @@ class Folder:
     async def put(self, key, value, seconds=None): self.place(key).write_bytes(value)
     async def remove(self, key): self.place(key).unlink(missing_ok=True)
     @asynccontextmanager
-    async def alone(self, key, seconds): yield
+    async def lock(self, key, seconds): yield
     @asynccontextmanager
-    async def turn(self, key, *, most, rate, seconds): yield
+    async def rate_limit(self, key, *, concurrency, rate, seconds): yield
     async def ping(self): pass
 
 async def main(url, order):

@@ -16,7 +16,7 @@ from openapi_tools import Context, load_tools, require_approval
 from openapi_tools.redaction import redact_data
 from openapi_tools.redaction.marked_schemas import MarkedSchema
 from openapi_tools.testing import Cassette, mock_api
-from openapi_tools.tools.guardrails import question_of
+from openapi_tools.tools.guardrails import describe_question
 
 PIN = "4711-0815-pin"
 SECRET = {"type": "string", "format": "password"}
@@ -83,7 +83,7 @@ async def asked_about(toolset, name, arguments):
     """Return the question about a call of a tool."""
     questions = []
     toolset.add_input_guardrails([require_approval()])
-    context = Context(approve=lambda call: questions.append(question_of(toolset[name], call)))
+    context = Context(approve=lambda call: questions.append(describe_question(toolset[name], call)))
     await toolset.call(name, arguments, context=context)
     (question,) = questions
     return question

@@ -1,9 +1,9 @@
-"""One write for one key.
+"""One write for each idempotency key.
 
-A step of a workflow that runs again gets the answer of its first write. Where the API takes a key
-in a header (`Settings(idempotency_header=…)`), it sees to that. Else the shared state keeps a mark
-before the write is sent, and its result afterwards: a process that ends in between leaves the mark,
-and the call is not made again, as it may have run.
+A step of a workflow that runs again gets the result of its first write. Where the API takes a key
+in a header (`Settings(idempotency_header=…)`), the API sees to that. Otherwise the shared state
+gets a record before the write is sent, and its result afterwards. If a process ends in between, the
+record has no result, and the call is not made again, as it may have run.
 
 Spec: RFC 9110, section 15.5.13 (412).
 """
@@ -28,18 +28,17 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from openapi_tools.shared_state import SharedState
-    from openapi_tools.tools.prepared_call import PreparedCall
-    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.call import Call
 
 logger = logging.getLogger("openapi_tools")
 
-_REMEMBERED = 86_400.0  # seconds for a key
-_LONGEST = 1_000
-_REFUSED, _FAULTS, _UNAVAILABLE = 400, 500, 503
+_LIFETIME = 86_400.0  # seconds for which a key is remembered
+_LONGEST_KEY = 1_000
+_CLIENT_ERRORS, _SERVER_ERRORS, _UNAVAILABLE = 400, 500, 503
 
 
 @dataclass(frozen=True, slots=True)
-class _KeptResult:
+class _StoredResult:
     output: Any
     metadata: dict[str, Any]
     header_note: str
@@ -48,31 +47,43 @@ class _KeptResult:
 @dataclass(frozen=True, slots=True)
 class _WriteRecord:
     arguments: str
-    result: _KeptResult | None
+    result: _StoredResult | None
 
 
 _RECORD = TypeAdapter(_WriteRecord)
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
-    """One write with a key: `place` is where the state keeps it."""
+class KeyedWrite:
+    """One write with an idempotency key.
+
+    Attributes:
+        state: Keeps the record.
+        record_key: Of the record in the state.
+        arguments: Their digest.
+        is_repeatable: To send the write twice does what once does.
+    """
 
     state: SharedState
-    place: str
+    record_key: str
     arguments: str
-    repeatable: bool  # to send it twice does what once does
+    is_repeatable: bool
 
-    async def known(self, *, alone: bool = False) -> ToolResult | None:
+    async def find_result(self, *, is_locked: bool = False) -> ToolResult | None:
         """Return the result of an earlier call with the key; None for the first one.
 
-        InputError if that call had other arguments. CallError if it may have run and ended without
-        a result, as this call is `alone`.
+        Args:
+            is_locked: No other call with the key is under way, so that a record without a result
+                is of a call that ended without one.
+
+        Raises:
+            InputError: That call had other arguments.
+            CallError: It may have run, and ended without a result.
         """
-        if (kept := await self.state.get(self.place)) is None:
+        if (stored := await self.state.get(self.record_key)) is None:
             return None
         try:
-            record = read_record(kept, _RECORD)
+            record = read_record(stored, _RECORD)
         except ValueError as error:  # it was written, so an earlier call may have run
             logger.warning("the record of a write is damaged: %s", error)
             record = _WriteRecord(self.arguments, None)
@@ -84,7 +95,7 @@ class Once:
         if (result := record.result) is not None:
             metadata = {**result.metadata, "replayed": True}
             return ToolResult.ok(result.output, metadata, header_note=result.header_note)
-        if self.repeatable or not alone:
+        if self.is_repeatable or not is_locked:
             return None
         raise CallError(
             "connection",
@@ -95,57 +106,60 @@ class Once:
 
     async def send(self, send: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         """Return the result of an earlier call, or send this one and remember its result."""
-        async with self.state.lock(f"{self.place}:turn", LEASE):
-            if (known := await self.known(alone=True)) is not None:
-                return known
-            await self._keep(None)
+        async with self.state.lock(f"{self.record_key}:turn", LEASE):
+            if (earlier := await self.find_result(is_locked=True)) is not None:
+                return earlier
+            await self._write_record(None)
             try:
                 result = await send()
             except OpenAPIToolsError as error:
-                # A call that must not be repeated was never sent.
+                # Without attempts nothing was sent; a retryable failure did nothing.
                 facts = error.facts if isinstance(error, CallError) and error.attempts else None
                 if facts is None or facts.get("retryable"):
-                    await self._forget()
+                    await self._remove_record()
                 raise
-            await self._ended(result)
+            await self._remember(result)
             return result
 
-    async def _ended(self, result: ToolResult) -> None:
+    async def _remember(self, result: ToolResult) -> None:
         status = (result.error or {}).get("status") or 0
         if result.success:
             # Whatever fails here: the API has done the write, and that is what the model hears.
             try:
-                await self._keep(result)
+                await self._write_record(result)
             except (OpenAPIToolsError, OSError, ValueError) as error:
                 logger.warning("the result of a write could not be kept: %s", error)
-        elif _REFUSED <= status < _FAULTS or status == _UNAVAILABLE:
-            await self._forget()
+        elif _CLIENT_ERRORS <= status < _SERVER_ERRORS or status == _UNAVAILABLE:
+            await self._remove_record()
 
-    async def _forget(self) -> None:
-        """Remove the record of a call that did nothing; its error stays what it is."""
+    async def _remove_record(self) -> None:
+        # Of a call that did nothing; its own error is what the caller gets.
         try:
-            await self.state.remove(self.place)
+            await self.state.remove(self.record_key)
         except (OpenAPIToolsError, OSError) as error:
             logger.warning("the key of a write that failed stays in use: %s", error)
 
-    async def _keep(self, result: ToolResult | None) -> None:
+    async def _write_record(self, result: ToolResult | None) -> None:
         names = ("output", "metadata", "header_note")
-        known = None if result is None else {name: getattr(result, name) for name in names}
-        mark = {"arguments": self.arguments, "result": known}
-        await self.state.put(self.place, dump_json_bytes(mark), _REMEMBERED)
+        stored = None if result is None else {name: getattr(result, name) for name in names}
+        record = {"arguments": self.arguments, "result": stored}
+        await self.state.put(self.record_key, dump_json_bytes(record), _LIFETIME)
 
 
-def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: Any) -> Once | None:
+def keyed_write(call: Call, server: str) -> KeyedWrite | None:
     """Return how a write with a key is sent once; None where the API or its method sees to that.
 
-    InputError for an unusable key, or where nothing can keep the promise.
+    Raises:
+        InputError: The key is unusable, or nothing can keep the promise.
     """
-    settings, key = tool.settings, member_of(context, "idempotency_key")
-    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST:
-        raise InputError(f"'idempotency_key' must be a text of 1 to {_LONGEST} characters.")
-    if prepared.key:
-        prepared.key = str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([key, tool.name])))
-    if prepared.key or tool.read_only or settings.dry_run:
+    tool, key = call.tool, member_of(call.context, "idempotency_key")
+    settings = tool.settings
+    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
+        raise InputError(f"'idempotency_key' must be a text of 1 to {_LONGEST_KEY} characters.")
+    if call.idempotency_key:
+        name = json.dumps([key, tool.name])
+        call.idempotency_key = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+    if call.idempotency_key or tool.read_only or settings.dry_run:
         return None
     if settings.state is None and tool.idempotent:
         return None
@@ -154,7 +168,7 @@ def once_for(tool: OperationTool, server: str, prepared: PreparedCall, context: 
             "'idempotency_key' needs the header in which the API takes a key, "
             "Settings(idempotency_header=…), or Settings(state=…). It was not sent."
         )
-    names = [server, tool.name, tool.method, tool.path, prepared.user, key]
-    place = state_key("once", prepared.user, digest_of(names))
-    arguments = digest_of(prepared.arguments)
-    return Once(settings.state, place, arguments, repeatable=tool.idempotent)
+    digest = digest_of([server, tool.name, tool.method, tool.path, call.user, key])
+    record_key = state_key("once", call.user, digest)
+    arguments = digest_of(call.arguments)
+    return KeyedWrite(settings.state, record_key, arguments, is_repeatable=tool.idempotent)

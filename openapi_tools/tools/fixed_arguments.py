@@ -1,4 +1,4 @@
-"""The fixed arguments of a call: texts of a configuration may name environment variables.
+"""The arguments that a configuration fixes; their strings may name environment variables.
 
 The operation keeps `${NAME}`, so that no value of the environment reaches a file. The values are
 read when the tool is first called, and are in requests only, like credentials.
@@ -19,16 +19,21 @@ if TYPE_CHECKING:
     from openapi_tools.redaction import Redactor
 
 
-class FixedValues:
+class FixedArguments:
     """The fixed arguments of one operation; `masked` has `***` for environment variables."""
 
-    __slots__ = ("_fixed", "_redactor", "_values", "masked")  # so that `vars` shows no secret
+    __slots__ = (
+        "_read_values",
+        "_redactor",
+        "_written",
+        "masked",
+    )  # so that `vars` shows no secret
 
-    def __init__(self, fixed: Mapping[str, Any], redactor: Redactor) -> None:
-        self.masked: dict[str, Any] = {name: _mask(value) for name, value in fixed.items()}
-        self._fixed = fixed
+    def __init__(self, written: Mapping[str, Any], redactor: Redactor) -> None:
+        self.masked: dict[str, Any] = {name: _mask(value) for name, value in written.items()}
+        self._written = written
         self._redactor = redactor
-        self._values: Callable[[], dict[str, Any]] | None = None  # wrapped, as in `Secret`
+        self._read_values: Callable[[], dict[str, Any]] | None = None  # wrapped, as in `Secret`
 
     def read(self) -> dict[str, Any]:
         """Return the arguments with the values of environment variables, which are secrets.
@@ -36,12 +41,12 @@ class FixedValues:
         Raises:
             CallError: A variable is not set.
         """
-        if self._values is None:
-            for name, value in self._fixed.items():
+        if self._read_values is None:
+            for name, value in self._written.items():
                 self._redactor.learn(*(_read(variable, name) for variable in variables_in(value)))
-            values = {n: from_environment(value, n) for n, value in self._fixed.items()}
-            self._values = lambda: values
-        return self._values()
+            values = {name: from_environment(v, name) for name, v in self._written.items()}
+            self._read_values = lambda: values
+        return self._read_values()
 
 
 def _read(variable: str, argument: str) -> str:

@@ -1,7 +1,7 @@
 """The API's own names of arguments, which models and people use where a tool's name differs.
 
-Arguments have names that every provider takes: `姓名` is `argument_50b5b1`, `page[size]` is
-`page_size`. A call with the API's own name means the same argument.
+The names of arguments are such as every provider takes: `姓名` becomes `argument_50b5b1`,
+`page[size]` becomes `page_size`. A call may use the API's own name for the same argument.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation
 
 
-def own_names(operation: Operation, properties: Mapping[str, Any]) -> dict[str, str]:
+def find_api_names(operation: Operation, properties: Mapping[str, Any]) -> dict[str, str]:
     """Return the arguments by the API's own names, in Unicode's form NFC, where these differ.
 
     `properties` are those of the tool's input. A name that two arguments share, or that another
@@ -38,12 +38,11 @@ def own_names(operation: Operation, properties: Mapping[str, Any]) -> dict[str, 
     return {name: a for name, a in pairs if counts[name] == 1 and name not in properties}
 
 
-def with_tool_names(
-    arguments: Mapping[str, Any], names: Mapping[str, str]
-) -> dict[str, Any] | None:
+def use_tool_names(arguments: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any] | None:
     """Return arguments under the tool's names for them; None where none has another name."""
-    renamed = {name: names.get(normalize("NFC", name), name) for name in arguments}
-    is_other = any(name != argument for name, argument in renamed.items())
-    if not is_other or len({*renamed.values()}) < len(renamed):  # one is given under both names
+    tool_names = {name: names.get(normalize("NFC", name), name) for name in arguments}
+    has_api_name = any(name != tool_name for name, tool_name in tool_names.items())
+    # Both names of one argument leave open which value counts.
+    if not has_api_name or len({*tool_names.values()}) < len(tool_names):
         return None
-    return {renamed[name]: value for name, value in arguments.items()}
+    return {tool_names[name]: value for name, value in arguments.items()}

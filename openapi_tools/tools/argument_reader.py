@@ -1,0 +1,103 @@
+"""A model's input as arguments that fit a tool's schema, repaired where the meaning is clear."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jsonschema_rs
+
+from openapi_tools.tools.argument_names import find_api_names, use_tool_names
+from openapi_tools.validation.checker import Checker
+from openapi_tools.validation.json_strings import parsing_notes
+from openapi_tools.validation.tool_input import accept_input
+
+if TYPE_CHECKING:
+    from openapi_tools.model import Operation
+    from openapi_tools.providers.restore import Restorer
+    from openapi_tools.result import ToolResult
+    from openapi_tools.settings import Settings
+    from openapi_tools.tools.tool_protocol import Tool
+
+# The first check of a process looks up types of Python, which is not for the middle of a call.
+jsonschema_rs.is_valid({}, None)
+
+
+class Arguments(NamedTuple):
+    """Arguments that fit, and notes on what was read in another way than it was written."""
+
+    values: dict[str, Any]
+    notes: list[str]
+
+
+class ArgumentReader:
+    """Reads the inputs of one tool; `fits` is the check that most inputs pass at once."""
+
+    def __init__(self, tool: Tool, settings: Settings) -> None:
+        self._tool = tool
+        self._settings = settings
+        self._restorers: dict[str, Restorer | None] = {}
+
+    @cached_property
+    def _checker(self) -> Checker:
+        return Checker(self._tool.input_schema)
+
+    @cached_property
+    def fits(self) -> Any:
+        """The function that tells whether arguments fit the schema as they are."""
+        return self._checker.fits
+
+    def read(self, value: object, profile: str | None) -> Arguments:
+        """Return the arguments in an input of any size and type; InputError if they do not fit."""
+        return self.repair(accept_input(value, self._settings), profile)
+
+    def repair(self, arguments: dict[str, Any], profile: str | None) -> Arguments:
+        """Return arguments in the form that fits; InputError names what does not."""
+        if profile:
+            arguments = self._undo_profile(arguments, profile)
+        if self.fits(arguments):
+            return Arguments(arguments, [])
+        arguments = self._use_tool_names(arguments)
+        # For example null for an absent argument, as profiles ask of models, and JSON in strings.
+        restored = self._undo_profile(arguments, "")
+        if notes := parsing_notes(arguments, restored):
+            restored = accept_input(
+                restored, self._settings
+            )  # values read from strings have limits too
+        repaired = self._tool.repair_arguments(restored)
+        if self.fits(repaired):
+            return Arguments(repaired, notes)
+        self._checker.check(restored if notes else arguments, example=True)
+        return Arguments(arguments, [])
+
+    def _use_tool_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        operation = find_operation(self._tool)
+        if operation is None:
+            return arguments
+        properties = self._tool.input_schema.get("properties", {})
+        return use_tool_names(arguments, find_api_names(operation, properties)) or arguments
+
+    def _undo_profile(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:
+        if profile not in self._restorers:
+            # Start-up: a first call whose arguments fit at once does not pay for it.
+            from openapi_tools.providers.definitions import restorer
+
+            self._restorers[profile] = restorer(self._tool, profile)
+        restorer_of_profile = self._restorers[profile]
+        return arguments if restorer_of_profile is None else restorer_of_profile.restored(arguments)
+
+
+def find_operation(tool: Tool) -> Operation | None:
+    """Return the operation of a tool; None for a tool of a user's own without one."""
+    try:
+        return tool.operation
+    except (AttributeError, NotImplementedError):
+        return None
+
+
+def add_notes(result: ToolResult, notes: list[str]) -> ToolResult:
+    """Return a result with further notes."""
+    if notes:
+        result = result.model_copy(deep=True)  # a tool of the user's may give one to many calls
+        result.metadata["notes"] = [*result.metadata.get("notes", ()), *notes]
+    return result

@@ -1,0 +1,67 @@
+"""What the context of a call asks for beside credentials: waiting, a shape, an idempotency key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import InputError
+from openapi_tools.model import AnswerShape
+from openapi_tools.options import member_of
+from openapi_tools.result import Context
+
+if TYPE_CHECKING:
+    from openapi_tools.tools.call import Call
+    from openapi_tools.tools.endpoint import Endpoint
+    from openapi_tools.tools.idempotency import KeyedWrite
+
+
+async def choose_response(call: Call, endpoint: Endpoint) -> None:
+    """Set how long a call waits for a result, and how its response is read."""
+    call.wait, call.shaper = _seconds_to_wait(call), endpoint.shaper
+    if call.context is not None:
+        call.returns_all = member_of(call.context, "whole") is True
+        call.most_bytes = member_of(call.context, "most_bytes") or 0
+        await _choose_shaper(call, endpoint)
+    if call.returns_all or call.options.is_page:
+        call.shaper = endpoint.shapes.remove_limits(call.shaper)
+
+
+def find_keyed_write(call: Call, endpoint: Endpoint) -> KeyedWrite | None:
+    """Return how a write with an idempotency key is sent once; None for another call."""
+    if member_of(call.context, "idempotency_key") is None:
+        return None
+    # Start-up: it makes a reader of records, and few calls have a key.
+    from openapi_tools.tools.idempotency import keyed_write
+
+    return keyed_write(call, endpoint.policy.server)
+
+
+def _seconds_to_wait(call: Call) -> float | None:
+    seconds = call.options.wait
+    if seconds is None:
+        seconds = member_of(call.context, "wait")
+    if seconds is None:
+        return call.tool.operation.wait
+    if isinstance(seconds, int | float) and 0 <= seconds < math.inf:
+        return seconds
+    raise InputError(f"'wait' must be a number of seconds, not {seconds!r:.60}.")
+
+
+async def _choose_shaper(call: Call, endpoint: Endpoint) -> None:
+    shape, fields = _find_shape(call.context)
+    if shape is None and fields is None:
+        return
+    default_wait = 0 if endpoint.is_read else call.tool.settings.wait
+    # The response at the end of a long-running operation may be another operation's.
+    is_documented = not (default_wait if call.wait is None else call.wait)
+    call.shaper = await endpoint.shapes.shaper_for_call(shape, fields, is_known=is_documented)
+
+
+def _find_shape(context: Any) -> tuple[Any, Any]:
+    shape, fields = member_of(context, "answer"), member_of(context, "fields")
+    if not isinstance(context, Context | Mapping):  # attributes of other objects may differ
+        fields = fields if isinstance(fields, str) else None
+        shape = shape if isinstance(shape, AnswerShape | Mapping) else None
+    return shape, fields

@@ -1,0 +1,58 @@
+"""The credentials of a call: those of its context over the session's, and what a request needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openapi_tools.auth.authorization_server import Channel
+from openapi_tools.auth.schemes import TokenContext
+from openapi_tools.options import member_of, with_members
+from openapi_tools.result import context_for, user_of
+
+if TYPE_CHECKING:
+    from openapi_tools.auth import Grant
+    from openapi_tools.tools.call import Call
+    from openapi_tools.tools.endpoint import Endpoint
+    from openapi_tools.tools.session import Session
+    from openapi_tools.transport import Attempts
+
+
+async def resolve_credentials(call: Call) -> None:
+    """Set the user of a call, and put the context's credentials over those of the session."""
+    if callable(source := member_of(call.context, "credentials")):
+        call.context = with_members(call.context, credentials=await context_for(source, call.tool))
+    call.user = user_of(call.context)
+    credentials = member_of(call.context, "credentials")
+    call.credentials = call.credentials.overlaid(credentials, call.redactor, call.user)
+
+
+async def find_grant(
+    call: Call,
+    endpoint: Endpoint,
+    session: Session,
+    attempts: Attempts,
+    *,
+    stale: Grant | None = None,
+) -> Grant:
+    """Return the credentials that the operation needs; fetch tokens, call the user's functions.
+
+    Args:
+        call: The call.
+        endpoint: Keeps them where all calls with the session's credentials need the same.
+        session: Of the call.
+        attempts: Whose connections and deadline token requests use.
+        stale: The credentials that were refused with 401.
+    """
+
+    def learn(*secrets: str) -> None:
+        session.redactor.learn(*secrets, passing=True)
+        call.redactor.learn(*secrets)  # the session keeps the newest ones only
+
+    def open_channel() -> Channel:
+        return Channel.over(attempts.transport, endpoint.policy, learn)
+
+    context = TokenContext(open_channel, call.redactor)
+    grant = await call.credentials.grant(endpoint.operation, endpoint.policy, context, stale)
+    if not grant.renewable and call.credentials is session.credentials:
+        endpoint.shared_grant = grant
+    return grant

@@ -1,0 +1,34 @@
+"""What a toolset says about its document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from openapi_tools.model import SecurityScheme, Skipped
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentInfo:
+    """What a toolset says about its document; functions find it when it is asked for.
+
+    Attributes:
+        skipped: The operations that did not become tools.
+        warnings: Returns remarks on the document.
+        security_schemes: By name.
+        counts: Returns how many operations of each kind there are.
+        document: Returns the parsed document, or None.
+        bundled: Returns the document with those that it refers to, or None.
+        index: Where the search index of its tools is cached.
+    """
+
+    skipped: tuple[Skipped, ...] = ()
+    warnings: Callable[[], tuple[str, ...]] = tuple
+    security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
+    counts: Callable[[], dict[str, int]] = dict
+    document: Callable[[], Any] = lambda: None
+    bundled: Callable[[], Any] = lambda: None
+    index: Any = None

@@ -1,0 +1,186 @@
+"""The operation of a tool at its server: how its requests are built and sent."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.readers  # noqa: F401 -- certifi asks for it, and sockets for `encodings.idna`
+import uuid
+from dataclasses import replace
+from functools import cached_property, partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.http_rules import is_safe
+from openapi_tools.redaction import excerpt
+from openapi_tools.requests import Preview, preview_request
+from openapi_tools.requests.builder import RequestPlan, describe_files
+from openapi_tools.shaping.files import ResponseFiles, find_store
+from openapi_tools.shaping.list_reader import ListReader
+from openapi_tools.shaping.long_work import may_name_task
+from openapi_tools.tools.fixed_arguments import FixedArguments
+from openapi_tools.tools.follow_ups import FollowUps
+from openapi_tools.transport.exchange import SendOptions
+from openapi_tools.validation import is_large
+
+if TYPE_CHECKING:
+    import httpx
+
+    from openapi_tools.auth import Grant
+    from openapi_tools.responses.response_shape import ResponseShaper, ResponseShapes
+    from openapi_tools.shaping.long_work import LongRunningReader
+    from openapi_tools.shaping.paging import PageReader
+    from openapi_tools.tools.call import Call
+    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool_protocol import Tool
+
+_LOCATIONS = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
+"""Headers with the address of a long-running operation."""
+
+
+class Endpoint:
+    """The operation of one tool at its server.
+
+    Attributes:
+        operation: The tool's.
+        label: Names it in messages: `"GET /pets/{petId}"`.
+        is_read: The method only reads.
+        policy: The server's address, and where credentials may go.
+        plan: Builds requests.
+        options: How requests are sent, unless a call needs other options.
+        shared_grant: The credentials of all calls without credentials of their own; None before
+            the first of them, and where they are fetched for each call.
+        fixed: The arguments that the configuration fixes.
+        follow_ups: Reads further pages, and waits for long-running operations.
+        files: Where files of responses go; None where they are not kept.
+        shaper: Makes responses smaller, unless a call asks for another shape; None for nothing.
+
+    Raises:
+        CallError: The server's address cannot be used.
+        SettingsError: The shape of the tool's responses is wrong.
+    """
+
+    def __init__(self, tool: Tool, session: Session) -> None:
+        self.operation = operation = tool.operation
+        self.label = f"{operation.method} {operation.path}"
+        self.is_read = is_safe(operation.method)
+        self.policy = session.bounds(operation)
+        self._tool = tool
+        self._settings = settings = session.settings
+        self._client_brings = session.client_brings
+        self.plan = RequestPlan(operation, settings)
+        self.options = SendOptions(
+            base=self.policy.server,
+            redirects=operation.redirects,
+            trusted=self.policy.inside,
+            traced=self.policy.inside and settings.trace_context,
+            repeatable=operation.hints.get("idempotent"),
+            caches=settings.http_cache,
+        )
+        self.shared_grant: Grant | None = None
+        self.fixed = FixedArguments(operation.fixed, session.redactor)
+        self.follow_ups = FollowUps(tool, session, self.policy.server)
+        store = find_store(settings)
+        self.files = None if store is None else ResponseFiles(store, settings)
+        is_shaped = settings.drop or settings.max_items or not settings.nulls
+        is_shaped = is_shaped or operation.answer is not None
+        self.shaper: ResponseShaper | None = self.shapes.default_shaper if is_shaped else None
+
+    @cached_property
+    def shapes(self) -> ResponseShapes:
+        """The shapes that calls may ask for."""
+        # Start-up: it reads tables of the configuration, and most tools need none.
+        from openapi_tools.responses.response_shape import ResponseShapes
+
+        return ResponseShapes(self._tool, self._settings)
+
+    def label_of(self, address: str) -> str:
+        """Name a page, or the state of a long-running operation, in messages."""
+        path = address.removeprefix(self.policy.server).partition("?")[0]
+        return f"GET {excerpt(repr(path)[1:-1], 200)}"
+
+    def add_configured_values(self, call: Call) -> None:
+        """Add the arguments and the key that the configuration and the settings give."""
+        operation = self.operation
+        if operation.fixed or operation.defaults:
+            call.arguments = {**operation.defaults, **call.arguments, **self.fixed.masked}
+        if self._settings.idempotency_header and not self._tool.idempotent:
+            call.idempotency_key = str(uuid.uuid4())
+
+    def build_request(self, call: Call) -> httpx.Request:
+        """Return the request with its credentials and the secrets among the fixed arguments."""
+        # Those are in the request only, and in no frame that waits for the response.
+        fixed = self.fixed.read() if self.operation.fixed else {}
+        return self._build(call, {**call.arguments, **fixed}, call.grant)
+
+    def build_masked_request(self, call: Call) -> tuple[httpx.Request, str]:
+        """Return the request with masked credentials, and what to note about those."""
+        grant = call.credentials.masked(self.operation, self.policy)
+        return describe_files(self._build(call, call.arguments, grant)), grant.note
+
+    def _build(self, call: Call, arguments: dict[str, Any], grant: Grant) -> httpx.Request:
+        if call.options.address:
+            return self.plan.build_follow_up(call.options.address, arguments, grant.auth)
+        request = self.plan.build(arguments, grant.auth)
+        header = self._settings.idempotency_header
+        if call.idempotency_key and header and header not in request.headers:
+            request.headers[header] = call.idempotency_key
+        if call.changes and call.changes.etag and "if-match" not in request.headers:
+            request.headers["If-Match"] = call.changes.etag
+        return request
+
+    def send_options(self, call: Call) -> SendOptions:
+        """Return how the request is sent; most calls share the options."""
+        auth, is_poll, key = call.grant.auth, call.options.is_poll, call.idempotency_key
+        has_auth = auth.httpx_auth is not None or self._client_brings
+        is_usual = not (has_auth or auth.certificate or key or self.files or call.user)
+        if is_usual and not (call.most_bytes or (is_poll and self.options.caches)):
+            return self.options
+        return replace(
+            self.options,
+            auth=auth.httpx_auth,
+            certificate=auth.certificate,
+            repeatable=True if key else self.options.repeatable,
+            learn=call.redactor.learn if has_auth else None,
+            download=self.files and partial(self.files.begin, call.redactor),
+            user=call.user,
+            caches=self.options.caches and not (is_poll or call.most_bytes),
+            most=call.most_bytes,
+        )
+
+    def find_follow_up(self, call: Call) -> PageReader | LongRunningReader | ListReader | None:
+        """Return the reader of the next page or of a long-running operation; None for neither."""
+        options, response, operation = call.options, call.response, self.operation
+        # The response to a read may be a state, where the caller or the configuration waits for it.
+        waits = options.wait is not None or operation.wait is not None
+        may_be_state = waits and self.is_read and not options.is_page and operation.paging is None
+        is_work = options.is_poll or may_be_state or response.status == HTTPStatus.ACCEPTED
+        if not (is_work or self.is_read):
+            is_work = any(name.lower() in _LOCATIONS for name, _ in response.headers.raw)
+        is_page = options.is_page or operation.paging is not None
+        is_page = is_page or (self.is_read and "link" in response.headers)
+        if not (self.is_read or is_work or is_page):
+            is_work = may_name_task(response.status, response.content)
+        if is_work:
+            return self.follow_ups.work_reader(call, may_be_state=may_be_state)
+        if is_page:
+            return self.follow_ups.page_reader(call)
+        if not self.is_read:
+            return None
+        return ListReader(call.arguments, lambda: self.follow_ups.page_reader(call))
+
+    async def preview_request(self, call: Call, *, for_person: bool = False) -> Preview:
+        """Return the preview of a call; that of a large one is made in a thread."""
+        make_preview = partial(self._make_preview, call, for_person=for_person)
+        # A store of the user's own may wait for a server to open the file of a handle.
+        if self._settings.files is not None or is_large(call.arguments):
+            return await asyncio.to_thread(make_preview)
+        return make_preview()
+
+    def _make_preview(self, call: Call, *, for_person: bool) -> Preview:
+        request, note = self.build_masked_request(call)
+        arguments = call.arguments
+        if for_person:
+            marked = self._tool.marked_values
+            request, arguments = marked.hide_request(request), marked.hide_arguments(arguments)
+        preview = preview_request(request, self._tool.name, arguments, redactor=call.redactor)
+        return replace(preview, note=note, call_id=call.id)

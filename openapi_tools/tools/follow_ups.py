@@ -1,0 +1,116 @@
+"""What follows a response: further pages, or the end of a long-running operation."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.http_rules import read_url, without_pairs
+from openapi_tools.observability import current
+from openapi_tools.requests import find_tool_for_url
+from openapi_tools.responses.error_results import error_text
+from openapi_tools.result import ToolResult
+from openapi_tools.shaping.long_work import FAILED, LongRunningReader
+from openapi_tools.shaping.paging import PageReader
+from openapi_tools.transport.failures import retry_after
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from openapi_tools.tools.call import Call
+    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool_protocol import Tool
+
+    Poll = Callable[[str, bool], Awaitable[tuple[ToolResult, Any]]]
+
+_FIRST_PAUSE, _LONGEST_PAUSE, _SHORTEST_PAUSE = 0.5, 15.0, 0.05
+"""Seconds between polls, where the API does not say when to ask again."""
+_REASON = 1200  # characters
+
+
+class FollowUps:
+    """Reads what follows the responses of one tool, at addresses below its server only."""
+
+    def __init__(self, tool: Tool, session: Session, server: str) -> None:
+        self._tool = tool
+        self._session = session
+        self._server = server
+        self._operation = tool.operation
+
+    def page_reader(self, call: Call) -> PageReader:
+        """Return the reader that finds the next page in a response."""
+        hidden = [name for name, _ in call.grant.auth.query]
+        return PageReader(
+            self._operation,
+            self._tool.input_schema,
+            arguments=call.arguments,
+            url=without_pairs(call.response.request.url, hidden),
+            server=self._server,
+            hidden=hidden,
+            linked=call.options.is_linked,
+            followed=bool(call.options.address),
+        )
+
+    def work_reader(self, call: Call, *, may_be_state: bool) -> LongRunningReader:
+        """Return the reader that finds a long-running operation, in the response to a read, too."""
+        response, hidden = call.response, [name for name, _ in call.grant.auth.query]
+        return LongRunningReader(
+            response.status,
+            without_pairs(response.request.url, hidden),
+            self._server,
+            find_tool=self._find_poll_tool,
+            polled=call.options.is_poll,
+            accepts_states=may_be_state,
+            pause=retry_after(response.headers),
+        )
+
+    def _find_poll_tool(self, address: str) -> tuple[str, dict[str, Any]] | None:
+        """Return the tool of the same toolset that asks for an address, and its arguments."""
+        session = self._session
+        tools = session.find_neighbours(self._tool) or ()
+        same_server = (t for t in tools if session.bounds(t.operation).server == self._server)
+        return find_tool_for_url(same_server, read_url(address), self._server)
+
+    async def wait_until_done(
+        self, result: ToolResult, reader: LongRunningReader, poll: Poll, wait: float
+    ) -> ToolResult:
+        """Wait for the end of a long-running operation; after `wait` seconds say how to go on."""
+        result, reader = await _poll_until_done(result, reader, poll, wait)
+        if reader.long_operation.state == FAILED:
+            reason = error_text(reader.reason, _REASON)
+            label = f"{self._operation.method} {self._operation.path}"
+            message = f"{label} was accepted, but its work failed{reason and f': {reason}'}"
+            facts = {"status": result.metadata.get("status"), "body": result.output}
+            return ToolResult.failed("http", message, metadata=result.metadata, facts=facts)
+        if reader.goes_on:
+            result.metadata["job"] = {"tool": self._tool.name, **reader.handle()}
+        return result
+
+
+async def _poll_until_done(
+    result: ToolResult, reader: LongRunningReader, poll: Poll, wait: float
+) -> tuple[ToolResult, LongRunningReader]:
+    """Return the last response with its reader: the result, or the state when the time was over."""
+    loop = asyncio.get_running_loop()
+    end, pause, retry_delay = loop.time() + wait, _FIRST_PAUSE, reader.pause
+    while reader.goes_on and reader.long_operation.url:
+        delay = pause if retry_delay is None else max(retry_delay, _SHORTEST_PAUSE)
+        if loop.time() + delay >= end:
+            return result, reader
+        status = result.metadata.get("status")
+        current().report_retry(delay, status=status, retry_after=retry_delay)
+        await asyncio.sleep(delay)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+        try:
+            async with asyncio.timeout_at(end):
+                response, following = await poll(reader.long_operation.url, True)
+        except TimeoutError:
+            return result, reader
+        retry_delay = None if following is None else following.pause
+        if following is not None and following.long_operation:
+            result, reader = response, following
+        elif not (response.error or {}).get("retryable"):
+            return response, reader
+    if reader.is_done and reader.long_operation.url:
+        result, _ = await poll(reader.long_operation.url, False)
+    return result, reader

@@ -1,0 +1,55 @@
+"""Tools by the names that models and people use for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from openapi_tools.errors import SettingsError, counted
+from openapi_tools.options import Select, close_names, is_meant, unknown_in, why_skipped
+from openapi_tools.redaction import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from openapi_tools.model import Skipped
+    from openapi_tools.tools.tool_protocol import Tool
+
+_Tool = TypeVar("_Tool", bound="Tool")
+
+
+def find_tool(tools: Mapping[str, _Tool], typed: object, skipped: Iterable[Skipped]) -> _Tool:
+    """Return the tool of a name, an operationId or `GET /path`.
+
+    Raises:
+        KeyError: No tool or several are meant; the message says which, or why there is none.
+    """
+    if isinstance(typed, str) and typed in tools:
+        return tools[typed]
+    candidates = [tool for tool in tools.values() if is_meant(typed, tool)]
+    if len(candidates) > 1:
+        names = " and ".join(tool.name for tool in candidates)
+        raise KeyError(f"{excerpt(repr(typed), 100)} is the operationId of {names}; name one.")
+    if not candidates:
+        raise KeyError(describe_unknown_tool(typed, tools, skipped))
+    return candidates[0]
+
+
+def select_tools(tools: Iterable[_Tool], select: object, skipped: Sequence[Skipped]) -> list[_Tool]:
+    """Return the tools that are selected; SettingsError for a selection of nothing."""
+    selection, listed = Select.of(select), list(tools)
+    selected = [tool for tool in listed if selection is None or selection.takes(tool)]
+    if selection is not None and not selected:
+        for _, reason in unknown_in(selection, listed, skipped=skipped):
+            raise SettingsError(f"select: {reason}")
+    return selected
+
+
+def describe_unknown_tool(
+    name: object, tools: Iterable[str], skipped: Iterable[Skipped] = ()
+) -> str:
+    """Return the message for an unknown tool: why it was skipped, or the nearest names."""
+    names, message = list(tools), f"no tool is called {excerpt(repr(name), 100)}"
+    if reason := why_skipped(name, skipped):
+        return f"{message}: {reason}"
+    close = close_names(name, names)
+    return message + (f" among {counted(len(names), 'tool')}." if close == "." else close)
