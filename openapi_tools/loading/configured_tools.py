@@ -6,7 +6,6 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import responses
 from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.loading.loaded_tool import LoadedTool
 from openapi_tools.options import from_environment, unknown_in, variables_in
@@ -118,7 +117,10 @@ def _check_fields(
         return
     # A long-running operation may end with the response of another one.
     schema = None if tool.operation.wait else tool.answer_schema
+    # Start-up time: it imports pydantic, asyncio and ssl, and few configurations have `fields`.
+    from openapi_tools.responses.response_shape import check_fields
+
     try:
-        responses.response_shape.check_fields(shape.answer.fields, schema)
+        check_fields(shape.answer.fields, schema)
     except SettingsError as error:
         config.fail((*place, "answer", "fields"), error.reason.removeprefix("fields: "))

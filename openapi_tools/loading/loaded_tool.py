@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from openapi_tools.json_values import Node, as_string, pointer_token
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.requests.path_notations import is_plain
-from openapi_tools.shaping.answer_lines import ResponseLines
+from openapi_tools.shaping.response_lines import ResponseLines
 from openapi_tools.shaping.tool_shape import (
     Shape,
     credential_shape,

@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from openapi_tools import validation
 from openapi_tools.json_values import TYPES
+from openapi_tools.validation.check_cost import UNUSABLE, compile_schema
 
 _DELIMITED = re.compile(r"([/#~@%!])(.+)\1([a-zA-Z]{0,8})", re.DOTALL)
 _FLAGS = frozenset("gimsuyADSU")  # of JavaScript, Perl and PHP; `x` would change the syntax
@@ -79,9 +79,9 @@ def matches(pattern: str, text: str) -> bool | None:
     if len(pattern) > _LONGEST_CHECKED:
         return None
     try:
-        checked = validation.compile_schema({"pattern": pattern}, size_limit=_SMALL)
+        checked = compile_schema({"pattern": pattern}, size_limit=_SMALL)
         return checked.is_valid(text)
-    except validation.UNUSABLE:
+    except UNUSABLE:
         return None
 
 
@@ -155,8 +155,8 @@ def _is_usable(pattern: str) -> bool:
 
 def _is_compiled(pattern: str, size: int) -> bool:
     try:
-        validation.compile_schema({"pattern": pattern}, size_limit=size)
-    except validation.UNUSABLE:
+        compile_schema({"pattern": pattern}, size_limit=size)
+    except UNUSABLE:
         return False
     return True
 

@@ -12,7 +12,6 @@ import json
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools import validation
 from openapi_tools.json_values import (
     ASSERTION_KEYWORDS,
     IN_PLACE_KEYWORDS,
@@ -24,6 +23,7 @@ from openapi_tools.json_values import (
 from openapi_tools.loading.keyword_values import ABSENT, MAX_LITERAL
 from openapi_tools.loading.patterns import matches
 from openapi_tools.loading.schema_components import name_of
+from openapi_tools.validation.check_cost import UNUSABLE, compile_schema, pattern_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -114,8 +114,8 @@ def _is_one_of(declared: Any, value: Any) -> bool:
 def _is_valid(schema: Node, value: Any, definitions: Definitions) -> bool:
     try:
         judging = _Judging(definitions).part(schema, value, 0)
-        return validation.compile_schema(judging).is_valid(value)
-    except validation.UNUSABLE:
+        return compile_schema(judging).is_valid(value)
+    except UNUSABLE:
         return True
 
 
@@ -163,9 +163,7 @@ _OF_NUMBERS: Mapping[str, Callable[[Any, Any], bool]] = {
     "maximum": operator.ge,
     "exclusiveMinimum": operator.lt,
     "exclusiveMaximum": operator.gt,
-    "multipleOf": lambda step, value: validation.compile_schema({"multipleOf": step}).is_valid(
-        value
-    ),
+    "multipleOf": lambda step, value: compile_schema({"multipleOf": step}).is_valid(value),
 }
 _OF_STRINGS: Mapping[str, Callable[[Any, Any], bool]] = {
     "minLength": lambda least, value: len(value) >= least,
@@ -216,7 +214,7 @@ class _Judging:
         if depth > _MAX_DEPTH or self._left < 0:
             return True
         out = {key: schema[key] for key in schema.keys() & ASSERTION_KEYWORDS}
-        if isinstance(out.get("pattern"), str) and not validation.pattern_size(out["pattern"]):
+        if isinstance(out.get("pattern"), str) and not pattern_size(out["pattern"]):
             del out["pattern"]
         for key in schema.keys() & IN_PLACE_KEYWORDS:
             inner = schema[key]

@@ -18,7 +18,7 @@ from openapi_tools.providers.containers import (
     with_length,
 )
 from openapi_tools.providers.forms import CannotExpress
-from openapi_tools.validation import compile_schema
+from openapi_tools.validation.check_cost import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

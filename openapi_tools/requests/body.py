@@ -8,7 +8,7 @@ import secrets
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools import http_rules, shaping
+from openapi_tools import http_rules
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Parameter, RequestBody
 from openapi_tools.requests.encoding import (
@@ -346,7 +346,10 @@ def read_file(value: Any, settings: Settings) -> FileUpload:
             case "text":
                 content = encode_text(value[source])
             case _:
-                content = shaping.files.find_file(source, value[source], settings)
+                # Start-up time: loading imports this module, and stores import asyncio.
+                from openapi_tools.shaping.files import find_file
+
+                content = find_file(source, value[source], settings)
     except InputError as error:
         raise InputError(error.reason, pointer=f"/{source}") from None
     filename = value.get("filename") or ("" if isinstance(content, bytes) else content.name)

@@ -12,9 +12,9 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import validation
 from openapi_tools.errors import counted
 from openapi_tools.search.producers import HOLDING, parts
+from openapi_tools.validation.example_calls import example_call
 from openapi_tools.visible_text import cut, plain_text
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def describe(tool: Any, needs: Needs | None = None) -> str:
     lines += [f"  {arguments}: from {names}" for arguments, names in found.items()]
     if answer is not None:
         lines.append(f"Answer: {_type(answer, answer, _ANSWER)}")
-    if call := validation.example_calls.example_call(schema):
+    if call := example_call(schema):
         lines.append(f"Example: {_one_line(call, _TOLD)}")
     text = "\n".join(lines)
     return text if len(text) <= _DESCRIBED else f"{text[:_DESCRIBED]}\n… cut"

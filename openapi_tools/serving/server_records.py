@@ -19,7 +19,7 @@ from openapi_tools.json_values import escape_controls
 from openapi_tools.redaction import excerpt, redact_text
 from openapi_tools.search import costs
 from openapi_tools.serving.refusals import REASONS
-from openapi_tools.validation import is_large
+from openapi_tools.validation.check_cost import is_large
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

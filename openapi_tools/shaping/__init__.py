@@ -1,5 +1,1 @@
-"""How users shape tools: configuration, overlays, answers, paging; imported when first used."""
-
-from openapi_tools.forks import importer
-
-__getattr__ = importer(__name__)  # PEP 562
+"""How users shape tools: configuration, overlays, files, paging, long-running operations."""

@@ -38,7 +38,7 @@ from openapi_tools.testing.recording import (
     read_body,
 )
 from openapi_tools.tools.toolset import Toolset
-from openapi_tools.validation import SMALL_TEXT
+from openapi_tools.validation.check_cost import SMALL_TEXT
 
 if TYPE_CHECKING:
     from openapi_tools.openapi_core.exchange_check import ExchangeChecker

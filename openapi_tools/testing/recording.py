@@ -21,7 +21,7 @@ from openapi_tools.http_rules import is_form, is_json, is_multipart, names_crede
 from openapi_tools.redaction import MASK, Redactor, excerpt, redact_data
 from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.transport.auth_flow import learn_headers
-from openapi_tools.validation import SMALL_TEXT
+from openapi_tools.validation.check_cost import SMALL_TEXT
 
 if TYPE_CHECKING:
     import os

@@ -36,7 +36,7 @@ from openapi_tools.tools.session import open_session
 from openapi_tools.tools.tool_call_reader import read_call_for, read_id
 from openapi_tools.tools.write_preview import find_changes
 from openapi_tools.transport.failures import timeout_error
-from openapi_tools.validation import measure_value
+from openapi_tools.validation.check_cost import measure_value
 from openapi_tools.validation.tool_input import CALL_ID, accept_small_input, call_id_of
 
 if TYPE_CHECKING:

@@ -16,18 +16,18 @@ from openapi_tools.requests import Preview, preview_request
 from openapi_tools.requests.builder import RequestPlan, describe_files
 from openapi_tools.shaping.files import ResponseFiles, find_store
 from openapi_tools.shaping.list_reader import ListReader
-from openapi_tools.shaping.long_work import may_name_task
+from openapi_tools.shaping.long_running import may_name_task
 from openapi_tools.tools.fixed_arguments import FixedArguments
 from openapi_tools.tools.follow_ups import FollowUps
 from openapi_tools.transport.exchange import SendOptions
-from openapi_tools.validation import is_large
+from openapi_tools.validation.check_cost import is_large
 
 if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.auth import Grant
     from openapi_tools.responses.response_shape import ResponseShaper, ResponseShapes
-    from openapi_tools.shaping.long_work import LongRunningReader
+    from openapi_tools.shaping.long_running import LongRunningReader
     from openapi_tools.shaping.paging import PageReader
     from openapi_tools.tools.call import Call
     from openapi_tools.tools.session import Session

@@ -10,7 +10,7 @@ from openapi_tools.observability import current
 from openapi_tools.requests import find_tool_for_url
 from openapi_tools.responses.error_results import error_text
 from openapi_tools.result import ToolResult
-from openapi_tools.shaping.long_work import FAILED, LongRunningReader
+from openapi_tools.shaping.long_running import FAILED, LongRunningReader
 from openapi_tools.shaping.paging import PageReader
 from openapi_tools.transport.failures import retry_after
 

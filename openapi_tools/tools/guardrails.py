@@ -21,7 +21,7 @@ from openapi_tools.requests.excerpts import (
 )
 from openapi_tools.result import Changes, ToolCall, ToolResult
 from openapi_tools.tools.write_preview import find_changes
-from openapi_tools.validation import is_large
+from openapi_tools.validation.check_cost import is_large
 
 if TYPE_CHECKING:
     from openapi_tools.settings import Settings

@@ -32,7 +32,7 @@ from openapi_tools.requests.excerpts import (
     shorten_line,
 )
 from openapi_tools.result import Changes, ToolResult
-from openapi_tools.validation import is_large
+from openapi_tools.validation.check_cost import is_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -14,17 +14,28 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import json_values, validation
+from openapi_tools import json_values
 from openapi_tools.errors import InputError
 from openapi_tools.redaction import excerpt
-from openapi_tools.validation import PricedValidator, ValueSize, measure_value, subschema_groups
+from openapi_tools.validation.check_cost import (
+    LARGEST_PATTERN,
+    UNUSABLE,
+    PricedValidator,
+    ValueSize,
+    compile_schema,
+    measure_value,
+    pattern_size,
+    subschema_groups,
+    validation_cost,
+)
+from openapi_tools.validation.example_calls import explain_flaws
 from openapi_tools.validation.messages import Flaw, describe_flaw, read_flaws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import UnionType
 
-    from openapi_tools.validation import Node, Schema
+    from openapi_tools.validation.check_cost import Node, Schema
 
 _TOLD = 5
 _PLACE = 500
@@ -80,7 +91,7 @@ class Checker:
         """
         if not self.fits(arguments):
             flaws = list(islice(self._iter_flaws(arguments), _LOOKED_AT))
-            flaws, call = validation.example_calls.explain_flaws(flaws, self._original)
+            flaws, call = explain_flaws(flaws, self._original)
             raise _compose_error(flaws, call if example else "")
 
     def _affordable_validator(self, size: ValueSize) -> PricedValidator | None:
@@ -129,9 +140,7 @@ class Checker:
         if key not in self._errors:
             own = {name: self._properties[name]} if name in self._properties else {}
             node = {**self._schema, "properties": own}
-            self._errors[key] = validation.validation_cost(
-                node, self._schema, _possible_errors, depth + 1
-            )
+            self._errors[key] = validation_cost(node, self._schema, _possible_errors, depth + 1)
         return self._errors[key]
 
     def _iter_flaws_of_large(self, name: str, value: Any) -> Iterator[Flaw]:
@@ -181,8 +190,8 @@ def prepare_validator(schema: Node, *, cheap: bool = False) -> PricedValidator:
     for careful in (False, True):
         copy = _CheckableSchema(schema, careful, cheap)
         try:
-            validator = validation.compile_schema(copy.schema)
-        except validation.UNUSABLE as error:
+            validator = compile_schema(copy.schema)
+        except UNUSABLE as error:
             reason = str(error).partition("\n")[0]
         else:
             return PricedValidator(copy.schema, validator, tuple(copy.notes))
@@ -192,8 +201,8 @@ def prepare_validator(schema: Node, *, cheap: bool = False) -> PricedValidator:
 
 def _compiles(keyword: str, value: object) -> bool:
     try:
-        validation.compile_schema({keyword: value})
-    except validation.UNUSABLE:
+        compile_schema({keyword: value})
+    except UNUSABLE:
         return False
     return True
 
@@ -294,10 +303,8 @@ class _CheckableSchema:
         """Tell whether a pattern can be compiled beside those before it."""
         if self._pattern_budget <= 0:
             return False
-        size = validation.pattern_size(pattern)
-        self._pattern_budget -= size or (
-            validation.LARGEST_PATTERN if _COUNTED.search(pattern) else 0
-        )
+        size = pattern_size(pattern)
+        self._pattern_budget -= size or (LARGEST_PATTERN if _COUNTED.search(pattern) else 0)
         return size > 0
 
     def _copy_properties(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from jsonschema_rs import ValidationError
 
-    from openapi_tools.validation import Node, Schema
+    from openapi_tools.validation.check_cost import Node, Schema
 
     Place = tuple[str | int, ...]
 

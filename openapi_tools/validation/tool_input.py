@@ -24,7 +24,7 @@ from openapi_tools.errors import InputError
 from openapi_tools.json_values import normalize_number, pointer_token
 from openapi_tools.redaction import excerpt
 from openapi_tools.result import id_text
-from openapi_tools.validation import SMALL_TEXT, SMALL_VALUES, is_odd
+from openapi_tools.validation.check_cost import SMALL_TEXT, SMALL_VALUES, is_odd
 from openapi_tools.validation.messages import format_value, kind_of
 
 if TYPE_CHECKING:

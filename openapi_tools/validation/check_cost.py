@@ -1,0 +1,229 @@
+"""What jsonschema-rs may cost for a value.
+
+It lets no other thread run meanwhile, so schemas are priced before they are used. Its engine for
+regular expressions never goes back: the time of a match grows with the text times the size of the
+compiled pattern, so that size is bounded.
+
+Spec: JSON Schema 2020-12, Core, sections 8 and 10, for the schemas that look at a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.json_values import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, resolve_reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from jsonschema_rs import Draft202012Validator
+
+    Node = dict[str, Any]
+    Schema = Node | bool
+
+LARGEST_PATTERN = 1_000_000  # bytes of a compiled pattern; `^.{1,300}$` takes about half of it
+UNUSABLE = (ValueError, TypeError, OverflowError, RecursionError)  # a schema is not compiled
+SMALL_VALUES = 2_000
+SMALL_TEXT = 20_000  # values and characters of an input that is checked in a few milliseconds
+
+_LONGEST_PATTERN = 10_000
+_SLOWNESS = {4_000: 1_500.0, 16_000: 5_500.0, 64_000: 12_000.0, 256_000: 33_000.0}
+_SLOWEST = 115_000.0
+"""Nanoseconds that a character may take, by the bytes of the pattern: measured with patterns and
+texts made for it; others are a thousand times faster."""
+
+_AT_ONCE = 50_000_000.0
+"""Nanoseconds that a verdict may take, by estimates that are far too high for common schemas."""
+_LOOK = 45.0
+_COMPARISON = 600.0
+_PART = 300.0
+_NAME = 40.0
+_MATCH = 55.0
+_DIVISION = 10_000.0
+_ODD = 300.0  # the extra cost of a number that no machine word holds
+_MOST_ODD = 100  # in an array of different items: all of them have the same hash
+_MOST_FRAMES = 10_000.0  # schemas that call each other; the validator's stack ends at some 80,000
+_MOST_STEPS = 50_000
+_LARGEST = 2.0**53
+_SMALLEST = 1e-9
+
+
+def compile_schema(schema: Schema, *, size_limit: int = LARGEST_PATTERN) -> Draft202012Validator:
+    """Return a validator that runs in linear time; ValueError for a keyword's value."""
+    from jsonschema_rs import Draft202012Validator, RegexOptions
+
+    options = RegexOptions(size_limit=size_limit)
+    return Draft202012Validator(schema, retriever=_refuse, pattern_options=options)
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"{uri} is not looked up")
+
+
+@lru_cache(maxsize=4096)
+def pattern_size(pattern: str) -> int:
+    """Return the bytes of a compiled pattern, rounded up; 0 for one that cannot be used."""
+    if len(pattern) > _LONGEST_PATTERN:
+        return 0
+    for size in (*_SLOWNESS, LARGEST_PATTERN):
+        try:
+            compile_schema({"pattern": pattern}, size_limit=size)
+        except UNUSABLE:
+            continue
+        return size
+    return 0
+
+
+class ValueSize(NamedTuple):
+    """The size of a value: values and names, characters, odd numbers, values at each depth."""
+
+    values: int
+    characters: int
+    odd: int
+    levels: list[int]
+
+
+def measure_value(value: Any) -> ValueSize:
+    """Measure a JSON-native value."""
+    names = characters = odd = 0
+    levels: list[int] = []
+    level = [value]
+    while level:
+        levels.append(len(level))
+        inner: list[Any] = []
+        for part in level:
+            kind = type(part)
+            if kind is str:
+                characters += len(part)
+            elif kind is dict:
+                names += len(part)
+                characters += sum(map(len, part))
+                inner += part.values()
+            elif kind is list:
+                inner += part
+            elif is_odd(part):
+                odd += 1
+        level = inner
+    return ValueSize(names + sum(levels), characters, odd, levels)
+
+
+def is_odd(value: Any) -> bool:
+    """Tell whether a value is a number that no machine word holds."""
+    if not isinstance(value, int | float) or not value:
+        return False
+    return not _SMALLEST <= abs(value) < _LARGEST
+
+
+def is_large(value: Any) -> bool:
+    """Tell whether work on a JSON-native value may take more than some milliseconds."""
+    size = measure_value(value)
+    return size.values > SMALL_VALUES or size.characters > SMALL_TEXT
+
+
+@dataclass(eq=False)
+class PricedValidator:
+    """The checked part of a schema, its price, and notes; no validator if it cannot be compiled."""
+
+    schema: Node
+    validator: Any
+    notes: tuple[str, ...]
+
+    def can_check(self, size: ValueSize) -> bool:
+        """Tell whether a verdict on a value of this size comes in time."""
+        if self.validator is None:
+            return False
+        is_unique, frames, per_value, per_character = self._price
+        if is_unique and size.odd > _MOST_ODD:
+            return False
+        if frames * len(size.levels) > _MOST_FRAMES:
+            return False
+        price = per_value * (size.values + size.odd * _ODD)
+        return price + per_character * size.characters <= _AT_ONCE
+
+    @cached_property
+    def _price(self) -> tuple[bool, float, float, float]:
+        seen: list[Node] = []
+
+        def of_value(node: Node) -> float:
+            seen.append(node)
+            return _value_price(node)
+
+        per_value = validation_cost(self.schema, self.schema, of_value)
+        frames = validation_cost(self.schema, self.schema, lambda _: 1.0, together=max)
+        per_character = 0.0
+        if any("pattern" in node or "patternProperties" in node for node in seen):
+            per_character = validation_cost(self.schema, self.schema, _character_price)
+        is_unique = any(node.get("uniqueItems") is True for node in seen)
+        return is_unique, frames, per_value, per_character
+
+
+def validation_cost(
+    schema: Node,
+    root: Node,
+    own: Callable[[Node], float],
+    depth: int | None = None,
+    together: Callable[[Iterable[float]], float] = sum,
+) -> float:
+    """Return the cost of all schemas that may look at one value or at what holds it.
+
+    Without the `depth` of the value a schema that leads back to itself counts once.
+    """
+    costs: dict[tuple[int, int | None], float] = {}
+    inner: dict[tuple[int, int | None], list[list[tuple[int, int | None]]]] = {}
+    waiting: list[tuple[Node, int | None, bool]] = [(schema, depth, False)]
+    while waiting:
+        node, left, is_done = waiting.pop()
+        key = (id(node), left)
+        if is_done:
+            parts = [max(map(costs.__getitem__, part)) for part in inner[key]]
+            costs[key] = own(node) + (together(parts) if parts else 0.0)
+        elif key not in costs:
+            costs[key] = 0.0
+            inner[key] = []
+            waiting.append((node, left, True))
+            for is_inside, children in subschema_groups(node, root):
+                below = left - 1 if left is not None and is_inside else left
+                if below != -1:
+                    inner[key].append([(id(child), below) for child in children])
+                    waiting += [(child, below, False) for child in children]
+            if len(costs) > _MOST_STEPS:
+                return float("inf")
+    return costs[id(schema), depth]
+
+
+def _value_price(node: Node) -> float:
+    literals = [*node.get("enum", ()), *([node["const"]] if "const" in node else ())]
+    price = _LOOK + bool(literals) * _PART
+    if parts := [part for part in literals if isinstance(part, list | dict)]:
+        price += len(literals) * _COMPARISON + measure_value(parts).values * _PART
+    for keyword in ("dependentRequired", "dependentSchemas"):
+        price += len(node.get(keyword, ())) * _NAME
+    price += len(node.get("patternProperties", ())) * _MATCH
+    if "multipleOf" in node:
+        price += _DIVISION * (10 if is_odd(node["multipleOf"]) else 1)
+    return price
+
+
+def _character_price(node: Node) -> float:
+    patterns = [*node.get("patternProperties", ()), *filter(None, [node.get("pattern")])]
+    return sum(_SLOWNESS.get(pattern_size(pattern), _SLOWEST) for pattern in patterns)
+
+
+def subschema_groups(node: Node, root: Node) -> list[tuple[bool, list[Node]]]:
+    """Return the schemas that get a value or its parts; those of a group never see the same one."""
+    found: list[tuple[bool, Iterable[Any]]] = []
+    for keyword, value in node.items():
+        if keyword in ("properties", "prefixItems"):
+            found.append((True, value.values() if isinstance(value, dict) else value))
+        elif keyword in SCHEMA_KEYWORDS:
+            found.append((keyword not in ("if", "then", "else", "not"), [value]))
+        elif keyword in SCHEMA_LIST_KEYWORDS:
+            found += [(False, [branch]) for branch in value]
+        elif keyword in ("dependentSchemas", "patternProperties"):
+            found += [(keyword == "patternProperties", [member]) for member in value.values()]
+        elif keyword == "$ref":
+            found.append((False, [resolve_reference(root, value)]))
+    schemas = ((inside, [one for one in group if isinstance(one, dict)]) for inside, group in found)
+    return [(inside, group) for inside, group in schemas if group]
