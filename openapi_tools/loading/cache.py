@@ -61,7 +61,7 @@ offline = False
 """Whether copies are used without asking the servers of their URLs: for completion."""
 
 
-class Entry(NamedTuple):
+class CacheEntry(NamedTuple):
     """A file of the folder: name (a hash), bytes, day of the last use as seconds since 1970."""
 
     name: str
@@ -75,7 +75,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class CacheLookup:
     """A document as the cache has it, or its source.
 
     Attributes:
@@ -83,15 +83,15 @@ class Lookup:
         entry: The document in it, whose root is read by parts.
         source: The bytes that have to be parsed otherwise.
         label: That of the copy to write; None for a document that is not to be cached.
-        index: The search index of its tools.
+        derived_file: What is made of its tools, such as their search index.
         remarks: Warnings of the load that wrote the copy, and about its age.
     """
 
-    file: cache_file.CacheFile | None = None
+    file: cache_file.DocumentFile | None = None
     entry: Resource | None = None
     source: Source = NOTHING
     label: cache_file.Label | None = None
-    index: cache_folder.IndexFile | None = None
+    derived_file: cache_folder.DerivedFile | None = None
     remarks: tuple[str, ...] = ()
 
 
@@ -103,7 +103,7 @@ class DocumentCache:
         self._overlays = overlays
         self._fetcher = fetcher
 
-    def look_up(self, source: str | os.PathLike[str] | bytes) -> Lookup:
+    def look_up(self, source: str | os.PathLike[str] | bytes) -> CacheLookup:
         """Return a document from the cache if its copy is still good, else its source.
 
         Raises:
@@ -117,15 +117,15 @@ class DocumentCache:
             return self._look_up_string(source)
         return self._look_up_url(address, self._fetcher)
 
-    def write_copy(self, lookup: Lookup, operations: DocumentOperations) -> None:
+    def write_copy(self, lookup: CacheLookup, operations: DocumentOperations) -> None:
         """Write a document into the cache, if its lookup says so.
 
         Not one that refers to others, whose changes would not be noticed, nor one that is too long
         as JSON.
         """
-        if lookup.label is None or lookup.index is None:
+        if lookup.label is None or lookup.derived_file is None:
             return
-        label, path = lookup.label._replace(tools=len(operations.tools)), lookup.index.path
+        label, path = lookup.label._replace(tools=len(operations.tools)), lookup.derived_file.path
         # YAML's aliases are written out as JSON.
         entry, most = operations.document.entry, 4 * label.length + _ALLOWANCE
         is_single = operations.document.references.is_single
@@ -141,12 +141,12 @@ class DocumentCache:
                 return
         _remove(path.name)
 
-    def _look_up_file(self, path: Path) -> Lookup:
+    def _look_up_file(self, path: Path) -> CacheLookup:
         # Taken before the file is read: a change during that makes the stamps differ.
         stamp = _stamp(path, self._settings)
         if stamp is None:
             self._overlays.check()
-            return Lookup(source=read_file(path, self._settings))
+            return CacheLookup(source=read_file(path, self._settings))
 
         def reread() -> Any:
             """Return the document in a file that is unchanged, else None."""
@@ -166,23 +166,23 @@ class DocumentCache:
         changed = max(stamp[1:3])
         fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
         if _stamp(path, self._settings) != stamp or time.time_ns() - changed < fresh:
-            return Lookup(source=source)
+            return CacheLookup(source=source)
         return self._plan_copy(source, name, cache_file.Label(source=uri, stamp=stamp))
 
-    def _look_up_string(self, source: Any) -> Lookup:
+    def _look_up_string(self, source: Any) -> CacheLookup:
         document = read_source(source, self._settings)
         if len(document.data or b"") < MIN_BYTES:
-            return Lookup(source=document)
+            return CacheLookup(source=document)
         digest = document.digest
         name, file = self._open_copy("text", digest)
         if file is not None and file.label.digest == digest:
             return self._use_copy(file, Resource(None))
         return self._plan_copy(document, name, cache_file.Label(digest=digest))
 
-    def _look_up_url(self, url: str, fetcher: Fetcher) -> Lookup:
+    def _look_up_url(self, url: str, fetcher: Fetcher) -> CacheLookup:
         if fetcher.is_personal and not offline:
             self._overlays.check()
-            return Lookup(source=fetcher.fetch_entry())
+            return CacheLookup(source=fetcher.fetch_entry())
         name, file = self._open_copy("url", url)
         label = file.label if file is not None else cache_file.Label()
         try:
@@ -197,7 +197,7 @@ class DocumentCache:
             entry = Resource(None, label.uri, label.source, public=label.public)
             return self._use_copy(file, entry, remarks=(remark,))
         if fetcher.is_personal:  # the server asked for credentials during the fetch
-            return Lookup(source=source)
+            return CacheLookup(source=source)
         if not source.keep:
             _remove(name)
         digest, place = source.digest, _hash_address(source)
@@ -217,7 +217,7 @@ class DocumentCache:
         )
         return self._plan_copy(source, name, label)
 
-    def _open_copy(self, kind: str, key: str) -> tuple[str, cache_file.CacheFile | None]:
+    def _open_copy(self, kind: str, key: str) -> tuple[str, cache_file.DocumentFile | None]:
         """Return the name of a document's file, which reveals nothing of it, and a usable file."""
         # Settings that shape names and descriptions are part of the name; those of schemas are not,
         # as schemas are built from the copy.
@@ -234,34 +234,36 @@ class DocumentCache:
 
     def _use_copy(
         self,
-        file: cache_file.CacheFile,
+        file: cache_file.DocumentFile,
         entry: Resource,
         reread: Callable[[], Any] = lambda: None,
         remarks: tuple[str, ...] = (),
-    ) -> Lookup:
+    ) -> CacheLookup:
         def replace_damaged() -> Any:
             _remove(file.name)
             return reread()
 
         entry.root = file.root(entry.name, replace_damaged)
         path = folder() / file.name
-        index = self._index_file(path, file.label)
+        derived_file = self._derived_file(path, file.label)
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > _DAY:  # to spare a write at each load
                 os.utime(path)
-        return Lookup(file, entry, index=index, remarks=(*remarks, *file.remarks))
+        return CacheLookup(
+            file, entry, derived_file=derived_file, remarks=(*remarks, *file.remarks)
+        )
 
-    def _plan_copy(self, source: Source, name: str, label: cache_file.Label) -> Lookup:
+    def _plan_copy(self, source: Source, name: str, label: cache_file.Label) -> CacheLookup:
         if not source.keep:
-            return Lookup(source=source)
+            return CacheLookup(source=source)
         label = label._replace(length=len(source.data or b""), kept=int(time.time()))
-        index = self._index_file(folder() / name, label)
-        return Lookup(source=source, label=label, index=index)
+        derived_file = self._derived_file(folder() / name, label)
+        return CacheLookup(source=source, label=label, derived_file=derived_file)
 
-    def _index_file(self, path: Path, label: cache_file.Label) -> cache_folder.IndexFile:
+    def _derived_file(self, path: Path, label: cache_file.Label) -> cache_folder.DerivedFile:
         label = label._replace(tools=0)
         form = repr((__version__, label, self._settings.body, self._settings.media_types))
-        return cache_folder.IndexFile(path, form)
+        return cache_folder.DerivedFile(path, form)
 
 
 def _stamp(path: Path, settings: Settings) -> list[int] | None:
@@ -288,11 +290,11 @@ def _hash_address(source: Source) -> str:
     return hashlib.sha256(source.uri.encode()).hexdigest()
 
 
-def _open(name: str, *, whole: bool = False) -> cache_file.CacheFile | None:
+def _open(name: str, *, whole: bool = False) -> cache_file.DocumentFile | None:
     path = folder().absolute() / name
     with suppress(cache_file.UnusableFileError):
         if cache_folder.is_trusted(path):
-            return cache_file.CacheFile(path, whole=whole)
+            return cache_file.DocumentFile(path, whole=whole)
     return None
 
 
@@ -334,9 +336,9 @@ def _remove_derived(path: Path) -> None:
         derived.unlink(missing_ok=True)
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CacheEntry]:
     """Return the files of the package in the folder, unfinished ones too, the last used first."""
-    by_name: dict[str, Entry] = {}
+    by_name: dict[str, CacheEntry] = {}
     with suppress(OSError):
         for file in os.scandir(folder()):
             if any(
@@ -344,7 +346,7 @@ def entries() -> list[Entry]:
             ):
                 with suppress(OSError):  # another process may have removed it
                     status = file.stat(follow_symlinks=False)
-                    by_name[file.name] = Entry(file.name, status.st_size, status.st_mtime)
+                    by_name[file.name] = CacheEntry(file.name, status.st_size, status.st_mtime)
     for name in [*by_name]:
         derived = _DERIVED_NAME.fullmatch(name)
         if derived and (document := by_name.get(f"{derived[1]}.index")):
@@ -353,7 +355,7 @@ def entries() -> list[Entry]:
     return sorted(by_name.values(), key=lambda entry: -entry.used)
 
 
-def labelled_entries() -> Iterator[tuple[Entry, cache_file.Label | None]]:
+def labelled_entries() -> Iterator[tuple[CacheEntry, cache_file.Label | None]]:
     """Yield the files of the cache with their labels; None for an unusable file."""
     for entry in entries():
         file = _open(entry.name) if entry.is_whole else None

@@ -66,7 +66,7 @@ class UnusableFileError(Exception):
     """The file is damaged, or not one that this version of the package has written."""
 
 
-class CacheFile:
+class DocumentFile:
     """A file of the cache, open for reading; with `whole` it is read and verified now."""
 
     def __init__(self, path: Path, *, whole: bool = False) -> None:

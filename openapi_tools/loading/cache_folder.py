@@ -18,21 +18,22 @@ _MOST_FILES = {"search": 4, "definitions": 8}
 """Files of each kind beside a document: its tools differ by settings, profiles, configurations."""
 
 
-class IndexFile(NamedTuple):
-    """The search index of the document in the file `path`; `form` is what its tools are made of.
+class DerivedFile(NamedTuple):
+    """A file of data that are made of the document in the file `path`: its tools' search index.
 
-    The definitions of the tools for a provider are such a file, too, of another `kind`.
+    The definitions of the tools for a provider are of another `kind`. `form` says what the tools
+    are made of; a file of another form is not read.
     """
 
     path: Path
     form: str
     kind: str = "search"
 
-    def with_form(self, addition: str) -> IndexFile:
-        """Return the index file for the same tools in another form."""
+    def with_form(self, addition: str) -> DerivedFile:
+        """Return the file for the same tools in another form."""
         return self._replace(form=f"{self.form}\0{addition}")
 
-    def definitions_file(self, form: str) -> IndexFile:
+    def definitions_file(self, form: str) -> DerivedFile:
         """Return the file for the definitions of the tools in a form."""
         return self.with_form(form)._replace(kind="definitions")
 

@@ -14,6 +14,7 @@ from openapi_tools.loading import configured_tools
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.lazy_dict import materialize
 from openapi_tools.loading.loaded_tool import LoadedTool, ToolBuilder
+from openapi_tools.loading.openapi_3 import convert_to_openapi_3
 from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.options import Select, credentials_of, kind_of
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator
 
-    from openapi_tools.loading.cache import DocumentCache, Lookup
+    from openapi_tools.loading.cache import CacheLookup, DocumentCache
     from openapi_tools.loading.document import Document
     from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.loading.tool_operations import DocumentOperations
@@ -219,7 +220,7 @@ def _load_through_cache(reader: DocumentReader) -> Toolset:
     try:
         document = reader.make_document(lookup.entry, lookup.remarks)
         if (personal := reader.read_as_user(document)) is document:
-            operations = lookup.file.operations(document)._replace(index_file=lookup.index)
+            operations = lookup.file.operations(document)._replace(derived_file=lookup.derived_file)
             return make_toolset(operations, reader.options.credentials, reader.options.client)
     except errors.DocumentError:  # only valid documents are cached: this copy was changed
         personal = reader.read()
@@ -228,14 +229,14 @@ def _load_through_cache(reader: DocumentReader) -> Toolset:
 
 
 def _load_and_write_copy(
-    reader: DocumentReader, document_cache: DocumentCache, lookup: Lookup
+    reader: DocumentReader, document_cache: DocumentCache, lookup: CacheLookup
 ) -> Toolset:
     document = reader.parse(lookup.source)
     personal = reader.read_as_user(document)
     operations = find_operations(personal, strict=False)
     # What one user may see is not for the cache, which does not know who asks.
     if personal is document:
-        operations = operations._replace(index_file=lookup.index)
+        operations = operations._replace(derived_file=lookup.derived_file)
     toolset = make_toolset(operations, reader.options.credentials, reader.options.client)
     if personal is document:
         tools = [tool.facts for tool in toolset if isinstance(tool, LoadedTool)]
@@ -262,9 +263,9 @@ def make_toolset(
     session = _open_session(document, credentials, client)
     has_filled = hides_keys and (bool(credentials) or client is not None)
     filled = session.filled_parameters if has_filled else frozenset[tuple[str, str]]()
-    index = operations.index_file
-    if index is not None and filled:  # the same document has other arguments
-        index = index.with_form(repr(sorted(filled)))
+    derived_file = operations.derived_file
+    if derived_file is not None and filled:  # the same document has other arguments
+        derived_file = derived_file.with_form(repr(sorted(filled)))
     advice = list(_session_warnings(operations, session, has_credentials=bool(credentials)))
     number = len(operations.tools) + len(operations.skipped)
     counts = {"operations": number, "skipped": len(operations.skipped)}
@@ -282,7 +283,7 @@ def make_toolset(
         counts=lambda: counts | operations.counts(),
         document=lambda: materialize(document.root),
         bundled=lambda: document.references.bundled,
-        index=index,
+        index=derived_file,
     )
     builder = ToolBuilder(document, session, filled)
     # Operations from the cache have endless nodes, all None; hence no `strict`.
@@ -307,7 +308,6 @@ def _open_session(
     )
     if settings.check_responses:
         # Start-up time: few loads check responses.
-        from openapi_tools.loading.openapi_3 import convert_to_openapi_3
         from openapi_tools.openapi_core import make_response_check
 
         session.check_answer = make_response_check(

@@ -76,7 +76,7 @@ def detect_paging(
     return detector.detect() if detector.may_list else None
 
 
-class _Argument(NamedTuple):
+class _PageArgument(NamedTuple):
     """An argument: its folded name on the wire, its own name, and the types of its values."""
 
     wire: str
@@ -86,12 +86,12 @@ class _Argument(NamedTuple):
 
 def _list_arguments(
     operation: Operation, schemas: Mapping[str, Any], resolve: Callable[[Any], Any]
-) -> list[_Argument]:
+) -> list[_PageArgument]:
     names = [(p.name, p.argument) for p in operation.parameters if p.location == "query"]
     if operation.method in ("POST", "QUERY") and operation.body is not None:
         names += [(p.name, p.argument) for p in operation.body.properties]
     arguments = [
-        _Argument(http_rules.folded(wire), name, schema_types(schemas.get(name)))
+        _PageArgument(http_rules.folded(wire), name, schema_types(schemas.get(name)))
         for wire, name in names
     ]
     for _, name in names:
@@ -99,37 +99,37 @@ def _list_arguments(
     return arguments
 
 
-def _list_inner_arguments(argument: str, schema: Any) -> Iterator[_Argument]:
+def _list_inner_arguments(argument: str, schema: Any) -> Iterator[_PageArgument]:
     """Yield the properties of an object argument, as `q.page` (Flask-AppBuilder's lists)."""
     properties = as_dict(schema).get("properties")
     for name, node in as_dict(properties).items():
         if "." not in name:
-            yield _Argument(http_rules.folded(name), f"{argument}.{name}", schema_types(node))
+            yield _PageArgument(http_rules.folded(name), f"{argument}.{name}", schema_types(node))
 
 
 @dataclass(slots=True)
-class _Outline:
+class _ResponseOutline:
     """The documented properties of a response; `type` is JSON's, empty where it is unknown."""
 
     type: str = ""
     format: str = ""
-    properties: dict[str, _Outline] = field(default_factory=dict)
-    item: _Outline | None = None
+    properties: dict[str, _ResponseOutline] = field(default_factory=dict)
+    item: _ResponseOutline | None = None
 
-    def find(self, path: Iterable[str]) -> _Outline:
+    def find(self, path: Iterable[str]) -> _ResponseOutline:
         """Return the property at a path; an empty outline without one."""
         outline = self
         for name in path:
-            outline = outline.properties.get(name, _Outline())
+            outline = outline.properties.get(name, _ResponseOutline())
         return outline
 
 
-def _make_outline(node: Any, resource: Any, follow: Follow) -> _Outline:
+def _make_outline(node: Any, resource: Any, follow: Follow) -> _ResponseOutline:
     """Return the outline of a Schema Object; references that lead nowhere are left out."""
     budget = [_MOST_SCHEMAS]
 
-    def outline_of(node: Any, resource: Any, depth: int) -> _Outline:
-        outline = _Outline()
+    def outline_of(node: Any, resource: Any, depth: int) -> _ResponseOutline:
+        outline = _ResponseOutline()
         budget[0] -= 1
         target = follow(node, resource) if depth <= _DEEPEST and budget[0] >= 0 else None
         if target is None or not isinstance(target.node, dict):
@@ -171,7 +171,7 @@ def _branches(node: Node) -> Iterator[Any]:
 class _ResponseFacts(NamedTuple):
     """Facts about responses: their outline, whether they have `Link`, and `x-ms-pageable`."""
 
-    outline: _Outline
+    outline: _ResponseOutline
     has_link: bool = False
     pageable: Any = None
 
@@ -184,13 +184,13 @@ def _read_response_facts(node: Node, resource: Any, follow: Follow) -> _Response
             continue
         headers, schema = target.node.get("headers"), _json_schema_of(target.node)
         has_link = any(name.lower() == "link" for name in as_dict(headers))
-        outline = _Outline("other" if schema is None and target.node.get("content") else "")
+        outline = _ResponseOutline("other" if schema is None and target.node.get("content") else "")
         if schema is not None:
             outline = _make_outline(schema, target.resource, follow)
             is_open = outline.type == "object" and not outline.properties
             outline.type = "" if is_open else outline.type
         return _ResponseFacts(outline, has_link, pageable)
-    return _ResponseFacts(_Outline(), pageable=pageable)
+    return _ResponseFacts(_ResponseOutline(), pageable=pageable)
 
 
 def _json_schema_of(response: Node) -> Any:
@@ -205,7 +205,7 @@ class _Detector:
     """Detects the paging of one operation from its arguments and its responses."""
 
     def __init__(
-        self, operation: Operation, arguments: list[_Argument], facts: _ResponseFacts
+        self, operation: Operation, arguments: list[_PageArgument], facts: _ResponseFacts
     ) -> None:
         self._arguments = arguments
         self._facts, self._outline = facts, facts.outline
@@ -238,7 +238,7 @@ class _Detector:
         )
 
     def _paging(
-        self, style: str, argument: _Argument | None = None, after: tuple[str, ...] = ()
+        self, style: str, argument: _PageArgument | None = None, after: tuple[str, ...] = ()
     ) -> Paging:
         size = self._size if self._size != argument else None
         steps = (*after, "href") if "href" in self._outline.find(after).properties else after
@@ -313,7 +313,7 @@ class _Detector:
         size = self._find_number(http_rules.SIZES)
         return self._paging("limit", size) if size and self._items is not None else None
 
-    def _find_next(self, argument: _Argument) -> tuple[str, ...]:
+    def _find_next(self, argument: _PageArgument) -> tuple[str, ...]:
         """Return the place of the next cursor, number or address; empty without one."""
         wire, next_name = argument.wire, http_rules.NEXT
         paths = [path for name, path in self._properties.items() if next_name.fullmatch(name)]
@@ -334,10 +334,10 @@ class _Detector:
         has_name = _ADDRESS.fullmatch(http_rules.folded(path[-1])) is not None
         return has_name or outline.format in ("uri", "url") or "href" in outline.properties
 
-    def _arguments_named(self, names: Iterable[str]) -> list[_Argument]:
+    def _arguments_named(self, names: Iterable[str]) -> list[_PageArgument]:
         return [argument for argument in self._arguments if argument.wire in names]
 
-    def _find_number(self, names: Iterable[str], *, is_weak: bool = False) -> _Argument | None:
+    def _find_number(self, names: Iterable[str], *, is_weak: bool = False) -> _PageArgument | None:
         """Return the argument that takes a number; a plain name may be declared as a string."""
         for argument in self._arguments_named(names):
             other_types = argument.types - {"integer", "number"}
@@ -347,7 +347,7 @@ class _Detector:
         return None
 
 
-def _find_list(outline: _Outline, segment: str) -> str | None:
+def _find_list(outline: _ResponseOutline, segment: str) -> str | None:
     """Return the JMESPath of a response's list, empty for the response itself; None without one."""
     if outline.type == "array":
         return ""
@@ -367,12 +367,12 @@ def _find_list(outline: _Outline, segment: str) -> str | None:
     return None
 
 
-def _may_have_objects(outline: _Outline) -> bool:
+def _may_have_objects(outline: _ResponseOutline) -> bool:
     # Without a type, or deeper than the outline goes, items may be objects.
     return outline.item is None or outline.item.type in ("", "object")
 
 
-def _property_paths(outline: _Outline, depth: int = 0) -> Iterator[tuple[str, ...]]:
+def _property_paths(outline: _ResponseOutline, depth: int = 0) -> Iterator[tuple[str, ...]]:
     """Yield the properties that may be about pages, by their names, the outermost first."""
     yield from ((name,) for name in outline.properties)
     for name, inner in outline.properties.items():

@@ -25,7 +25,7 @@ from openapi_tools.visible_text import NOTHING_KEPT, KeptNames, tool_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from openapi_tools.loading.cache_folder import IndexFile
+    from openapi_tools.loading.cache_folder import DerivedFile
     from openapi_tools.loading.references import Resource
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -57,7 +57,7 @@ class ToolFacts(NamedTuple):
 
 
 class DocumentOperations(NamedTuple):
-    """A document and its operations; those from the cache have no `nodes`, and an `index_file`."""
+    """A document and its operations; from the cache they have a `derived_file`, but no `nodes`."""
 
     document: Document
     tools: list[ToolFacts]
@@ -65,7 +65,7 @@ class DocumentOperations(NamedTuple):
     warnings: Callable[[], list[str]]
     counts: Callable[[], dict[str, int]]
     nodes: Iterable[OperationNode | None] = repeat(None)
-    index_file: IndexFile | None = None
+    derived_file: DerivedFile | None = None
 
 
 def find_operations(
