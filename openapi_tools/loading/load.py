@@ -134,7 +134,7 @@ def load_with_record(
 
     Args:
         config: The configuration.
-        members: Single settings, which those of the configuration override.
+        members: Single settings, which override those of the configuration.
         record: Gets the responses of servers, or has them from the same load in another process.
     """
     options = LoadOptions(None, settings_of(None, members), None)

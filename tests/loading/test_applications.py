@@ -125,7 +125,7 @@ def test_tools_are_loaded_while_a_loop_is_running():
 @pytest.mark.parametrize(
     ("chunk", "kind"), [(b"x" * 1_000_000, "too_large"), (b"", "timeout")], ids=["much", "nothing"]
 )
-async def test_an_application_that_never_ends_its_answer_is_left(chunk, kind):
+async def test_an_application_that_never_ends_its_response_is_left(chunk, kind):
     document = shop().openapi()
 
     async def endless(scope, _receive, send):

@@ -188,7 +188,7 @@ UNUSED = {
 
 
 @pytest.mark.parametrize(("source", "options", "change"), UNUSED.values(), ids=UNUSED)
-def test_what_takes_no_part_is_not_kept(source, options, change, eager, monkeypatch):
+def test_what_takes_no_part_is_not_cached(source, options, change, eager, monkeypatch):
     if change:
         change(monkeypatch)
 
@@ -201,7 +201,7 @@ def test_what_takes_no_part_is_not_kept(source, options, change, eager, monkeypa
     [(None, None), (None, LONG_AGO), (LONG_AGO, LONG_AGO)],
     ids=["now", "another time", "times set back"],
 )
-def test_a_file_of_other_content_is_read_anew(file, before, after):
+def test_a_file_of_other_content_is_read_again(file, before, after):
     path = file(api("One"))
     if before:
         os.utime(path, (before, before))
@@ -234,7 +234,7 @@ def test_a_file_system_that_counts_whole_seconds_is_given_time(file, eager, monk
         assert len(kept(eager)) == count
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_kept(file, eager, monkeypatch):
+def test_a_file_that_changes_while_it_is_read_is_not_cached(file, eager, monkeypatch):
     path = file(api("One"))
     read = cache.read_file
 
@@ -273,7 +273,7 @@ def test_messages_name_the_path_as_it_is_given_now(file, monkeypatch):
 
 
 @pytest.mark.parametrize("ref", ["other.json#/schema", "http://b.example/x.json"])
-def test_a_document_that_refers_to_others_is_not_kept(ref, tmp_path, file, eager):
+def test_a_document_that_refers_to_others_is_not_cached(ref, tmp_path, file, eager):
     (tmp_path / "other.json").write_text('{"schema": {"type": "string"}}')
 
     toolset = load_tools(file(api(**referring(ref))))
@@ -307,7 +307,7 @@ def test_path_items_that_are_references_are_found_again(ref, file):
     check_same(file(api(paths=paths, components={"pathItems": shared})))
 
 
-def test_yaml_that_grows_when_aliases_are_written_out_is_not_kept(eager):
+def test_yaml_that_grows_when_aliases_are_written_out_is_not_cached(eager):
     uses = "\n".join(f"  x-{number}: *a" for number in range(2000))
     paths = "{/it: {get: {responses: {}}}}"
 
@@ -317,7 +317,7 @@ def test_yaml_that_grows_when_aliases_are_written_out_is_not_kept(eager):
     assert kept(eager) == []
 
 
-def test_yaml_with_aliases_is_kept():
+def test_yaml_with_aliases_is_cached():
     text = """
 openapi: 3.1.0
 paths:
@@ -328,14 +328,14 @@ paths:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are text there")
-def test_a_file_whose_name_is_no_text_is_not_kept(file, eager):
+def test_a_file_whose_name_is_no_unicode_is_not_cached(file, eager):
     path = file(api()).rename(os.fsdecode(os.fsencode(eager.parent) + b"/\xff.json"))
 
     assert len(load_tools(path)) == len(load_tools(path)) == 1
     assert kept(eager) == []
 
 
-async def test_answers_are_checked_as_before():
+async def test_responses_are_checked_as_before():
     body = b'[{"date": 1}]'
     headers = {"content-type": "application/json"}
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body, headers=headers))

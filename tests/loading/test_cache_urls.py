@@ -86,7 +86,7 @@ def test_a_document_that_is_the_same_is_not_sent_again(site, folder, name, value
     assert again.warnings == first.warnings == ()
 
 
-def test_a_changed_document_is_read_anew(site):
+def test_a_changed_document_is_read_again(site):
     site.load()
     site.body, site.headers = api("Two"), {"ETag": '"two"'}
 
@@ -264,7 +264,7 @@ def test_where_a_copy_came_from_still_guards_calls(site, monkeypatch):
     assert [toolset.session.provenance.public for toolset in (again, stale)] == [True, True]
 
 
-def test_a_document_that_no_longer_can_be_kept_leaves_no_copy(site, folder):
+def test_a_document_that_no_longer_can_be_cached_leaves_no_copy(site, folder):
     site.load()
     site.body["paths"]["/it"]["get"]["parameters"] = [{"$ref": "other.json"}]
     site.headers = {"ETag": '"two"'}

@@ -103,7 +103,7 @@ def test_a_second_load_asks_no_server(site, table, names, count):
     assert "s3cr3t-word" not in repr(record)
 
 
-def test_a_load_with_a_warm_cache_takes_the_answer_that_nothing_changed(
+def test_a_load_with_a_warm_cache_takes_the_response_that_nothing_changed(
     site, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(tmp_path / "cache"))

@@ -117,7 +117,7 @@ async def test_redirects_to_another_origin_are_not_followed(site, target):
     ],
     ids=["another protocol", "cut", "unknown coding", "another coding"],
 )
-async def test_a_broken_answer_is_refused(raw, reason):
+async def test_a_broken_response_is_refused(raw, reason):
     assert await refused(replying(raw), reason)
 
 

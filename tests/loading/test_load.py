@@ -64,7 +64,7 @@ def places(node, *path):
 
 @pytest.mark.parametrize("place", list(places(whole())), ids=lambda p: "/".join(map(str, p)))
 @pytest.mark.parametrize("openapi", ["3.0.3", "3.2.0", "2.0"])
-def test_a_member_of_any_wrong_type_is_a_typed_error_or_harmless(place, openapi):
+def test_a_property_of_any_wrong_type_is_a_typed_error_or_harmless(place, openapi):
     for wrong in WRONG:
         root = whole()
         root["openapi"] = openapi
@@ -110,7 +110,7 @@ def test_one_bad_operation_never_sinks_the_rest(path, members):
     assert skipped.reason
 
 
-def test_an_unknown_location_is_told_with_those_that_the_version_has():
+def test_an_unknown_location_is_reported_with_those_that_the_version_has():
     (skipped,) = tools({"/x": {"get": operation(parameters=[{"name": "a", "in": "url"}])}}).skipped
 
     assert skipped.pointer == "/paths/~1x/get/parameters/0"

@@ -121,7 +121,7 @@ def test_an_overlay_beside_a_document_at_a_url_is_fetched_with_its_rules():
         ("", False),
     ],
 )
-def test_another_document_in_extends_is_told(tmp_path, extends, warns):
+def test_another_document_in_extends_is_reported(tmp_path, extends, warns):
     path = written(tmp_path / "farm.json", farm())
     named = written(tmp_path / "overlay.json", ADD | {"extends": extends})
 
@@ -181,7 +181,7 @@ def test_a_wrong_overlay_is_found_beside_a_cached_document(folder, farm_file):
         load_tools(farm_file, overlays=[overlay()])
 
 
-def test_documents_of_urls_and_texts_are_cached_with_their_overlays(folder, farm_file):
+def test_documents_of_urls_and_strings_are_cached_with_their_overlays(folder, farm_file):
     with Site(lambda asked: Said(farm_file.read_bytes(), 200, (("ETag", '"1"'),))) as site:
         for source in (f"{site.url}/farm.json", farm_file.read_bytes()):
             load_tools(source, overlays=[ADD])

@@ -189,7 +189,7 @@ def test_of_a_duplicate_key_the_last_one_counts_unless_strict(text):
 
 @pytest.mark.parametrize("key", ["description", "summary", "title", "example", "x-internal"])
 @pytest.mark.parametrize("comment", ["", "# YAML\n"], ids=["json", "yaml"])
-def test_a_duplicate_documentation_member_is_a_warning(comment, key):
+def test_a_duplicate_documentation_property_is_a_warning(comment, key):
     text = comment + f'{{"info": {{"{key}": "a", "b": 1, "{key}": "c"}}}}'
 
     parsed = parse_document(text.encode(), name="", strict=True)

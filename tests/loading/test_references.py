@@ -74,7 +74,7 @@ def test_a_broken_reference_deep_inside_components_is_found_for_each_operation(k
     assert [skipped.path for skipped in toolset.skipped] == ["/a", "/b", "/c"]
 
 
-def test_a_broken_reference_of_an_answer_or_an_example_spoils_nothing():
+def test_a_broken_reference_of_a_response_or_an_example_spoils_nothing():
     gone = {"$ref": "#/components/nowhere"}
     answers = {"200": gone, "default": {"content": {"application/json": {"schema": gone}}}}
     media = {"schema": {"type": "object", "example": gone}, "examples": {"a": gone}}

@@ -68,7 +68,7 @@ def test_schemas_of_every_version_become_json_schema_2020_12(openapi, declared, 
     assert told(declared, openapi=openapi) == expected
 
 
-MALFORMED = [  # beside those of test_unreadable.py
+MALFORMED = [  # beside those of test_input_warnings.py
     *({"type": kind} for kind in ("float", "any", ["string", "string"])),
     *({"required": ["a", "a"]}, {"multipleOf": 0}, {"anyOf": []}, {"items": None}),
 ]

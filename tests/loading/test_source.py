@@ -30,7 +30,7 @@ def test_a_mapping_is_given_on_as_it_is():
     [b'{"a": 1}', bytearray(b'{"a": 1}'), '{"a": 1}', "  [1]", "<html>", "a: 1\nb: 2", "", " "],
     ids=["bytes", "bytearray", "object", "array", "markup", "lines", "nothing", "blank"],
 )
-def test_text_and_bytes_are_the_document_itself(given):
+def test_strings_and_bytes_are_the_document_itself(given):
     source = read_source(given, SETTINGS)
 
     assert source.data == (given.encode() if isinstance(given, str) else bytes(given))
@@ -49,7 +49,7 @@ def test_a_value_that_is_too_large_is_refused(given):
         read_source(given, SMALL)
 
 
-def test_text_that_is_no_unicode_is_refused():
+def test_a_string_with_a_lone_surrogate_is_refused():
     with pytest.raises(SourceError, match="lone surrogate at offset 1"):
         read_source("{\ud800}", SETTINGS)
 

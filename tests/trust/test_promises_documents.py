@@ -266,7 +266,7 @@ def reference(kind, name):
     ("kind", "names"),
     [("parameters", "P"), ("parameters", "PQ"), ("pathItems", "I"), ("requestBodies", "B")],
 )
-def test_a_circle_of_parameters_path_items_or_bodies_skips_its_operation_by_name(kind, names):
+def test_a_cycle_of_parameters_path_items_or_bodies_skips_its_operation_by_name(kind, names):
     circle = {
         name: reference(kind, after)
         for name, after in zip(names, names[1:] + names[0], strict=True)
