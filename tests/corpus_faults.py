@@ -23,12 +23,12 @@ import jsonschema_rs
 from makers import ImpossibleError, Turns
 
 from openapi_tools import OpenAPIToolsError, Settings, load_tools
-from openapi_tools.json_values import (
+from openapi_tools.common.json_schema import (
     SCHEMA_KEYWORDS,
     SCHEMA_LIST_KEYWORDS,
     SUBSCHEMA_KEYWORDS,
-    resolve_reference,
 )
+from openapi_tools.json_values import resolve_reference
 from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.validation.samples import sample
 

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.codegen.package_data import ToolRecord
-from openapi_tools.json_values import transform_schemas
+from openapi_tools.common.json_schema import transform_schemas
 
 if TYPE_CHECKING:
     from openapi_tools.model import Operation, RequestBody

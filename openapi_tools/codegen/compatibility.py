@@ -15,17 +15,9 @@ import json
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.common.json_schema import TYPES, UNIONS, reachable_definitions
 from openapi_tools.errors import counted
-from openapi_tools.json_values import (
-    TYPES,
-    UNIONS,
-    as_dict,
-    as_list,
-    as_string,
-    pointer_token,
-    reachable_definitions,
-    resolve_reference,
-)
+from openapi_tools.json_values import as_dict, as_list, as_string, pointer_token, resolve_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import SettingsError, requiring
-from openapi_tools.json_values import (
+from openapi_tools.common.json_schema import (
     SCHEMA_LIST_KEYWORDS,
     SCHEMA_MAP_KEYWORDS,
     SUBSCHEMA_KEYWORDS,
     loosen_schema,
-    omit_keys,
 )
+from openapi_tools.errors import SettingsError, requiring
+from openapi_tools.json_values import omit_keys
 from openapi_tools.providers.definitions import shown
 from openapi_tools.result import context_for
 from openapi_tools.tools.adapters import make_blocks, warn_about_tokens

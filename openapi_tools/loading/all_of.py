@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools import json_values
+from openapi_tools.common import json_schema
 from openapi_tools.loading.keyword_values import WORDS, ignore
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _close_over_all(out: Node, branches: list[tuple[Node, Node]]) -> Node | None
     whole = {key: value for key, value in out.items() if key != "unevaluatedProperties"}
     for _, part in branches:
         merged = merge(whole, part)
-        if merged is None or not merged.keys().isdisjoint(json_values.IN_PLACE_KEYWORDS):
+        if merged is None or not merged.keys().isdisjoint(json_schema.IN_PLACE_KEYWORDS):
             return None
         whole = merged
     return {**whole, "additionalProperties": False}

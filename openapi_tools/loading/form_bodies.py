@@ -10,15 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import (
-    Node,
-    as_boolean,
-    as_dict,
-    as_list,
-    as_string,
-    ensure_items,
-    is_true,
-)
+from openapi_tools.common.json_schema import ensure_items
+from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, as_string, is_true
 from openapi_tools.loading.keyword_values import WORDS
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.body import file_schema

@@ -10,6 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools import json_values
+from openapi_tools.common import json_schema
 from openapi_tools.loading.type_names import read_type
 from openapi_tools.visible_text import visible, visible_in
 
@@ -22,9 +23,9 @@ MAX_LITERAL: Final = 8_192  # characters; a longer default, example or pattern i
 MAX_LABEL: Final = 1_024  # characters of a title, a format or a media type
 MAX_ENUM: Final = 32_768  # characters; a longer enum is left to the server, and described so
 
-ONE: Final = json_values.SCHEMA_KEYWORDS | {"contentSchema"}
-LISTS: Final = json_values.SCHEMA_LIST_KEYWORDS
-MAPS: Final = json_values.SCHEMA_MAP_KEYWORDS - {"$defs", "definitions"}
+ONE: Final = json_schema.SCHEMA_KEYWORDS | {"contentSchema"}
+LISTS: Final = json_schema.SCHEMA_LIST_KEYWORDS
+MAPS: Final = json_schema.SCHEMA_MAP_KEYWORDS - {"$defs", "definitions"}
 HOLDING: Final = ONE | LISTS | MAPS  # keywords of a Schema Object that hold schemas
 
 ABSENT: Final = object()  # placeholder for an invalid keyword value
@@ -171,7 +172,7 @@ def modernise(out: Node) -> None:
             out["allOf"] = [*out.get("allOf", ()), {"anyOf": branches}]
         else:
             out["anyOf"] = branches
-    if "type" in out and not (out["type"].__class__ is str and out["type"] in json_values.TYPES):
+    if "type" in out and not (out["type"].__class__ is str and out["type"] in json_schema.TYPES):
         read_type(out)
     if "multipleOf" in out and out["multipleOf"] <= 0:
         del out["multipleOf"]

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import DEFINITIONS_PREFIX, Node
+from openapi_tools.common.json_schema import DEFINITIONS_PREFIX
 from openapi_tools.loading.keyword_values import nullable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from openapi_tools.json_values import Node
 
 _VALUES = frozenset({"additionalProperties", "unevaluatedProperties"})
 _VALUE_MAPS = frozenset({"properties", "patternProperties"})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_schema import transform_schemas
 from openapi_tools.json_values import (
     Node,
     as_dict,
@@ -17,7 +18,6 @@ from openapi_tools.json_values import (
     follow_references,
     is_string,
     omit_keys,
-    transform_schemas,
 )
 from openapi_tools.loading import versions
 from openapi_tools.loading.document import OF_BODY

@@ -13,7 +13,8 @@ import re
 from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.json_values import IN_PLACE_KEYWORDS, dump_json_bytes, is_type, unique_values
+from openapi_tools.common.json_schema import IN_PLACE_KEYWORDS, is_type
+from openapi_tools.json_values import dump_json_bytes, unique_values
 from openapi_tools.loading.keyword_values import ABSENT, describe, ignore
 from openapi_tools.loading.patterns import matches, read_pattern
 from openapi_tools.loading.shown_values import ShownValues, keep, parse_text, types_of, wire_text

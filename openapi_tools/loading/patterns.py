@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from openapi_tools.json_values import TYPES
+from openapi_tools.common.json_schema import TYPES
 from openapi_tools.validation.check_cost import UNUSABLE, compile_schema
 
 _DELIMITED = re.compile(r"([/#~@%!])(.+)\1([a-zA-Z]{0,8})", re.DOTALL)

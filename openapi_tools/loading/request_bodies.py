@@ -13,7 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import http_rules
-from openapi_tools.json_values import Node, as_dict, as_list, as_string, ensure_items, is_true
+from openapi_tools.common.json_schema import ensure_items
+from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_true
 from openapi_tools.loading.document import MAX_CHOICES, Document
 from openapi_tools.loading.examples import example_values, find_fitting, show_members
 from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_binary, is_file

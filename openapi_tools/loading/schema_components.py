@@ -10,17 +10,15 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import (
+from openapi_tools.common.json_schema import (
     IN_PLACE_KEYWORDS,
-    Node,
-    dump_json_bytes,
-    json_size,
+    iter_subschemas,
     loosen_schema,
     map_subschemas,
-    max_json_length,
     transform_schemas,
 )
-from openapi_tools.loading.keyword_values import HOLDING, LISTS, MAPS
+from openapi_tools.json_values import Node, dump_json_bytes, json_size, max_json_length
+from openapi_tools.loading.keyword_values import HOLDING
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import short_hash
 
@@ -38,6 +36,7 @@ _CUT = frozenset(
     | {"unevaluatedItems", "unevaluatedProperties", "dependentSchemas", "contentSchema"}
 )
 """Keywords that could refuse more when a schema inside them accepts more, and an annotation."""
+_BELOW_KEYWORDS = HOLDING - IN_PLACE_KEYWORDS
 _DEPTHS = (12, 8, 5, 3, 2, 1)
 
 
@@ -120,10 +119,8 @@ def _names_in(nodes: list[Any], below: list[Any]) -> set[str]:
             continue
         if "$ref" in node:
             found.add(name_of(node))
-        for key in HOLDING.intersection(node):
-            parts = node[key]
-            parts = parts.values() if key in MAPS else parts if key in LISTS else (parts,)
-            (nodes if key in IN_PLACE_KEYWORDS else below).extend(parts)
+        nodes.extend(iter_subschemas(node, IN_PLACE_KEYWORDS))
+        below.extend(iter_subschemas(node, _BELOW_KEYWORDS))
     return found
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_schema import TYPES, UNIONS, ensure_items
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import TYPES, UNIONS, Node, as_boolean, as_list, ensure_items
+from openapi_tools.json_values import Node, as_boolean, as_list
 from openapi_tools.loading import all_of, keyword_values
 from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
 from openapi_tools.loading.hidden_properties import HiddenProperties

@@ -12,14 +12,8 @@ import json
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.json_values import (
-    ASSERTION_KEYWORDS,
-    IN_PLACE_KEYWORDS,
-    contains_value,
-    is_equal,
-    is_type,
-    unique_values,
-)
+from openapi_tools.common.json_schema import ASSERTION_KEYWORDS, IN_PLACE_KEYWORDS, is_type
+from openapi_tools.json_values import contains_value, is_equal, unique_values
 from openapi_tools.loading.keyword_values import ABSENT, MAX_LITERAL
 from openapi_tools.loading.patterns import matches
 from openapi_tools.loading.schema_components import name_of

@@ -10,8 +10,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from openapi_tools.common.json_schema import TYPES
 from openapi_tools.http_rules import folded
-from openapi_tools.json_values import TYPES, is_string
+from openapi_tools.json_values import is_string
 
 if TYPE_CHECKING:
     from openapi_tools.json_values import Node

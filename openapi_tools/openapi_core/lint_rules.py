@@ -10,9 +10,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from openapi_tools.common.json_schema import ASSERTION_KEYWORDS
 from openapi_tools.errors import counted
 from openapi_tools.json_values import (
-    ASSERTION_KEYWORDS,
     as_dict,
     as_list,
     dump_json_bytes,

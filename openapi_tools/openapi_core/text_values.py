@@ -16,8 +16,9 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_schema import TYPES
 from openapi_tools.errors import requiring
-from openapi_tools.json_values import TYPES, as_dict, as_list, follow_references
+from openapi_tools.json_values import as_dict, as_list, follow_references
 
 with requiring("testing"):
     from openapi_core.deserializing.styles import (

@@ -11,14 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import (
-    UNIONS,
-    contains_value,
-    is_type,
-    omit_keys,
-    reachable_definitions,
-    resolve_reference,
-)
+from openapi_tools.common.json_schema import UNIONS, is_type, reachable_definitions
+from openapi_tools.json_values import contains_value, omit_keys, resolve_reference
 from openapi_tools.providers.forms import IN_PLACE, WORDS, CannotExpress, by_type, kind, meet
 from openapi_tools.providers.identity_cache import IdentityCache
 from openapi_tools.validation.checker import Checker

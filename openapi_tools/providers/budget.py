@@ -15,17 +15,16 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import counted
-from openapi_tools.json_values import (
+from openapi_tools.common.json_schema import (
     DEFINITIONS_PREFIX,
     SUBSCHEMA_KEYWORDS,
     ensure_items,
-    json_size,
     loosen_schema,
     map_subschemas,
-    omit_keys,
     transform_schemas,
 )
+from openapi_tools.errors import counted
+from openapi_tools.json_values import json_size, omit_keys
 from openapi_tools.providers.cuts import cut_levels, typed, with_words
 from openapi_tools.providers.identity_cache import IdentityCache, SchemaSizes
 from openapi_tools.shaping.wording import UNREAD, brief

@@ -12,16 +12,15 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import (
+from openapi_tools.common.json_schema import (
     IN_PLACE_KEYWORDS,
     SCHEMA_KEYWORDS,
     SUBSCHEMA_KEYWORDS,
     UNIONS,
     ensure_items,
     iter_definition_names,
-    json_size,
-    omit_keys,
 )
+from openapi_tools.json_values import json_size, omit_keys
 from openapi_tools.providers.identity_cache import size_with_definitions
 from openapi_tools.providers.visible_types import find_target, types_of
 from openapi_tools.shaping.wording import brief

@@ -7,7 +7,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import DEFINITIONS_PREFIX, is_type
+from openapi_tools.common.json_schema import DEFINITIONS_PREFIX, is_type
 from openapi_tools.providers.containers import (
     ANYTHING,
     ENTRIES,

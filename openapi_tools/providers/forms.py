@@ -12,6 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import json_values
+from openapi_tools.common import json_schema
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ WORDS = frozenset(  # keywords that refuse nothing
     {"title", "description", "default", "examples", "example", "deprecated", "readOnly"}
     | {"writeOnly", "format", "contentEncoding", "contentMediaType", "contentSchema", "$comment"}
 )
-IN_PLACE = frozenset({"$ref", "allOf", *json_values.UNIONS})
+IN_PLACE = frozenset({"$ref", "allOf", *json_schema.UNIONS})
 _SAYING = (
-    json_values.ASSERTION_KEYWORDS
-    | json_values.SCHEMA_KEYWORDS
-    | json_values.SCHEMA_LIST_KEYWORDS
-    | json_values.SCHEMA_MAP_KEYWORDS
+    json_schema.ASSERTION_KEYWORDS
+    | json_schema.SCHEMA_KEYWORDS
+    | json_schema.SCHEMA_LIST_KEYWORDS
+    | json_schema.SCHEMA_MAP_KEYWORDS
     | {"$ref"}
 ) - {"$defs"}
 _MET_ONE_BY_ONE = _SAYING - {"properties", "additionalProperties"}
@@ -110,7 +111,7 @@ def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
         values = [value for value in values if json_values.is_equal(value, node["const"])]
     if kinds is not None:
         values = [
-            value for value in values if any(json_values.is_type(value, name) for name in kinds)
+            value for value in values if any(json_schema.is_type(value, name) for name in kinds)
         ]
     others = [value for value in values if value is not None]
     rest = {key: value for key, value in node.items() if key not in ("type", "enum", "const")}
@@ -128,7 +129,7 @@ def meet(one: Form, other: Form) -> Form | None:
         if met[keyword] is None:
             return None
     if "enum" in met and "type" in met:
-        met["enum"] = [value for value in met["enum"] if json_values.is_type(value, met["type"])]
+        met["enum"] = [value for value in met["enum"] if json_schema.is_type(value, met["type"])]
         if not met["enum"]:
             return None
     if not met.keys().isdisjoint(("properties", "additionalProperties")):

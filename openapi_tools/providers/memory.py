@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import map_subschemas, omit_keys
+from openapi_tools.common.json_schema import map_subschemas
+from openapi_tools.json_values import omit_keys
 from openapi_tools.providers.budget import Shortener
 from openapi_tools.providers.identity_cache import IdentityCache
 from openapi_tools.shaping.wording import UNREAD, WORDINGS, Wording, brief, repeats

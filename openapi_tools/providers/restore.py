@@ -12,7 +12,8 @@ from contextlib import suppress
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import TYPES, contains_value, is_type, unique_values
+from openapi_tools.common.json_schema import TYPES, is_type
+from openapi_tools.json_values import contains_value, unique_values
 from openapi_tools.providers import containers
 from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, Members

@@ -10,16 +10,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import (
+from openapi_tools.common.json_schema import (
     DEFINITIONS_PREFIX,
     UNIONS,
     ensure_items,
-    json_size,
-    omit_keys,
     reachable_definitions,
-    resolve_reference,
-    unique_values,
 )
+from openapi_tools.json_values import json_size, omit_keys, resolve_reference, unique_values
 
 if TYPE_CHECKING:
     from openapi_tools.providers.identity_cache import SchemaSizes

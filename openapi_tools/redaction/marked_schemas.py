@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import (
+from openapi_tools.common.json_schema import (
     IN_PLACE_KEYWORDS,
-    SCHEMA_LIST_KEYWORDS,
-    SCHEMA_MAP_KEYWORDS,
-    resolve_reference,
-    split_pointer,
+    iter_subschemas,
 )
+from openapi_tools.json_values import resolve_reference, split_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -37,14 +35,8 @@ def _is_marked(node: Node) -> bool:
     return node.get("format") == "password" or node.get("writeOnly") is True
 
 
-def _schemas_in(node: Node, keyword: str) -> Iterator[Node]:
-    value = node.get(keyword)
-    parts: Iterable[Any] = (value,)
-    if keyword in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
-        parts = value
-    elif keyword in SCHEMA_MAP_KEYWORDS and isinstance(value, Mapping):
-        parts = value.values()
-    return (part for part in parts if isinstance(part, Mapping))
+def _schemas_in(node: Node, keywords: Collection[str]) -> Iterator[Node]:
+    return (part for part in iter_subschemas(node, keywords) if isinstance(part, Mapping))
 
 
 @dataclass(slots=True, eq=False)
@@ -160,16 +152,16 @@ def _listed_properties(node: Node) -> Node:
 def _property_schemas(node: Node, name: str | None) -> Iterator[Node]:
     if name is not None and name in (listed := _listed_properties(node)):
         return (part for part in (listed[name],) if isinstance(part, Mapping))
-    return chain.from_iterable(_schemas_in(node, keyword) for keyword in _OTHERS)
+    return _schemas_in(node, _OTHERS)
 
 
 def _item_schemas(node: Node, index: int | None) -> Iterator[Node]:
-    first = list(_schemas_in(node, "prefixItems"))
+    first = list(_schemas_in(node, ["prefixItems"]))
     yield from first if index is None else first[index : index + 1]
     if index is None or index >= len(first):
-        yield from _schemas_in(node, "items")
-    yield from _schemas_in(node, "contains")
-    yield from _schemas_in(node, "unevaluatedItems")
+        yield from _schemas_in(node, ["items"])
+    yield from _schemas_in(node, ["contains"])
+    yield from _schemas_in(node, ["unevaluatedItems"])
 
 
 def is_named(name: str, names: Collection[str]) -> bool:
@@ -191,7 +183,7 @@ def _applicable_schemas(root: Node, nodes: Iterable[Node]) -> Iterator[Node]:
         if isinstance(reference, str) and reference.startswith("#"):
             target = resolve_reference(root, reference.removeprefix("#"))
             waiting += [target] if isinstance(target, Mapping) else []
-        waiting += chain.from_iterable(_schemas_in(node, keyword) for keyword in _APPLIED)
+        waiting += _schemas_in(node, _APPLIED)
 
 
 def _has_marks(root: Node) -> bool:

@@ -14,7 +14,8 @@ from itertools import islice, takewhile
 from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import DEFINITIONS_PREFIX, resolve_reference, unescape_token
+from openapi_tools.common.json_schema import DEFINITIONS_PREFIX
+from openapi_tools.json_values import resolve_reference, unescape_token
 from openapi_tools.visible_text import snake_case
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Unpack
 
+from openapi_tools.common.json_schema import transform_schemas
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import CredentialsError, SettingsError, bare
-from openapi_tools.json_values import omit_keys, transform_schemas
+from openapi_tools.json_values import omit_keys
 from openapi_tools.options import (
     VARIABLE,
     Select,

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import json_values
+from openapi_tools.common import json_schema
 from openapi_tools.errors import InputError
 from openapi_tools.redaction import excerpt
 from openapi_tools.validation.check_cost import (
@@ -47,11 +48,11 @@ _NAMES = 50.0  # errors by `propertyNames` of an object; each of them holds a co
 _LARGEST = 150_000  # values of an argument that may be copied into one error
 _MEMBERS = 100
 
-_COMPILED = json_values.ASSERTION_KEYWORDS | {"maxContains", "minContains"}
+_COMPILED = json_schema.ASSERTION_KEYWORDS | {"maxContains", "minContains"}
 _SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
-    (json_values.SCHEMA_LIST_KEYWORDS, list),
-    (json_values.SCHEMA_MAP_KEYWORDS, dict),
-    (json_values.SCHEMA_KEYWORDS, dict | bool),
+    (json_schema.SCHEMA_LIST_KEYWORDS, list),
+    (json_schema.SCHEMA_MAP_KEYWORDS, dict),
+    (json_schema.SCHEMA_KEYWORDS, dict | bool),
 )
 _COSTLY = frozenset(  # keywords that may take long for a large value
     {"anyOf", "contains", "dependentRequired", "dependentSchemas", "if", "multipleOf", "not"}
@@ -274,11 +275,11 @@ class _CheckableSchema:
         """Give the copy of a keyword's value, or nothing when the keyword is left out."""
         if fault := self._find_fault(keyword, value):
             self._leave_out(place, fault)
-        elif keyword in json_values.SCHEMA_KEYWORDS:
+        elif keyword in json_schema.SCHEMA_KEYWORDS:
             yield self._copy_schema(value, place, depth)
-        elif keyword in json_values.SCHEMA_LIST_KEYWORDS:
+        elif keyword in json_schema.SCHEMA_LIST_KEYWORDS:
             yield [self._copy_schema(v, f"{place}/{i}", depth + 1) for i, v in enumerate(value)]
-        elif keyword in json_values.SCHEMA_MAP_KEYWORDS:
+        elif keyword in json_schema.SCHEMA_MAP_KEYWORDS:
             yield dict(self._copy_properties(keyword, value, place, depth + 1))
         elif keyword in _COMPILED or keyword == "$ref":
             yield value

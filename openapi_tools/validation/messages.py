@@ -12,8 +12,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.common.json_schema import UNIONS
 from openapi_tools.errors import counted
-from openapi_tools.json_values import UNIONS
 from openapi_tools.options import nearest
 from openapi_tools.redaction import redact_text
 
