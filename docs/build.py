@@ -82,7 +82,7 @@ def _directive(name):
 
 def help_of(name):
     """Return the section with the help of a command."""
-    command = cli.imported(name) if name else cli.commands
+    command = cli.create_command(name) if name else cli.commands
     program = f"openapi-tools {name}".strip()
     context = click.Context(command, info_name=program, terminal_width=WIDTH)
     return f"## `{program}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"

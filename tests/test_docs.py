@@ -30,7 +30,7 @@ from shells import write_program
 
 import openapi_tools
 from openapi_tools import OperationTool, Settings, ToolResult, Toolset, testing
-from openapi_tools.cli import commands, imported
+from openapi_tools.cli import commands, create_command
 from openapi_tools.errors import ERROR_TYPES
 from openapi_tools.serving.serving_tables import AuthTable, LimitsTable, RoleTable, ServeTable
 from openapi_tools.shaping.config_tables import TABLES, Configuration, ToolTable
@@ -251,7 +251,7 @@ def as_code(name):
 
 
 def options_of(name):
-    command = imported(name)
+    command = create_command(name)
     parameters = command.get_params(click.Context(command))
     return [option for p in parameters for option in p.opts if option.startswith("--")]
 

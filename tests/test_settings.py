@@ -15,7 +15,7 @@ import settings_page
 from pydantic import BaseModel, ValidationError
 
 from openapi_tools import FileStore, Settings, SettingsError, SharedState, load_tools
-from openapi_tools.cli import typed_arguments
+from openapi_tools.cli import completion
 from openapi_tools.common.setting import Setting
 from openapi_tools.common.setting_fields import (
     REMOVED_SETTINGS,
@@ -79,7 +79,7 @@ def test_a_new_setting_is_one_field_and_its_type(monkeypatch):
 
 
 def completions_of_set():
-    return list(typed_arguments.VALUES["others"](None, ""))
+    return list(completion.COMPLETIONS["others"](None, ""))
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED_SETTINGS.items())

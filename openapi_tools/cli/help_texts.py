@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.cli.output import PROGRAM
 
 if TYPE_CHECKING:
     import click
 
-_PROGRAM = "openapi-tools"
-_TEXTS = tomllib.loads(Path(__file__).with_name("help_texts.toml").read_text(encoding="utf-8"))
-EXIT_CODES: dict[str, str] = _TEXTS["exit_codes"]
+
+@cache  # read for `--help` only
+def _read_texts() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("help_texts.toml").read_text(encoding="utf-8"))
+
+
+def exit_codes() -> dict[str, str]:
+    """Return the exit codes of every command, with their meaning."""
+    codes: dict[str, str] = _read_texts()["exit_codes"]
+    return codes
 
 
 def list_examples(name: str | None) -> list[str]:
     """Return the examples of a command as whole command lines."""
-    lines = _TEXTS["examples"].get(name, ())
-    return [line if f"{_PROGRAM} " in line else f"{_PROGRAM} {line}" for line in lines]
+    lines = _read_texts()["examples"].get(name, ())
+    return [line if f"{PROGRAM} " in line else f"{PROGRAM} {line}" for line in lines]
 
 
 def write_epilog(name: str | None, formatter: click.HelpFormatter) -> None:
@@ -27,6 +37,6 @@ def write_epilog(name: str | None, formatter: click.HelpFormatter) -> None:
             formatter.write("".join(f"  {line}\n" for line in lines))
     with formatter.section("Exit codes"):
         if name is None:
-            formatter.write_dl(list(EXIT_CODES.items()))
+            formatter.write_dl(list(exit_codes().items()))
         else:
-            formatter.write_text(f"see {_PROGRAM} --help.")
+            formatter.write_text(f"see {PROGRAM} --help.")

@@ -14,9 +14,10 @@ from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login, Plan
 from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.tokens import Stored, TokenStore
-from openapi_tools.cli import clean, remark, say
-from openapi_tools.cli import command_options as shared
-from openapi_tools.errors import CallError, there_are
+from openapi_tools.cli.credential_options import read_credentials
+from openapi_tools.cli.output import clean, print_note, print_text
+from openapi_tools.cli.tool_loading import load_spec
+from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests import server_url
 from openapi_tools.settings import Settings
@@ -40,57 +41,54 @@ _OPTIONS = {
 }
 
 
-@shared.command("login")
-def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) -> int:
-    """Log in for SCHEME of SPEC and keep the token in a file.
-
-    SCHEME may be left out where the document has one scheme for OAuth 2 or OpenID Connect. Then
-    `openapi-tools call SPEC … --credential SCHEME=@FILE` uses the token.
-    """
-    toolset = shared.load(shared.source_of(spec), base_url=options["base_url"])
-    name, found = _scheme(toolset.security_schemes, scheme)
+def log_in(spec: str, scheme: str | None, *, token_file: Path, **options: Any) -> int:
+    """Log in for SCHEME of SPEC and store the token in a file."""
+    toolset = load_spec(spec, base_url=options["base_url"])
+    name, definition = _choose_scheme(toolset.security_schemes, scheme)
     store = TokenStore(token_file)
     store.entries()  # errors of the file come before the browser opens
-    config = _config(toolset, name, found, options)
+    config = _create_config(toolset, name, definition, options)
     try:
-        stored = _stored(toolset, found, config, {**options, "name": name})
+        stored = _request_token(toolset, definition, config, {**options, "name": name})
     except CallError as error:
         text = str(error)
-        for named, option in _OPTIONS.items():
-            text = text.replace(named, option)
-        remark(f"openapi-tools: error: {text}")
+        for argument, option in _OPTIONS.items():
+            text = text.replace(argument, option)
+        print_note(f"openapi-tools: error: {text}")
         return 1
     store.save(stored)
-    remark(f"logged in; the token is in {token_file}.")
+    print_note(f"logged in; the token is in {token_file}.")
     if stored.token.refresh is None:
-        remark("the server gave no refresh token: log in again when this one has expired.")
-    say(clean(f"--credential '{stored.scheme}=@{token_file}'", lines=False))
+        print_note("the server returned no refresh token; log in again when this one has expired.")
+    print_text(clean(f"--credential '{stored.scheme}=@{token_file}'", lines=False))
     return 0
 
 
-def _scheme(schemes: Mapping[str, Any], wanted: str | None) -> tuple[str, SecurityScheme]:
-    fitting = {name: scheme for name, scheme in schemes.items() if scheme.type in _TYPES}
-    if wanted is None and len(fitting) == 1:
-        return next(iter(fitting.items()))
-    if wanted in fitting:
-        return str(wanted), fitting[wanted]
-    if not fitting:
+def _choose_scheme(schemes: Mapping[str, Any], name: str | None) -> tuple[str, SecurityScheme]:
+    candidates = {name: scheme for name, scheme in schemes.items() if scheme.type in _TYPES}
+    if name is None and len(candidates) == 1:
+        return next(iter(candidates.items()))
+    if name in candidates:
+        return str(name), candidates[name]
+    if not candidates:
         raise click.UsageError("the document has no scheme for OAuth 2 or OpenID Connect.")
-    if wanted is None:
-        raise click.UsageError(f"say which scheme is meant: {', '.join(map(repr, fitting))}.")
-    known = there_are(map(repr, fitting))
-    raise click.UsageError(f"no scheme to log in for is named {wanted!r:.100}; {known}.")
+    names = ", ".join(map(repr, candidates))
+    if name is None:
+        raise click.UsageError(f"the document has several schemes; name one of {names}.")
+    raise click.UsageError(f"{name!r:.100} is not a scheme to log in for; expected one of {names}.")
 
 
-def _config(toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[str, Any]) -> OAuth2:
+def _create_config(
+    toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[str, Any]
+) -> OAuth2:
     secret = None
     if reference := options["client_secret"]:
         if not reference.startswith("$"):
             raise click.UsageError(
-                "--client-secret wants '$NAME', NAME being an environment variable."
+                "--client-secret takes '$NAME', where NAME is an environment variable."
             )
-        secret = shared.read_credentials((f"client-secret={reference}",))["client-secret"]
-    given = ("client_id", "token_url", "authorization_url", "device_authorization_url")
+        secret = read_credentials((f"client-secret={reference}",))["client-secret"]
+    fields = ("client_id", "token_url", "authorization_url", "device_authorization_url")
     required = {
         scope
         for tool in toolset
@@ -98,22 +96,23 @@ def _config(toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[s
         for scope in requirement.get(name, ())
     }
     flow = "deviceAuthorization" if options["device"] else "authorizationCode"
-    listed = scheme.flows.get(flow, {}).get("scopes")
-    usual = sorted(required or (listed if isinstance(listed, dict) else ()))
+    declared = scheme.flows.get(flow, {}).get("scopes")
+    default_scopes = sorted(required or (declared if isinstance(declared, dict) else ()))
     return OAuth2(
         client_secret=secret,
-        scopes=options["scopes"] or usual,
-        **{key: options[key] for key in given},
+        scopes=options["scopes"] or default_scopes,
+        **{key: options[key] for key in fields},
     )
 
 
-def _stored(toolset: Toolset, scheme: Any, config: OAuth2, options: dict[str, Any]) -> Stored:
-    """Return the token of a login; the user may have to agree before anything is sent."""
+def _request_token(
+    toolset: Toolset, scheme: Any, config: OAuth2, options: dict[str, Any]
+) -> Stored:
     settings, session = Settings(base_url=options["base_url"]), toolset.session
-    server = server_url(_operation(toolset, options["name"]), settings)
+    server = server_url(_find_operation(toolset, options["name"]), settings)
     device, limit = options["device"], options["timeout"]
 
-    async def done(act: Callable[[Login], Awaitable[_T]]) -> _T:
+    async def run_login(act: Callable[[Login], Awaitable[_T]]) -> _T:
         policy = policy_of(settings, public_document=session.provenance.public)
         async with ConnectionPool(settings, policy) as transport:
             bounds = OriginPolicy(server, session.origins)
@@ -123,54 +122,59 @@ def _stored(toolset: Toolset, scheme: Any, config: OAuth2, options: dict[str, An
                 async with asyncio.timeout(limit):
                     return await act(attempt)
             except TimeoutError:
-                raise CallError("timeout", f"no approval within {limit:g} s.") from None
+                raise CallError("timeout", f"not approved within {limit:g} s.") from None
 
-    plan = asyncio.run(done(lambda attempt: attempt.plan(device=device)))
-    _agree(plan, options)
-    return asyncio.run(done(lambda attempt: _agreed(attempt, plan, options)))
+    plan = asyncio.run(run_login(lambda attempt: attempt.plan(device=device)))
+    _confirm_endpoints(plan, options)  # before anything else is sent
+    return asyncio.run(run_login(lambda attempt: _wait_for_token(attempt, plan, options)))
 
 
-def _operation(toolset: Toolset, name: str) -> Operation:
+def _find_operation(toolset: Toolset, name: str) -> Operation:
     operations = [tool.operation for tool in toolset]
     if not operations:
         raise click.UsageError("the document has no operation to log in for.")
-    needing = (o for o in operations if any(name in names for names in o.security))
-    return next(needing, operations[0])
+    protected = (
+        operation
+        for operation in operations
+        if any(name in requirement for requirement in operation.security)
+    )
+    return next(protected, operations[0])
 
 
-def _agree(plan: Plan, options: dict[str, Any]) -> None:
+def _confirm_endpoints(plan: Plan, options: dict[str, Any]) -> None:
     """Show the endpoints of the login, and ask if they are at another origin."""
     key = "device_authorization_url" if options["device"] else "authorization_url"
-    remark(f"authorization: {getattr(plan.config, key)}")
-    remark(f"token: {plan.config.token_url}")
+    print_note(f"authorization: {getattr(plan.config, key)}")
+    print_note(f"token: {plan.config.token_url}")
     if not plan.elsewhere or options["yes"]:
         return
-    remark("these endpoints of the document are not at the API's own origin.")
-    if not _is_person_there():
-        raise click.UsageError("to agree to that add --yes, or name the endpoints yourself.")
+    print_note("these endpoints of the document are not at the API's own origin.")
+    if not _has_terminal():
+        raise click.UsageError("add --yes to accept that, or name the endpoints with options.")
     if not click.confirm("Log in there?", err=True):
         raise click.ClickException("nothing was sent.")
 
 
-async def _agreed(attempt: Login, plan: Plan, options: dict[str, Any]) -> Stored:
-    def show(url: str) -> None:
-        remark(f"open this in a browser: {url}")
+async def _wait_for_token(attempt: Login, plan: Plan, options: dict[str, Any]) -> Stored:
+    def show_url(url: str) -> None:
+        print_note(f"open this in a browser: {url}")
         if not options["no_browser"]:
             webbrowser.open(url)
 
     if options["device"]:
         return await attempt.by_device(
-            plan, show=lambda code: remark(f"open {code.url} and enter the code {code.user_code}")
+            plan,
+            show=lambda code: print_note(f"open {code.url} and enter the code {code.user_code}"),
         )
     port = options["port"]
     try:
-        return await attempt.by_browser(plan, port=port, show=show, tell=remark)
+        return await attempt.by_browser(plan, port=port, show=show_url, tell=print_note)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).partition(" (")[0]
         raise click.ClickException(
-            f"port {port} cannot be listened on ({reason}); give another."
+            f"cannot listen on port {port} ({reason}); choose another one."
         ) from None
 
 
-def _is_person_there() -> bool:
+def _has_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()

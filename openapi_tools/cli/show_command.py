@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.browse.tool_facts import facts_of
-from openapi_tools.cli import as_json, clean, columns, head_of, pad, page, say, width_of
-from openapi_tools.cli import command_options as shared
-from openapi_tools.cli.typed_arguments import values_of
+from openapi_tools.cli.argument_values import allowed_values
+from openapi_tools.cli.output import (
+    clean,
+    cut_to_width,
+    format_json,
+    pad_to_width,
+    print_paged,
+    print_text,
+    terminal_width,
+    text_width,
+)
+from openapi_tools.cli.tool_loading import find_tool, load_spec, report_missing_server
 from openapi_tools.json_values import dump_json, follow_references
 from openapi_tools.model import DEFAULT_STYLES
 from openapi_tools.validation.example_calls import example_call
@@ -24,63 +33,60 @@ if TYPE_CHECKING:
 
 _DEEPEST = 3
 _LISTED = 20
-_HEADS = ("Name", "Type", "Required", "Default", "Where", "Description")
+_HEADINGS = ("Name", "Type", "Required", "Default", "Location", "Description")
 _WIDEST = (30, 24, 8, 16, 28)
 _ENOUGH = 40  # columns of a description beside the other cells
 _READABLE = 100  # columns of running text
 
 
-@shared.command("show")
-def show(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> None:
-    """Show TOOL of SPEC: description, arguments and their places, servers, security, schema.
-
-    TOOL is a name, an operationId, or a method and a path as 'GET /pets'. A terminal gets the
-    schema with --schema only.
-    """
-    toolset = shared.load(shared.source_of(spec))
-    found = shared.tool_of(toolset, tool)
+def show_tool(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> None:
+    """Show TOOL of SPEC: description, arguments, servers, security, schema."""
+    toolset = load_spec(spec)
+    target = find_tool(toolset, tool)
     if wants_schema or wants_json:
-        say(as_json(found.input_schema if wants_schema else facts_of(found, toolset)))
+        data = target.input_schema if wants_schema else facts_of(target, toolset)
+        print_text(format_json(data))
     else:
-        # As options of a server's file are needed again, the example has them.
+        # A call needs the options of a server configuration again, so the example has them.
         view = getattr(toolset.session.served, "arguments", [])
-        line = shlex.join(["openapi-tools", "call", spec, found.name, *view])
-        page("\n".join(_lines(found, facts_of(found, toolset), line, columns())))
-    shared.tell_address(toolset, found)
+        command = shlex.join(["openapi-tools", "call", spec, target.name, *view])
+        facts = facts_of(target, toolset)
+        print_paged("\n".join(_format_tool(target, facts, command, terminal_width())))
+    report_missing_server(toolset, target)
 
 
-def _lines(
-    tool: OperationTool, facts: dict[str, Any], line: str, width: int | None
+def _format_tool(
+    tool: OperationTool, facts: dict[str, Any], command: str, width: int | None
 ) -> Iterator[str]:
     yield click.style(clean(tool.name), bold=True)
     yield clean(f"{tool.method} {tool.path}", lines=False)
     yield ""
-    said = clean(tool.description)
-    yield from wrapped(said, min(width, _READABLE)) if width else [said]
+    description = clean(tool.description)
+    yield from wrap_text(description, min(width, _READABLE)) if width else [description]
     yield ""
     yield _heading("Arguments") if tool.input_schema.get("properties") else "Arguments: none"
-    yield from _arguments(tool, facts, width)
+    yield from _format_arguments(tool, facts, width)
     yield ""
-    for title, text in _facts(tool, facts):
+    for title, text in _list_facts(tool, facts):
         yield f"{_heading(title)}: {clean(text, lines=False)}"
-    schema = as_json(tool.input_schema)
-    yield f"{_heading('Example')}: {clean(f'{line}{_example(tool)}', lines=False)}"
+    schema = format_json(tool.input_schema)
+    yield f"{_heading('Example')}: {clean(f'{command}{_format_example(tool)}', lines=False)}"
     if width is None:
         yield from ("", "Input schema", schema)
     else:
         yield f"{_heading('Input schema')}: {schema.count(chr(10)) + 1} lines; --schema shows them."
 
 
-def _example(tool: OperationTool) -> str:
-    """Return the required arguments as a command line gives them, with `…` for other texts."""
+def _format_example(tool: OperationTool) -> str:
+    """Return the required arguments as on a command line, with `…` for strings to fill in."""
     text = example_call(tool.input_schema)
     try:
-        given = json.loads(text or "{}")
-    except ValueError:  # shortened
+        arguments = json.loads(text or "{}")
+    except ValueError:  # it was shortened
         return f" --json {shlex.quote(text)}"
     return "".join(
-        f" {name}={value if value == '…' else shlex.quote(_plain(value))}"
-        for name, value in given.items()
+        f" {name}={value if value == '…' else shlex.quote(_format_value(value))}"
+        for name, value in arguments.items()
     )
 
 
@@ -88,9 +94,9 @@ def _heading(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def _facts(tool: OperationTool, facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _list_facts(tool: OperationTool, facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Servers", ", ".join(facts["servers"]) or "none"
-    yield "Security", _security(facts)
+    yield "Security", _describe_security(facts)
     if facts["operation_id"]:
         yield "Operation", facts["operation_id"]
     if tool.tags:
@@ -105,59 +111,69 @@ def _facts(tool: OperationTool, facts: dict[str, Any]) -> Iterator[tuple[str, st
     yield from (("Not checked here", note) for note in facts["not_checked"])
 
 
-def _arguments(tool: OperationTool, facts: dict[str, Any], width: int | None) -> Iterator[str]:
-    """Yield a table: a row for each argument, its description below where there is no room."""
-    rows = [[clean(cell) for cell in row] for row in _rows(tool, facts, "\n" if width else ". ")]
+def _format_arguments(
+    tool: OperationTool, facts: dict[str, Any], width: int | None
+) -> Iterator[str]:
+    """Yield a table of the arguments, with descriptions below if the terminal is too narrow."""
+    separator = "\n" if width else ". "
+    rows = [[clean(cell) for cell in row] for row in _argument_rows(tool, facts, separator)]
     if not rows:
         return
-    table = [list(_HEADS), *rows]
-    natural = [max(map(width_of, column)) for column in zip(*table, strict=True)]
-    widths = natural if width is None else list(map(min, natural[:-1], _WIDEST))
-    room = natural[-1] if width is None else width - sum(widths) - 2 * len(widths)
-    is_beside = room >= min(_ENOUGH, natural[-1])
-    widths = [*widths[: len(_WIDEST)], *([room] if is_beside else [])]
-    for row, lines in zip(table, grid([row[: len(widths)] for row in table], widths), strict=True):
+    table = [list(_HEADINGS), *rows]
+    longest = [max(map(text_width, column)) for column in zip(*table, strict=True)]
+    widths = longest if width is None else list(map(min, longest[:-1], _WIDEST))
+    rest = longest[-1] if width is None else width - sum(widths) - 2 * len(widths)
+    is_beside = rest >= min(_ENOUGH, longest[-1])
+    widths = [*widths[: len(_WIDEST)], *([rest] if is_beside else [])]
+    cells = [row[: len(widths)] for row in table]
+    for row, lines in zip(table, format_grid(cells, widths), strict=True):
         if row is table[0]:
             yield _heading(lines[0])
             continue
         yield lines[0].replace(row[0], click.style(row[0], fg="cyan"), 1)
         yield from lines[1:]
         if not is_beside and row[-1]:
-            yield from (f"    {line}" for line in wrapped(row[-1], (width or 0) - 4))
+            yield from (f"    {line}" for line in wrap_text(row[-1], (width or 0) - 4))
 
 
-def _rows(tool: OperationTool, facts: dict[str, Any], between: str) -> Iterator[list[str]]:
-    """Yield for each argument its cells; values and words of the last one are joined."""
+def _argument_rows(
+    tool: OperationTool, facts: dict[str, Any], separator: str
+) -> Iterator[list[str]]:
     schema = tool.input_schema
-    ways = {place["argument"]: _where(place) for place in facts["arguments"]}
+    locations = {place["argument"]: _describe_location(place) for place in facts["arguments"]}
     for name, entry in schema.get("properties", {}).items():
-        own = follow_references(schema, entry)
-        kind = " or ".join(_types(entry, schema, 0)) or "any"
-        kind = f"{kind} ({own['format']})" if kind == "string" and own.get("format") else kind
-        values = values_of(entry, schema)
-        words = " ".join(str(own.get("description", "")).split())
-        told = [f"enum: {', '.join(values)}"] if values else []
-        need = "yes" if name in schema.get("required", ()) else ""
-        default = _plain(own["default"]) if "default" in own else ""
+        resolved = follow_references(schema, entry)
+        kind = " or ".join(_describe_types(entry, schema, 0)) or "any"
+        if kind == "string" and resolved.get("format"):
+            kind = f"string ({resolved['format']})"
+        values = allowed_values(entry, schema)
+        description = " ".join(str(resolved.get("description", "")).split())
+        parts = [f"enum: {', '.join(values)}"] if values else []
         yield [
-            *(name, kind, need, default, ways.get(name, "nowhere")),
-            between.join([*told, *([words] if words else [])]),
+            name,
+            kind,
+            "yes" if name in schema.get("required", ()) else "",
+            _format_value(resolved["default"]) if "default" in resolved else "",
+            locations.get(name, "nowhere"),
+            separator.join([*parts, *([description] if description else [])]),
         ]
 
 
-def _plain(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Return a value as `name=` takes it; the first of two `@` says that no file is meant."""
     text = value if isinstance(value, str) and value else dump_json(value)
     return f"@{text}" if text.startswith("@") else text
 
 
-def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
-    """Return the kinds of value that a schema takes; none where it does not say."""
+def _describe_types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
+    """Return the types of value that a schema accepts; empty if it does not say."""
     schema = follow_references(root, schema)
-    named = schema.get("type")
-    if named:
-        kinds = named if isinstance(named, list) else [named]
-        return [_array(schema, root, depth) if kind == "array" else str(kind) for kind in kinds]
+    declared = schema.get("type")
+    if declared:
+        types = declared if isinstance(declared, list) else [declared]
+        return [
+            _describe_array(schema, root, depth) if kind == "array" else str(kind) for kind in types
+        ]
     if "enum" in schema or "const" in schema:
         return ["enum"]
     if depth >= _DEEPEST:
@@ -166,23 +182,25 @@ def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
         branches = schema.get(keyword)
         if not isinstance(branches, list):
             continue
-        found = [_types(branch, root, depth + 1) for branch in branches[:_LISTED]]
+        types_by_branch = [_describe_types(each, root, depth + 1) for each in branches[:_LISTED]]
         if keyword == "allOf":
-            return next(filter(None, found), [])
-        if found and all(found):
-            more = ["…"] if len(branches) > _LISTED else []
-            return [*dict.fromkeys(kind for kinds in found for kind in kinds), *more]
+            return next(filter(None, types_by_branch), [])
+        if types_by_branch and all(types_by_branch):
+            ellipsis = ["…"] if len(branches) > _LISTED else []
+            unique = dict.fromkeys(kind for types in types_by_branch for kind in types)
+            return [*unique, *ellipsis]
     return []
 
 
-def _array(schema: dict[str, Any], root: dict[str, Any], depth: int) -> str:
-    items = _types(schema.get("items", {}), root, depth + 1) if depth < _DEEPEST else []
-    if len(items) > 1:
-        return f"array of ({' or '.join(items)})"
-    return f"array of {items[0]}" if items else "array"
+def _describe_array(schema: dict[str, Any], root: dict[str, Any], depth: int) -> str:
+    items = schema.get("items", {})
+    types = _describe_types(items, root, depth + 1) if depth < _DEEPEST else []
+    if len(types) > 1:
+        return f"array of ({' or '.join(types)})"
+    return f"array of {types[0]}" if types else "array"
 
 
-def _security(facts: dict[str, Any]) -> str:
+def _describe_security(facts: dict[str, Any]) -> str:
     kinds = facts["security_schemes"]
     alternatives = [
         " and ".join(f"{name} ({kinds[name]})" for name in alternative) or "none"
@@ -191,42 +209,44 @@ def _security(facts: dict[str, Any]) -> str:
     return ", or ".join(alternatives) or "none"
 
 
-def _where(place: dict[str, Any]) -> str:
-    """Return the place of an argument in the request, and how it is written if that is unusual."""
-    kind, name = place["in"], place["name"]
-    if kind == "body":
+def _describe_location(place: dict[str, Any]) -> str:
+    """Return where an argument is in the request, and its style if that is not the default."""
+    location, name = place["in"], place["name"]
+    wire_name = "" if name == place["argument"] else f" {name}"
+    if location == "body":
         part = f"header {place['header']} of " if place.get("header") else ""
-        own = "" if name == place["argument"] else f" {name}"
-        return f"{part}body{own}" if name else f"{part}whole body"
-    style, usual = place["style"], DEFAULT_STYLES.get(kind)
-    own = "" if name == place["argument"] else f" {name}"
-    is_usual = style == usual and place["explode"] == (style in ("form", "cookie"))
-    way = style + (", explode" if place["explode"] else "")
-    how = place["media_type"] or ("" if is_usual else way)
-    return f"{kind}{own}" + (f" ({how})" if how else "")
+        return f"{part}body{wire_name}" if name else f"{part}whole body"
+    style = place["style"]
+    # Only `form`, and `cookie` of OpenAPI 3.2, are exploded by default.
+    has_defaults = style == DEFAULT_STYLES.get(location) and place["explode"] == (
+        style in ("form", "cookie")
+    )
+    described = style + (", explode" if place["explode"] else "")
+    notation = place["media_type"] or ("" if has_defaults else described)
+    return f"{location}{wire_name}" + (f" ({notation})" if notation else "")
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Return a text as lines of at most a width, broken at blanks where there are some."""
+def wrap_text(text: str, width: int) -> list[str]:
+    """Return a text as lines of at most a width, broken at spaces if there are some."""
     lines, width = list[str](), max(width, 2)
     for paragraph in text.split("\n"):
         line = ""
         for word in paragraph.split():
-            if line and width_of(line) + 1 + width_of(word) > width:
+            if line and text_width(line) + 1 + text_width(word) > width:
                 lines.append(line)
                 line = ""
             line += f" {word}" if line else word
-            while width_of(line) > width:
-                head = head_of(line, width)
-                lines.append(head)
-                line = line[len(head) :]
+            while text_width(line) > width:
+                start = cut_to_width(line, width)
+                lines.append(start)
+                line = line[len(start) :]
         lines.append(line)
     return lines
 
 
-def grid(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[list[str]]:
-    """Yield for each row its lines: cells wrapped to the widths of their columns, side by side."""
+def format_grid(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[list[str]]:
+    """Yield the lines of each row, whose cells are wrapped to the widths of their columns."""
     for row in rows:
-        cells = [wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+        cells = [wrap_text(cell, width) for cell, width in zip(row, widths, strict=True)]
         lines = zip_longest(*cells, fillvalue="")
-        yield ["  ".join(map(pad, line, widths)).rstrip() for line in lines]
+        yield ["  ".join(map(pad_to_width, line, widths)).rstrip() for line in lines]

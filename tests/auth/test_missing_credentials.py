@@ -52,7 +52,7 @@ async def test_in_python(shop, file, message):
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("shop.json", f"{SCHEME}{NOT_SENT}. Give --credential 'key=$NAME'."),
+        ("shop.json", f"{SCHEME}{NOT_SENT}. Set it with --credential 'key=$NAME'."),
         ("shop.toml", f"{SCHEME}: the environment variable SHOP_KEY is not set{NOT_SENT}."),
     ],
 )

@@ -114,12 +114,12 @@ def test_generate_writes_the_page_alone_or_beside_a_package(tmp_path):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("generate", "-", "--html", "x.html", "--output", "y"), "standard input is read once"),
+        (("generate", "-", "--html", "x.html", "--output", "y"), "standard input can be read once"),
         (("browse", MUSEUM, "--html", "x.html", "--port", "1"), "--html writes a file"),
         (("browse", MUSEUM, "--html", "x.html", "--mock"), "--html writes a file"),
-        (("browse",), "give SPEC"),
-        (("generate", "--html", "x.html"), "give SPEC"),
-        (("generate", MUSEUM, "--html", "x.html", "--json"), "give --output, too"),
+        (("browse",), "pass SPEC"),
+        (("generate", "--html", "x.html"), "pass SPEC"),
+        (("generate", MUSEUM, "--html", "x.html", "--json"), "add --output."),
     ],
 )
 def test_options_that_do_not_fit_together_are_wrong_usage(args, words, tmp_path, monkeypatch):

@@ -176,12 +176,12 @@ def test_a_value_is_read_by_the_schema_of_its_argument(run, kinds, pairs, expect
 
 MISREAD = [
     (["text"], "'text' is not of the form name=value"),
-    (["=x"], "no argument is called ''"),
+    (["=x"], "unknown argument ''"),
     (["txt=1"], "did you mean text"),
     (["zzzzzz=1"], "there are text, state"),
-    (["count=five"], "count: 'five' is not valid JSON, but integer is expected"),
-    (["filter={"], "is not valid JSON, but object is expected"),
-    (["ids=x"], "ids: 'x' is not valid JSON, but integer is expected"),
+    (["count=five"], "count: expected an integer, got 'five', which is not valid JSON"),
+    (["filter={"], "expected an object, got"),
+    (["ids=x"], "ids: expected an integer, got 'x', which is not valid JSON"),
     (["text=a", "text=b"], "text is given 2 times, but is not an array"),
     *((["--json", text], "--json is not valid JSON: ") for text in ("{", "{}}", "[" * 100_000)),
     *((["--json", text], "--json must be an object, not ") for text in ("[1]", "5", "null")),

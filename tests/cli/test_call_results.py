@@ -126,13 +126,13 @@ def test_json_comes_from_a_file_and_a_colon_makes_any_value_json(sent, tmp_path)
 
 UNREADABLE = [
     (["note=@nowhere.txt"], "note: the file 'nowhere.txt' cannot be read (No such file"),
-    (["note=@nowhere.txt"], "write @@ for a text that begins with @"),
+    (["note=@nowhere.txt"], "write @@ for a string that begins with @"),
     (["note=@~no-such-user/x"], "the file '~no-such-user/x' cannot be read"),
-    (["title=@raw.bin"], "title: the file 'raw.bin' is not text in UTF-8"),
-    (["filter:={"], "filter: '{' is not valid JSON, but JSON is expected"),
+    (["title=@raw.bin"], "title: the file 'raw.bin' is not UTF-8 text"),
+    (["filter:={"], "filter: expected JSON, got '{', which is not valid JSON"),
     (["sizes:=[1]", "sizes=2"], "sizes is given twice"),
     (["sizes=2", "sizes:=[1]"], "sizes is given twice"),
-    (["size:=1"], "no argument is called 'size'; did you mean sizes"),
+    (["size:=1"], "unknown argument 'size'; did you mean sizes"),
     (["note=@-", "code=@-"], "cannot both be read from standard input"),
 ]
 
@@ -166,12 +166,16 @@ def test_a_file_is_not_overwritten_without_force(refused, run, shop, tmp_path):
     place = tmp_path / "body"
     place.write_bytes(b"mine")
 
-    refused("call", shop, "picture", "--output", place, said=["it exists; --force overwrites it."])
+    refused(
+        "call", shop, "picture", "--output", place, said=["the file exists; --force overwrites it."]
+    )
     assert place.read_bytes() == b"mine"
 
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "elsewhere")
-    refused("call", shop, "picture", "--output", link, said=["it exists; --force overwrites it."])
+    refused(
+        "call", shop, "picture", "--output", link, said=["the file exists; --force overwrites it."]
+    )
     assert not link.exists()
     run("call", shop, "picture", "--output", place, "--force")
     assert place.read_bytes() == PNG
@@ -221,9 +225,9 @@ def test_a_list_without_known_paging_says_so(run, shop):
     listed, single = (run("call", shop, name, "--all-pages") for name in ("names", "echo"))
 
     assert (listed.exit_code, json.loads(listed.stdout)) == (0, ["a", "b"])
-    assert "the document shows no paging for names" in listed.stderr
+    assert "the document has no paging for names" in listed.stderr
     assert (single.exit_code, single.stdout) == (1, "")
-    assert "the answer holds no list; call without --all-pages and --limit." in single.stderr
+    assert "the response contains no list; call without --all-pages and --limit." in single.stderr
 
 
 def test_fields_choose_parts_of_an_answer_of_all_pages_and_of_a_file(run, shop, tmp_path):
@@ -263,7 +267,9 @@ def test_a_cut_result_says_how_much_and_what_gives_the_rest(run, shop):
     assert result.exit_code == 3
     assert len(json.loads(result.stdout)["text"]) < 500
     assert result.stderr.startswith("cut: ")
-    assert "of 2,013 characters; --max-output-chars 2013 prints all, --output" in result.stderr
+    assert (
+        "of 2,013 characters; --max-output-chars 2013 prints all of them, --output" in result.stderr
+    )
     whole = run("call", shop, "long", "--max-output-chars", "2013")
     assert (whole.exit_code, whole.stderr) == (0, "")
 

@@ -5,7 +5,7 @@ import shutil
 import captures
 import pytest
 
-from openapi_tools.cli import width_of
+from openapi_tools.cli.output import text_width
 
 USUAL = [("list", 80, True), ("show", 80, False)]
 
@@ -38,4 +38,4 @@ def test_there_is_a_golden_file_for_each_capture_and_no_other():
     for case in captures.CASES:
         text = captures.file_of(*case).read_text(encoding="utf-8")
         assert case[2] or "\x1b" not in text
-        assert case[2] or max(map(width_of, text.splitlines())) <= case[1]
+        assert case[2] or max(map(text_width, text.splitlines())) <= case[1]

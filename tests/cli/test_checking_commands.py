@@ -131,7 +131,7 @@ def test_without_openapi_core_the_rules_about_tools_are_left(run, write, monkeyp
 
     assert result.exit_code == 0
     assert "undeclared-variable" in result.stdout
-    assert result.stderr.startswith("note: the document's validity is not checked: openapi_spec")
+    assert result.stderr.startswith("note: the document's validity was not checked: openapi_spec")
     assert result.stderr.count("\n") == 1
 
 
@@ -248,7 +248,9 @@ def test_without_anything_to_mend_no_file_is_written(run, write, tmp_path):
 
     result = run("lint", path, "--fix", tmp_path / "mends.yaml")
 
-    assert result.stderr == f"nothing to fix, so {tmp_path / 'mends.yaml'} is not written.\n"
+    assert (
+        result.stderr == f"there is nothing to fix, so {tmp_path / 'mends.yaml'} was not written.\n"
+    )
     assert not (tmp_path / "mends.yaml").exists()
 
 
@@ -421,7 +423,7 @@ def test_a_document_of_which_nothing_can_be_judged_fails(run, write):
     result = run("prove", write({"/a": UNPROVED["/pattern"]}))
 
     assert result.exit_code == 1
-    assert result.stderr.startswith("nothing could be judged: no sampled input fits: /code")
+    assert result.stderr.startswith("nothing could be checked: no sampled input fits: /code")
 
 
 PNG = {"schema": {"type": "string", "format": "binary"}}
@@ -498,7 +500,7 @@ def test_lists_of_mcp_servers_are_read_from_files(run, tmp_path):
     result = run("diff", tmp_path / "old.json", "-", stdin=(tmp_path / "new.json").read_text())
 
     assert result.stdout.splitlines()[0].split() == ["added", "drop"]
-    assert result.stderr.count("is a part of a list; its server has further tools") == 2
+    assert result.stderr.count("is only a part of a list; its server has more tools") == 2
 
 
 def test_both_sides_cannot_come_from_standard_input(refused):

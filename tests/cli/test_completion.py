@@ -5,7 +5,7 @@ import shells
 from documents import document
 from servers.site import Said, Site
 
-from openapi_tools.cli import VARIABLE
+from openapi_tools.cli.output import COMPLETION_VARIABLE
 from openapi_tools.loading import cache
 
 HUE = {"type": "string", "enum": ["light blue", "red", None]}
@@ -32,7 +32,7 @@ def complete(run, monkeypatch):
     monkeypatch.setattr(cache, "offline", False)
 
     def answer(line, shell="zsh", **env):
-        asked = {VARIABLE: f"{shell}_complete", "COMP_LINE": line, **env}
+        asked = {COMPLETION_VARIABLE: f"{shell}_complete", "COMP_LINE": line, **env}
         result = run(env=asked)
         assert (result.exit_code, result.stderr) == (0, "")
         assert "\x1b" not in result.stdout
@@ -144,14 +144,14 @@ def test_a_script_is_printed_in_both_ways(run, shell):
     script = run("completion", shell)
 
     assert script.exit_code == 0
-    assert f"{VARIABLE}={shell}_complete" in script.stdout
-    assert run(env={VARIABLE: f"{shell}_source"}).stdout == script.stdout
+    assert f"{COMPLETION_VARIABLE}={shell}_complete" in script.stdout
+    assert run(env={COMPLETION_VARIABLE: f"{shell}_source"}).stdout == script.stdout
     assert shell in run("completion", "--help").stdout
 
 
 def test_another_shell_is_refused(run, refused):
     assert refused("completion", "tcsh", said=["'tcsh' is not one of 'bash', 'zsh', 'fish'"])
-    assert run(env={VARIABLE: "tcsh_complete"}).exit_code == 1
+    assert run(env={COMPLETION_VARIABLE: "tcsh_complete"}).exit_code == 1
 
 
 TYPED = [

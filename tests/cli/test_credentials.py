@@ -107,7 +107,7 @@ def test_every_command_fetches_a_document_behind_a_login(run, site, tmp_path, co
 
 
 NOT_SET = "the environment variable NOWHERE is not set."
-UNNAMED = "names no environment variable that is set"
+UNNAMED = "does not name an environment variable that is set"
 REFUSED = [
     (["--bearer", SECRET], "'$VAR'"),
     (["--bearer", f"Bearer {SECRET}"], "'$VAR'"),
@@ -118,7 +118,7 @@ REFUSED = [
     (["--basic", "$ME"], "'$USER:$PASSWORD'"),
     (["--basic", "a:$NOWHERE"], NOT_SET),
     (["--basic", "$NOWHERE"], NOT_SET),
-    (["--basic", "$TOKEN"], "the environment variable holds no 'user:password'"),
+    (["--basic", "$TOKEN"], "the value of the environment variable is not 'user:password'"),
     (["--header", f"X-Key: {SECRET}"], "'NAME: $VAR'"),
     (["--header", f"X-Key={SECRET}"], "'NAME: $VAR'"),
     (["--header", f"{SECRET} : $TOKEN"], "'NAME: $VAR'"),

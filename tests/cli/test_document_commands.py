@@ -76,7 +76,7 @@ def test_a_line_for_each_document_and_the_same_as_data(run, specs, museum, folde
     lines = [line.split("\t") for line in run("cache").stdout.splitlines()]
 
     assert (before.exit_code, before.stdout) == (0, "")
-    assert before.stderr == f"0 in {folder}; --clear removes them.\n"
+    assert before.stderr == f"0 documents in {folder}; --clear removes them.\n"
     (document,) = data["documents"]
     assert 0 <= document.pop("age") < 60
     assert document == {"source": str(museum), "size": size, "tools": 8}
@@ -97,8 +97,8 @@ def test_what_is_of_no_use_is_said_to_be_so(run, museum, folder):
     (folder / "else.txt").write_bytes(b"")
 
     assert run("cache").stdout.splitlines() == [
-        "0.0 kB\t-\t-\t(of no use: another version, damaged or unfinished)",
-        "5.0 MB\t-\t-\t(of no use: another version, damaged or unfinished)",
+        "0.0 kB\t-\t-\t(unusable: another version, damaged or unfinished)",
+        "5.0 MB\t-\t-\t(unusable: another version, damaged or unfinished)",
     ]
     documents = json.loads(run("cache", "--json").stdout)["documents"]
     assert [document["source"] for document in documents] == [None, None]

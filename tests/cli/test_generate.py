@@ -499,13 +499,13 @@ def test_a_file_that_lists_nothing_says_what_to_do(run, project, text):
     folder = project(text)
 
     assert said(run("generate")) == (
-        "give SPEC and --output, or list packages under [tool.openapi-tools.generate.NAME] in "
+        "pass SPEC and --output, or list packages under [tool.openapi-tools.generate.NAME] in "
         f"{folder}/pyproject.toml."
     )
     (folder / "pyproject.toml").unlink()
     assert said(run("generate")) == (
-        "give SPEC and --output, or a [tool.openapi-tools.generate] table in pyproject.toml; "
-        "there is no pyproject.toml here."
+        "pass SPEC and --output, or add a table [tool.openapi-tools.generate] to "
+        "pyproject.toml; there is no pyproject.toml here."
     )
 
 
@@ -522,24 +522,24 @@ def test_a_file_that_is_no_toml_is_named(run, project, content):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TABLE + OUTPUT, "[tool.openapi-tools.generate.museum] lacks 'spec'."),
-        (TABLE + SPEC, "[tool.openapi-tools.generate.museum] lacks 'output'."),
-        (TABLE + SPEC + 'output = ""\n', "[tool.openapi-tools.generate.museum] lacks 'output'."),
-        (TABLE + OUTPUT + "spec = 1\n", "generate.museum]: 'spec' must be a text."),
-        (GOOD + 'templates = "a"\n', "has no 'templates'; there are spec, config, output"),
-        (GOOD + 'tags = "Events"\n', "'tags' must be a list of texts."),
-        (GOOD + 'overlays = "c"\n', "'overlays' must be a list of texts."),
-        (GOOD + "match = [1]\n", "'match' must be a list of texts."),
+        (TABLE + OUTPUT, "[tool.openapi-tools.generate.museum]: 'spec' is missing."),
+        (TABLE + SPEC, "[tool.openapi-tools.generate.museum]: 'output' is missing."),
+        (TABLE + SPEC + 'output = ""\n', "generate.museum]: 'output' is missing."),
+        (TABLE + OUTPUT + "spec = 1\n", "generate.museum]: 'spec' must be a string."),
+        (GOOD + 'templates = "a"\n', "unknown key 'templates'; expected one of spec, config"),
+        (GOOD + 'tags = "Events"\n', "'tags' must be a list of strings."),
+        (GOOD + 'overlays = "c"\n', "'overlays' must be a list of strings."),
+        (GOOD + "match = [1]\n", "'match' must be a list of strings."),
         (GOOD + 'layout = "file"\n', "'layout' must be one of package, module."),
         (GOOD + 'target = "elm"\n', "'target' must be one of python, exathena."),
         (GOOD + "settings = []\n", "'settings' must be a table."),
         (GOOD + "settings = {timout = 1}\n", "settings: timout: unknown setting; did"),
         (GOOD + "settings = {ref_root = 1}\n", "settings: ref_root: "),
-        (GOOD + "tag = []\n", "has no 'tag'; there are spec, config, output, layout, "),
-        (GOOD + '"\\u001b[2J" = 1\n', "has no '\\x1b[2J'; there are spec"),
+        (GOOD + "tag = []\n", "unknown key 'tag'; expected one of spec, config, output, layout, "),
+        (GOOD + '"\\u001b[2J" = 1\n', "unknown key '\\x1b[2J'; expected one of spec"),
         ("[tool.openapi-tools.generate]\n" + SPEC + OUTPUT,
-         "[tool.openapi-tools.generate.spec] must be a table with 'spec' and 'output'"),
-        (GOOD.replace("museum]", '""]'), "must be a table with 'spec' and 'output', and a name."),
+         "[tool.openapi-tools.generate.spec] must be a table with a name, 'spec' and 'output'"),
+        (GOOD.replace("museum]", '""]'), "must be a table with a name, 'spec' and 'output'."),
         (GOOD.replace("museum]", "Museum-1]"), "name: 'Museum-1' cannot be part of a package's"),
         (GOOD + "tags = []\n", "none of the document's 8 tools is selected."),
         (GOOD + "match = []\n", "none of the document's 8 tools is selected."),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from openapi_tools.cli import commands, imported
-from openapi_tools.cli.help_texts import EXIT_CODES, list_examples
+from openapi_tools.cli import commands, create_command
+from openapi_tools.cli.help_texts import exit_codes, list_examples
 
 ROOT = Path(__file__).parents[2]
 LINES = [(name, line) for name in commands.commands for line in list_examples(name)]
@@ -28,7 +28,7 @@ def test_an_example_is_a_command_line_that_is_taken(name, line):
     words = shlex.split(re.split(r" [|>] ", line)[0])
 
     assert words[:2] == ["openapi-tools", name]
-    with imported(name).make_context(name, words[2:]) as context:
+    with create_command(name).make_context(name, words[2:]) as context:
         assert context.params is not None
 
 
@@ -37,5 +37,5 @@ def test_exit_codes_are_those_of_the_help_and_of_the_docs(run):
     told = re.findall(r"^\| (\d+) \| ", table.split("\n\n", 1)[0], re.MULTILINE)
     shown = run("--help").stdout.split("Exit codes:", 1)[1]
 
-    assert told == list(EXIT_CODES)
-    assert re.findall(r"^  (\d+) ", shown, re.MULTILINE) == list(EXIT_CODES)
+    assert told == list(exit_codes())
+    assert re.findall(r"^  (\d+) ", shown, re.MULTILINE) == list(exit_codes())

@@ -10,7 +10,7 @@ import pytest
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from openapi_tools.cli import serve_command as module
+from openapi_tools.cli import install_command as module
 
 KEYS = {
     "claude": "mcpServers",
@@ -77,7 +77,7 @@ def test_other_servers_and_the_indentation_stay(run, museum, tmp_path):
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert result.exit_code == 0
     again = run("install", "vscode", museum, "--file", file, "--name", "m", "--yes")
-    assert again.stdout == f"{file}: m is there already; nothing changes.\n"
+    assert again.stdout == f"{file}: m is already there; nothing changes.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["mcp.json"]
 
 
@@ -96,7 +96,7 @@ def test_nothing_is_written_without_a_yes(run, museum, tmp_path):
         ("cursor", {"TOKEN": "${env:TOKEN}"}, ""),
         ("claude-code", {"TOKEN": "${TOKEN}"}, ""),
         ("gemini", {"TOKEN": "$TOKEN"}, ""),
-        ("claude", None, "this client must get TOKEN from the environment"),
+        ("claude", None, "start this client in an environment that has TOKEN"),
     ],
 )
 def test_a_credential_is_named_and_never_written(run, museum, tmp_path, client, env, note):
@@ -171,12 +171,12 @@ def test_a_client_connects_to_a_server_that_runs(run, tmp_path, client, entry):
     ("given", "said"),
     [
         (("cursor", "missing.yaml"), "missing.yaml: no such file."),
-        (("cursor",), "give SPEC"),
+        (("cursor",), "pass SPEC"),
         (("cursor", "MUSEUM", "--mdoe", "search"), "--mode"),
-        (("cursor", "MUSEUM", "--transport", "http"), "for http give --url"),
-        (("cursor", "-"), "the client speaks there"),
+        (("cursor", "MUSEUM", "--transport", "http"), "for http use --url"),
+        (("cursor", "-"), "which the client uses"),
         (("cursor", "MUSEUM", "--bearer", "$NOT_SET"), "NOT_SET is not set"),
-        (("claude", "--url", "http://localhost/mcp"), "give SPEC instead of --url"),
+        (("claude", "--url", "http://localhost/mcp"), "pass SPEC instead of --url"),
         (("cursor", "MUSEUM", "--url", "http://localhost/mcp"), "leave out SPEC"),
         (("emacs", "MUSEUM"), "'claude', 'claude-code', 'cursor'"),
     ],
@@ -301,8 +301,9 @@ def test_a_file_that_is_not_ours_to_replace_stays(run, museum, tmp_path, monkeyp
     if kind == "read-only":
         file.chmod(0o444)
     elif kind == "changed meanwhile":
-        shown = module.say
-        monkeypatch.setattr(module, "say", lambda text: (shown(text), file.write_text('{"x": 1}')))
+        write = module.print_text
+        change = lambda text: (write(text), file.write_text('{"x": 1}'))  # noqa: E731
+        monkeypatch.setattr(module, "print_text", change)
     else:
         monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(5, "broken")))
 

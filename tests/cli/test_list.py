@@ -5,8 +5,8 @@ import json
 import pytest
 import terminals
 
-from openapi_tools.cli import width_of
-from openapi_tools.cli.list_command import listing
+from openapi_tools.cli.list_command import format_table
+from openapi_tools.cli.output import text_width
 
 
 def rows(result):
@@ -90,7 +90,9 @@ def test_skipped_operations_are_counted_explained_and_in_the_json(run, write, wo
     count = "1 tool.\n" * works
     assert told.stderr.startswith(count + why)
     assert "nowhere" in told.stderr
-    assert result.stderr == ("1 operation skipped; -v says why.\n" if works else told.stderr)
+    assert result.stderr == (
+        "1 operation skipped; -v lists the reasons.\n" if works else told.stderr
+    )
     (skipped,) = json.loads(data.stdout)["skipped"]
     assert (skipped["method"], skipped["path"]) == ("GET", "/bad")
     assert skipped["reason"]
@@ -129,11 +131,11 @@ MARKUP = ["a", "GET", "/[bold]x[/bold]", "[link=file:///etc/passwd]click[/link] 
 def test_no_line_is_wider_than_the_terminal_and_none_lacks_a_description(width, costs):
     table = [[*row, *costs] for row in (WIDE, LONG, MARKUP)]
 
-    lines = list(listing(table, width))
+    lines = list(format_table(table, width))
 
     plain = [line.replace("\x1b[0m", "").replace("\x1b[1m", "") for line in lines]
     plain = [line.replace("\x1b[36m", "") for line in plain]
-    assert max(map(width_of, plain)) <= max(width, 44)
+    assert max(map(text_width, plain)) <= max(width, 44)
     assert len(plain) == 4
     if width >= 80:
         seen = ["\u97f3\u697d\u3092" in plain[1], "wor" in plain[2], "[lin" in plain[3]]

@@ -70,7 +70,7 @@ def test_the_command_is_not_bound_by_the_lock_of_a_configuration(run, spec, writ
 
 def test_mistakes_are_told(run, refused, spec, tmp_path):
     run("lock", spec)
-    refused("lock", spec, "add_pet", said=["together with --accept"])
+    refused("lock", spec, "add_pet", said=["only be named with --accept"])
     refused("lock", spec, "no_pet", "--accept", said=["neither a tool now nor in"])
     run("generate", spec, "--output", tmp_path / "out", "--name", "pets")
     manifest = tmp_path / "out" / "manifest.json"

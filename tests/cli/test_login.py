@@ -241,7 +241,7 @@ def test_endpoints_of_a_document_from_another_origin_need_a_yes(server, browser,
 
 
 def test_a_person_at_a_terminal_is_asked(server, browser, log_in, monkeypatch):
-    monkeypatch.setattr(cli_login, "_is_person_there", lambda: True)
+    monkeypatch.setattr(cli_login, "_has_terminal", lambda: True)
 
     declined = log_in(*ELSEWHERE, stdin="n\n")
 
@@ -266,7 +266,7 @@ def test_a_port_that_is_taken_is_an_error(server, browser, log_in):
         done = log_in("--port", taken.getsockname()[1])
 
     assert done.exit_code == 1
-    assert "cannot be listened on" in done.stderr
+    assert "cannot listen on port" in done.stderr
 
 
 def test_a_file_that_others_can_read_is_said_before_the_browser_opens(browser, log_in, path):
@@ -296,8 +296,8 @@ def test_a_person_agrees_on_another_device(server, log_in, path):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        (("--no-browser", "--timeout", "0.3"), "no approval within 0.3 s."),
-        (("--device", "--timeout", "0.4"), "no approval within 0.4 s."),
+        (("--no-browser", "--timeout", "0.3"), "not approved within 0.3 s."),
+        (("--device", "--timeout", "0.4"), "not approved within 0.4 s."),
         (("--device",), "access_denied"),
         ((), "error: security scheme 'oauth': the authorization server refused: access_denied."),
     ],
@@ -373,8 +373,8 @@ ONE, TWO = ({name: {"type": "oauth2", "flows": {}} for name in names} for names 
     [
         ({}, (), "no scheme for OAuth 2 or OpenID Connect", 2),
         ({"key": {"type": "apiKey", "in": "header", "name": "X"}}, (), "no scheme for OAuth 2", 2),
-        (TWO, (), "say which scheme is meant: 'a', 'b'", 2),
-        (ONE, ("b",), "there is 'a'", 2),
+        (TWO, (), "the document has several schemes; name one of 'a', 'b'", 2),
+        (ONE, ("b",), "expected one of 'a'.", 2),
         (ONE, (), "names no token endpoint; give --token-url.", 1),
     ],
 )

@@ -143,7 +143,7 @@ def test_an_interruption_inside_a_command_ends_with_130(run, museum, monkeypatch
     def interrupt(*_args, **_more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("openapi_tools.loading.load.load_tools", interrupt)
+    monkeypatch.setattr("openapi_tools.cli.tool_loading.load_tools", interrupt)
 
     result = run("list", museum)
 

@@ -97,7 +97,7 @@ def test_a_search_is_among_the_selected_tools(run, pets, options, names):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["zebra"], "no tool fits these words, of 4; try others.\n"),
+        (["zebra"], "none of the 4 tools matches these words; try others.\n"),
         (["list", "--tag", "None"], "no tool is selected; the document has the tags Orders.\n"),
     ],
 )
@@ -127,7 +127,7 @@ def test_stubs_are_data_too(run, pets):
     [
         (["search"], "Missing argument 'WORDS...'"),
         (["search", "pets", "--limit", 0], "0 is not in the range"),
-        (["stubs"], "name at least one tool; `openapi-tools list` shows which exist."),
+        (["stubs"], "name at least one tool; `openapi-tools list` shows them."),
         (["stubs", "get_pte"], "no tool is called 'get_pte'; did you mean get_pet"),
         (["run"], "Missing argument 'FILE'"),
         (["run", "nothing.py"], "'nothing.py': No such file or directory."),

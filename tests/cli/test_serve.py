@@ -98,17 +98,17 @@ def test_a_client_that_leaves_at_once_is_no_failure_and_warnings_go_to_standard_
         (["--tag", "nothing"], "no tool has the tag 'nothing'"),
         (["--transport", "smoke"], "'smoke' is not one of"),
         (["--port", "70000"], "70000 is not in the range"),
-        (["--credential", f"key={SECRET}"], "names no environment variable"),
+        (["--credential", f"key={SECRET}"], "does not name an environment variable"),
         (["--base-url", "localhost:8000"], "did you mean 'http://localhost:8000'?"),
-        (["--allow-host", "a.example.com"], "--allow-host is for http only; add --transport http."),
-        (["--max-sessions", "9"], "--max-sessions is for http only; add --transport http."),
-        (["--transport", "stdio", "--port", "1"], "--port is for http only; add --transport http."),
+        (["--allow-host", "a.example.com"], "--allow-host is only for http; add --transport http."),
+        (["--max-sessions", "9"], "--max-sessions is only for http; add --transport http."),
+        (["--transport", "stdio", "--port", "1"], "--port is only for http; add --transport http."),
         (["--transport", "http", "--host", "", "--port", "0"], "--host is empty"),
         (["--transport", "http", "--host", "0.0.0.0"], "or add --insecure to let everyone call."),
         (["--transport", "http", "--host", "::"], "listen on 127.0.0.1, configure [serve.auth]"),
-        (["--transport", "http", "--workers", "2"], "--workers is for a configuration with"),
-        (["--strict"], "--strict is for a configuration with tables [apis.NAME]."),
-        (["--no-stateless"], "--stateless is for http only; add --transport http."),
+        (["--transport", "http", "--workers", "2"], "--workers needs a configuration with"),
+        (["--strict"], "--strict needs a configuration with tables [apis.NAME]."),
+        (["--no-stateless"], "--stateless is only for http; add --transport http."),
     ],
 )
 def test_wrong_usage_is_told_from_a_failure(refused, museum, options, said):
@@ -116,12 +116,12 @@ def test_wrong_usage_is_told_from_a_failure(refused, museum, options, said):
 
 
 APIS = [
-    (["--bearer", "$PET_KEY"], "--bearer is for one document; write it into a table [apis.NAME]."),
-    (["--tag", "a"], "--tag is for one document; write it into a table"),
+    (["--bearer", "$PET_KEY"], "--bearer is for one document; set it in a table [apis.NAME]."),
+    (["--tag", "a"], "--tag is for one document; set it in a table"),
     (["--strict"], "--strict: an API cannot be served: gone: "),
     (["--host", "0.0.0.0"], "or add --insecure to let everyone call."),
     (["--workers", "999"], "serve: workers: input should be less than or equal to 256."),
-    (["--transport", "stdio", "--workers", "2"], "--workers is for http only"),
+    (["--transport", "stdio", "--workers", "2"], "--workers is only for http"),
 ]
 
 

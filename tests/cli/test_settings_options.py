@@ -5,7 +5,7 @@ import json
 import pytest
 from servers.site import Said, Site
 
-from openapi_tools.cli import imported
+from openapi_tools.cli import create_command
 
 OPTIONS = [
     *("--base-url", "--timeout", "--retries", "--prefix", "--max-output-chars", "--download-dir"),
@@ -16,7 +16,7 @@ COMMANDS = ["list", "show", "call", "serve", "search", "run", "generate", "lint"
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_takes_each_setting(run, name):
-    options = [option for each in imported(name).params for option in each.opts]
+    options = [option for each in create_command(name).params for option in each.opts]
     text = run(name, "--help").stdout
 
     assert [option for option in OPTIONS if options.count(option) != 1] == []

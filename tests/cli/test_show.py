@@ -12,7 +12,7 @@ def test_a_reader_sees_what_a_model_gets_and_where_it_goes(run, museum):
     lines = result.stdout.splitlines()
     assert lines[:2] == ["get_museum_hours", "GET /museum-hours"]
     heads, first, *_ = lines[lines.index("Arguments") + 1 :]
-    assert heads.split() == ["Name", "Type", "Required", "Default", "Where", "Description"]
+    assert heads.split() == ["Name", "Type", "Required", "Default", "Location", "Description"]
     assert first.split()[:4] == ["startDate", "string", "(date)", "query"]
     assert "Servers: https://redocly.com/_mock/docs/openapi/museum-api" in lines
     assert any(line.startswith("Security: MuseumPlaceholderAuth (http") for line in lines)

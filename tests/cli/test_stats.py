@@ -8,11 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 from corpus import FOLDER
-from documents import document
 from packages import ROOT
 
 from openapi_tools import load_tools
-from openapi_tools.cli.list_command import naive
 from openapi_tools.search import costs as stats
 
 SPECS = ROOT / "specs"
@@ -44,7 +42,7 @@ def test_tools_stand_by_their_size_with_the_totals(data):
     assert sizes == sorted(written, reverse=True)
     assert found["totals"]["shown"]["bytes"] == sum(written)
     assert found["tokens"] == "estimated"
-    for way in ("naive", "full", "shown", "tight"):
+    for way in ("full", "shown", "tight"):
         assert found["totals"][way]["tokens"] == sum(tool[way]["tokens"] for tool in found["tools"])
 
 
@@ -56,9 +54,8 @@ def test_a_reader_sees_the_largest_and_what_all_cost(run):
 
     lines = run("stats", SPECS / "discord.json", "--limit", 2).stdout.splitlines()
 
-    assert lines[0].split() == ["Name", "naive", "full", "shown", "tight"]
-    assert lines[4].split()[:2] == ["naive", lines[4].split()[1]]
-    assert [line.split()[0] for line in lines[4:8]] == ["naive", "full", "shown", "tight"]
+    assert lines[0].split() == ["Name", "full", "shown", "tight"]
+    assert [line.split()[0] for line in lines[4:7]] == ["full", "shown", "tight"]
     assert lines[-1].startswith("… and ")
 
 
@@ -71,45 +68,6 @@ def test_a_budget_and_a_profile_are_chosen(data, profile):
     assert len(found["tools"]) == 18
     assert found["profile"] == profile
     assert max(tool["shown"]["bytes"] for tool in found["tools"]) <= 4_000
-
-
-def test_a_naive_conversion_keeps_all_words_and_resolves_references():
-    pet = {"type": "object", "title": "Pet", "properties": {"next": {"$ref": "#/x/Pet"}}}
-    number = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
-    body = {"required": True, "content": {"application/json": {"schema": {"$ref": "#/x/Pet"}}}}
-    put = {"summary": "Put", "description": "[Words](https://a.example).", "requestBody": body}
-    item = {"parameters": [{**number, "description": "Which."}], "put": put}
-    root = document({"/pets/{id}": item}, x={"Pet": pet})
-    (tool,) = load_tools(root)
-
-    function = naive(root, tool)["function"]
-
-    assert function["description"] == "Put\n\n[Words](https://a.example)."
-    argument, moved = {"type": "string", "description": "Which."}, {"$ref": "#/$defs/Pet"}
-    assert function["parameters"] == {
-        "type": "object",
-        "properties": {"id": argument, "body": moved},
-        "required": ["id", "body"],
-        "$defs": {"Pet": {**pet, "properties": {"next": moved}}},
-    }
-
-
-@pytest.mark.parametrize("root", [{}, {"paths": {"/x": 3}}, {"paths": {"/x": {"get": []}}}])
-def test_a_broken_document_has_no_naive_conversion(root):
-    (tool,) = load_tools(document({"/x": {"get": {}}}))
-
-    assert naive(root, tool) is None
-
-
-def test_a_parameter_of_swagger_is_a_schema_itself():
-    parameter = {"name": "q", "in": "query", "type": "string", "maxLength": 3}
-    root = {"swagger": "2.0", "info": {"title": "T", "version": "1"},
-            "paths": {"/x": {"get": {"parameters": [parameter], "responses": {}}}}}  # fmt: skip
-    (tool,) = load_tools(root)
-
-    schema = naive(root, tool)["function"]["parameters"]
-
-    assert schema["properties"] == {"q": {"type": "string", "maxLength": 3}}
 
 
 def test_a_wrong_file_in_the_cache_of_tiktoken_is_not_used(tmp_path):
@@ -147,8 +105,8 @@ def test_tokens_are_counted_where_the_cache_has_the_encoding(tmp_path, monkeypat
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the published documents are not at hand")
 def test_definitions_of_github_cost_as_much_less_as_promised(data):
     found = data(FOLDER / "github" / "api.github.com.json")
-    naive_cost, shown, tight = (found["totals"][way] for way in ("naive", "shown", "tight"))
+    full, shown, tight = (found["totals"][form] for form in ("full", "shown", "tight"))
 
     for unit in ("bytes", "tokens"):
-        assert shown[unit] <= 0.76 * naive_cost[unit]
-        assert tight[unit] <= 0.66 * naive_cost[unit]
+        assert shown[unit] <= 0.8 * full[unit]
+        assert tight[unit] <= 0.7 * full[unit]

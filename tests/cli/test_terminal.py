@@ -7,8 +7,8 @@ import time
 import pytest
 import terminals
 
-from openapi_tools.cli import busy, width_of
-from openapi_tools.cli.show_command import wrapped
+from openapi_tools.cli.output import show_progress, text_width
+from openapi_tools.cli.show_command import wrap_text
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -69,7 +69,7 @@ def test_a_list_longer_than_the_screen_goes_through_the_pager(museum, pager, hei
 def test_wide_characters_take_two_columns_and_marks_none():
     texts = ("abc", "\u97f3", "e\u0301", "\u200b", "\uff21")
 
-    assert [width_of(text) for text in texts] == [3, 2, 1, 0, 2]
+    assert [text_width(text) for text in texts] == [3, 2, 1, 0, 2]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_wide_characters_take_two_columns_and_marks_none():
     ],
 )
 def test_a_text_is_wrapped_at_blanks(text, width, expected):
-    assert wrapped(text, width) == expected
+    assert wrap_text(text, width) == expected
 
 
 def terminal(monkeypatch):
@@ -98,7 +98,7 @@ def terminal(monkeypatch):
 def test_long_work_is_told_on_a_terminal_and_then_removed(monkeypatch):
     stream = terminal(monkeypatch)
 
-    with busy("Reading [bold]x[/bold] \x1b[2J"):
+    with show_progress("Reading [bold]x[/bold] \x1b[2J"):
         while not stream.getvalue():
             time.sleep(0.01)
 
@@ -110,13 +110,13 @@ def test_long_work_is_told_on_a_terminal_and_then_removed(monkeypatch):
 
 def test_short_work_and_work_elsewhere_are_silent(monkeypatch):
     short, pipe = terminal(monkeypatch), io.StringIO()
-    with busy("Reading"):
+    with show_progress("Reading"):
         pass
     monkeypatch.setattr("sys.stderr", pipe)
-    with busy("Reading"):
+    with show_progress("Reading"):
         time.sleep(1.1)
     monkeypatch.setattr("sys.stderr", None)
-    with busy("Reading"):
+    with show_progress("Reading"):
         pass
 
     assert short.getvalue() == pipe.getvalue() == ""
@@ -125,5 +125,5 @@ def test_short_work_and_work_elsewhere_are_silent(monkeypatch):
 def test_an_error_ends_the_progress(monkeypatch):
     terminal(monkeypatch)
 
-    with pytest.raises(ZeroDivisionError), busy("Reading"):
+    with pytest.raises(ZeroDivisionError), show_progress("Reading"):
         raise ZeroDivisionError

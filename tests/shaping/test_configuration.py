@@ -435,7 +435,7 @@ def test_a_command_without_a_document_says_what_to_give(command):
     told = ran(command)
 
     assert told.exit_code == 2
-    assert "give SPEC, or --config with a file" in told.stderr
+    assert "pass SPEC, or --config with a file" in told.stderr
 
 
 @pytest.mark.parametrize(

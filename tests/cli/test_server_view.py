@@ -1,4 +1,4 @@
-"""A server's file on the command line: `--api`, and `--as` with a user's roles."""
+"""A server configuration on the command line: `--api`, and `--as` with a user's roles."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ ADA = "https://login.example.com|ada"
 
 
 def write_team(folder, url="http://127.0.0.1:9", text=TEAM, **tables):
-    """Write a server's file with the APIs shop and pets, and return its path."""
+    """Write a server configuration with the APIs shop and pets, and return its path."""
     shop = document(
         PATHS,
         servers=[{"url": url}],
@@ -124,7 +124,7 @@ def test_the_only_api_needs_no_name(run, tmp_path, museum):
 
 @pytest.mark.parametrize("option", [("--api", "a"), ("--as", "a"), ("--claim", "a=b")])
 def test_a_document_has_no_apis_and_no_users(refused, museum, option):
-    refused("list", museum, *option, said=[f"{option[0]} is for a server's file"])
+    refused("list", museum, *option, said=[f"{option[0]} needs a server configuration"])
 
 
 @pytest.mark.parametrize("words", [["generate"], ["diff", "FILE"], ["login"], ["browse"]])
@@ -173,12 +173,12 @@ def test_standard_error_names_the_roles_and_what_others_need(run, team):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--as", "alicia"], "the server knows no user 'alicia'; did you mean alice?"),
+        (["--as", "alicia"], "unknown user 'alicia'; did you mean alice?"),
         (
             ["--as", "x"],
             "a static token (alice, bob, eve) or 'https://login.example.com|SUBJECT'.",
         ),
-        (["--as", "https://other.example.com|ada"], "the server knows no user 'https://other."),
+        (["--as", "https://other.example.com|ada"], "unknown user 'https://other."),
         (["--as", "alice", "--scope", "a"], "'alice' has a static token"),
         (["--as", ADA, "--claim", "groups"], "'groups' is not of the form NAME=VALUE."),
         (["--scope", "a"], "add --as USER."),
@@ -190,7 +190,7 @@ def test_users_that_no_token_can_have_are_refused(refused, team, options, said):
 
 def test_a_server_without_login_knows_no_users(refused, tmp_path):
     team = write_team(tmp_path, text="[serve]\n")
-    refused("list", team, "--api", "shop", "--as", "a", said=["without [serve.auth] the server"])
+    refused("list", team, "--api", "shop", "--as", "a", said=["[serve.auth] is missing"])
 
 
 def test_a_server_without_roles_shows_every_tool(run, tmp_path):
@@ -230,7 +230,7 @@ def test_an_api_that_cannot_be_read_is_named_where_roles_need_its_names(run, tmp
     result = run("list", team, "--api", "shop", *options)
 
     assert names_in(result) == []
-    assert "note: the roles are read without the tools of pets: " in result.stderr
+    assert "note: the roles are applied without the tools of pets: " in result.stderr
 
 
 async def test_the_command_line_shows_what_the_server_shows(run, tmp_path, monkeypatch):
@@ -303,7 +303,7 @@ def test_a_key_that_is_given_overrides_the_users(shop_site):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["add_order", "--as", "alice"], "mode exchange), which only the server gets"),
+        (["add_order", "--as", "alice"], "mode exchange), which only the server can get"),
         (["list_orders", "--as", "bob"], "mode static) and has none for bob"),
     ],
 )
@@ -314,7 +314,7 @@ def test_a_credential_that_only_the_server_has_is_told_in_one_line(shop_site, wo
     assert (result.returncode, result.stdout, site.asked) == (1, "", [])
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("credentials: ")]
     assert reason in line
-    assert "the request was not sent. Give one with --credential" in line
+    assert "the request was not sent. Set one with --credential" in line
 
 
 def test_a_call_without_a_user_says_that_the_server_uses_other_credentials(shop_site):
@@ -336,7 +336,7 @@ def test_a_preview_masks_the_key_of_the_user(shop_site):
 
     assert "x-key: ***" in result.stdout
     assert (other.returncode, site.asked) == (0, [])
-    assert "mode exchange), which only the server gets" in other.stderr
+    assert "mode exchange), which only the server can get" in other.stderr
 
 
 def test_the_file_is_looked_at_without_the_extra_of_servers(team):

@@ -1,0 +1,218 @@
+"""Arguments of a call as a command line has them: `name=value`, `name=@file` and `name:=JSON`."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from openapi_tools.cli.tool_loading import read_stdin
+from openapi_tools.errors import there_are
+from openapi_tools.json_values import follow_references
+from openapi_tools.options import close_names
+from openapi_tools.validation.checker import Checker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_EXAMPLES = {"boolean": "; write true or false.", "integer": "; write digits, as 5."}
+_TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
+_DEEPEST = 3
+
+
+class _File(NamedTuple):
+    """The content of a file for an argument, and its name; empty for standard input."""
+
+    content: bytes
+    name: str
+
+
+def read_arguments(
+    pairs: tuple[str, ...], schema: dict[str, Any], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the arguments in `name=value` pairs, read according to the input schema.
+
+    A value is a string if the schema expects one, otherwise JSON; an array may also be several
+    pairs with one name. If the schema allows several types, it is JSON unless only the string is
+    valid.
+
+    Args:
+        pairs: The pairs.
+        schema: The input schema of the tool.
+        names: The arguments by the API's own names, from `find_api_names`.
+
+    Raises:
+        click.UsageError: A pair is malformed, or its name is unknown.
+    """
+    properties = schema.get("properties", {})
+    values: dict[str, list[str | _File]] = {}
+    arguments: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise click.UsageError(f"{pair!r:.100} is not of the form name=value.")
+        name = names.get(name, name)
+        is_json = name not in properties and name.endswith(":")
+        name = name.removesuffix(":") if is_json else name
+        name = names.get(name, name)
+        if name not in properties:
+            close = close_names(name, properties)
+            hint = f"; {there_are(properties)}." if close == "." else close
+            raise click.UsageError(f"unknown argument {name!r:.100}{hint}")
+        value = _read_value(name, text)
+        if name in arguments or (is_json and name in values):
+            raise click.UsageError(f"{name} is given twice.")
+        if is_json:
+            arguments[name] = _parse_json(name, _decode_value(name, value, {}), "JSON")
+        else:
+            values.setdefault(name, []).append(value)
+    return arguments | {
+        name: _convert_values(name, texts, properties[name], schema)
+        for name, texts in values.items()
+    }
+
+
+def _read_value(name: str, text: str) -> str | _File:
+    """Return the text after `name=`, or a file for `@path` and `@-`."""
+    if not text.startswith("@") or text.startswith("@@"):
+        return text[1:] if text.startswith("@@") else text
+    if text == "@-":
+        return _File(read_stdin(), "")
+    path = Path(text[1:])
+    try:
+        path = path.expanduser()
+        return _File(path.read_bytes(), path.name)
+    except (OSError, RuntimeError) as error:  # RuntimeError: no such home
+        cause = getattr(error, "strerror", None) or error
+        reason = f"{name}: the file {text[1:]!r:.100} cannot be read ({cause})"
+        raise click.UsageError(f"{reason}; write @@ for a string that begins with @.") from None
+
+
+def _decode_value(name: str, value: str | _File, schema: Mapping[str, Any]) -> str:
+    """Return a value as text: a file's in UTF-8, or in base64 if the schema says so."""
+    if isinstance(value, str):
+        return value
+    encoding = schema.get("contentEncoding", "")
+    if "base64" in encoding or schema.get("format") == "byte":
+        encode = base64.urlsafe_b64encode if "url" in encoding else base64.b64encode
+        return encode(value.content).decode()
+    try:
+        return value.content.decode("utf-8-sig")
+    except ValueError:
+        raise click.UsageError(f"{name}: the file {value.name!r} is not UTF-8 text.") from None
+
+
+def _parse_json(name: str, text: str, expected: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        article = "" if expected == "JSON" else "an " if expected[0] in "aio" else "a "
+        reason = f"{name}: expected {article}{expected}, got {text!r:.100}, which is not valid JSON"
+        raise click.UsageError(reason + _EXAMPLES.get(expected, ".")) from None
+
+
+def read_json_option(text: str) -> dict[str, Any]:
+    """Return the object of `--json`: itself, `@file`, or `-` for standard input; UsageError."""
+    try:
+        if text == "-":
+            text = read_stdin().decode()
+        elif text.startswith("@"):
+            with open(text[1:], encoding="utf-8") as file:  # noqa: PTH123 -- as the user wrote it
+                text = file.read()
+        value = json.loads(text)
+    except OSError as error:
+        raise click.UsageError(f"--json: {text[1:]!r}: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"--json is not valid JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise click.UsageError(f"--json must be an object, not {type(value).__name__}.")
+    return value
+
+
+def _convert_values(name: str, values: list[str | _File], schema: Any, root: dict[str, Any]) -> Any:
+    types, first = _accepted_types(schema, root), values[0]
+    resolved = follow_references(root, schema)
+    if types in ({"array"}, {"array", "null"}):
+        return _convert_array(name, values, resolved, root)
+    if len(values) > 1:
+        if types is None or "array" in types:
+            return [_convert_loosely(_decode_value(name, each, {}), {}, root) for each in values]
+        raise click.UsageError(f"{name} is given {len(values)} times, but is not an array.")
+    if isinstance(first, _File) and _accepts_file(schema, root):
+        filename = {"filename": first.name} if first.name else {}
+        return {"base64": base64.b64encode(first.content).decode(), **filename}
+    text = _decode_value(name, first, resolved)
+    if types is None or len(types) > 1:
+        return _convert_loosely(text, schema, root)
+    return text if types == {"string"} else _parse_json(name, text, next(iter(types)))
+
+
+def _convert_array(
+    name: str, values: list[str | _File], schema: Mapping[str, Any], root: dict[str, Any]
+) -> Any:
+    items = schema.get("items", {})
+    if len(values) == 1 and not (isinstance(values[0], _File) and _accepts_file(items, root)):
+        value = _convert_loosely(_decode_value(name, values[0], {}), schema, root)
+        if isinstance(value, list) or value is None:
+            return value
+    return [_convert_values(name, [value], items, root) for value in values]
+
+
+def _convert_loosely(text: str, schema: Any, root: dict[str, Any]) -> Any:
+    """Return a text of several allowed types as JSON, or unchanged if only that is valid."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    checker = Checker({"properties": {"value": schema}, "$defs": root.get("$defs", {})})
+    is_string = checker.fits({"value": text}) and not checker.fits({"value": value})
+    return text if is_string else value
+
+
+def _accepts_file(schema: Any, root: dict[str, Any], depth: int = 0) -> bool:
+    resolved = follow_references(root, schema)
+    properties = resolved.get("properties")
+    if isinstance(properties, dict) and {"base64", "text", "filename"} <= properties.keys():
+        return True
+    branches = resolved.get("anyOf") or () if depth < _DEEPEST else ()
+    return any(_accepts_file(branch, root, depth + 1) for branch in branches)
+
+
+def _accepted_types(schema: Any, root: dict[str, Any]) -> set[str] | None:
+    schema = follow_references(root, schema)
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        return {kind} if kind in _TYPES else None
+    if isinstance(kind, list):
+        return set(kind)
+    values = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if isinstance(values, list) and all(isinstance(value, str) for value in values):
+        return {"string"}
+    return None
+
+
+def allowed_values(schema: Any, root: dict[str, Any], depth: int = 0) -> list[str]:
+    """Return the values that an argument, or an item of a list, may have, as text, without null.
+
+    The list is empty if other values are allowed, too.
+    """
+    schema = follow_references(root, schema)
+    values = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(values, list):
+        return [v if v and isinstance(v, str) else json.dumps(v) for v in values if v is not None]
+    if depth >= _DEEPEST:
+        return []
+    if "items" in schema:
+        return allowed_values(schema["items"], root, depth + 1)
+    for key in ("anyOf", "oneOf", "allOf"):
+        parts = [follow_references(root, part) for part in schema.get(key) or ()]
+        by_part = [
+            allowed_values(part, root, depth + 1) for part in parts if part.get("type") != "null"
+        ]
+        # One branch of `allOf` limits the value; of `anyOf` and `oneOf`, every branch has to.
+        if any(by_part) if key == "allOf" else by_part and all(by_part):
+            return list(dict.fromkeys(value for values in by_part for value in values))
+    return []

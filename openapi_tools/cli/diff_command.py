@@ -1,0 +1,78 @@
+"""`openapi-tools diff`: what changes for the tools between two documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from openapi_tools.cli.output import clean, print_note, show_progress
+from openapi_tools.cli.reports import CommandReport, print_report
+from openapi_tools.cli.tool_loading import load_source, parse_source, select_tools
+from openapi_tools.differences import differences_of, listed_tools
+from openapi_tools.errors import counted
+from openapi_tools.openapi_core import Finding
+
+_LISTED = 10  # tools in a message
+
+
+def compare_tools(
+    old: str,
+    new: str,
+    *,
+    report_format: str,
+    wants_json: bool,
+    fail_on: str | None,
+    **filters: Any,
+) -> int:
+    """Report what changes for the tools between OLD and NEW."""
+    if (old, new) == ("-", "-"):
+        raise click.UsageError("OLD and NEW cannot both be read from standard input.")
+    sides = [_load_side(spec, **filters) for spec in (old, new)]
+    with show_progress("Comparing the tools"):
+        changes = differences_of(*sides)
+    breaking = sum(change["breaking"] for change in changes)
+    report = CommandReport(
+        title="openapi-tools diff",
+        spec=new,
+        lines=_format_changes(changes, breaking),
+        data={"changes": changes, "counts": {"changes": len(changes), "breaking": breaking}},
+        findings=list(map(_create_finding, changes)),
+    )
+    print_report(report, "json" if wants_json else report_format)
+    return int(bool(breaking if fail_on == "breaking" else fail_on and changes))
+
+
+def _format_changes(changes: list[dict[str, Any]], breaking: int) -> list[str]:
+    lines = []
+    for change in changes:
+        verdict, message = "breaking" * change["breaking"], clean(change["message"], lines=False)
+        lines.append(f"{verdict:<10}{change['kind']:<13}{message}")
+    tools = len({name for change in changes for name in change["tools"]})
+    verb = "differs" if tools == 1 else "differ"
+    total = f"{counted(len(changes), 'change')}, {breaking} breaking"
+    return [*lines, f"{total}; {counted(tools, 'tool')} {verb}."]
+
+
+def _load_side(spec: str, **filters: Any) -> Any:
+    source = parse_source(spec)
+    if isinstance(source, Path | bytes) and Path(spec).suffix != ".toml":
+        try:
+            response = json.loads(source if isinstance(source, bytes) else source.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            response = None  # the loader says what is wrong
+        if listed_tools(response) is not None:
+            page = response.get("result", response) if isinstance(response, dict) else {}
+            if page.get("nextCursor"):
+                print_note(f"note: {spec} is only a part of a list; its server has more tools.")
+            return response
+    return select_tools(load_source(source), **filters)
+
+
+def _create_finding(change: dict[str, Any]) -> Finding:
+    names = change["tools"]
+    tools = ", ".join(names[:_LISTED]) + ", …" * (len(names) > _LISTED)
+    severity, rule = "error" if change["breaking"] else "note", change["kind"].replace(" ", "-")
+    return Finding(change["pointer"], f"{change['message']} ({tools})", severity, rule)

@@ -1,0 +1,125 @@
+"""`openapi-tools install`: the server in the configuration of an MCP client."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from openapi_tools.cli import create_command
+from openapi_tools.cli.client_files import read_client_file
+from openapi_tools.cli.command_options import config_option
+from openapi_tools.cli.output import PROGRAM, clean, print_note, print_text
+from openapi_tools.cli.tool_loading import load_spec
+from openapi_tools.serving.serving_tables import read_serving
+from openapi_tools.shaping.configuration import has_apis, named_variables
+
+_CLIENTS: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("clients.toml").read_text(encoding="utf-8")
+)
+_FILE_OPTIONS = ("--config", "--overlay", "--ca-file", "--download-dir")
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
+_NOT_WRITTEN = 1
+
+
+def install_server(
+    client: str,
+    *,
+    arguments: tuple[str, ...],
+    url: str | None,
+    name: str | None,
+    path: Path | None,
+    yes: bool,
+) -> int:
+    """Add a server to the configuration of an MCP client."""
+    facts = _CLIENTS[client]
+    if url is None:
+        name, entry = _create_entry(facts, name, arguments)
+    elif arguments:
+        raise click.UsageError("--url is for a server that is already running; leave out SPEC.")
+    elif "url" not in facts:
+        raise click.UsageError(f"{client} can only start servers; pass SPEC instead of --url.")
+    else:
+        kind = {"type": facts["type"]} if "type" in facts else {}
+        name, entry = name or PROGRAM, {**kind, facts["url"]: url}
+    file = path or Path(facts.get(sys.platform, facts["file"])).expanduser()
+    return _write_entry(file, facts["key"], name, entry, yes=yes)
+
+
+def _create_entry(
+    facts: dict[str, str], name: str | None, arguments: tuple[str, ...]
+) -> tuple[str, dict[str, Any]]:
+    """Return the name of a server that the client starts, and its entry."""
+    with create_command("serve").make_context(f"{PROGRAM} serve", list(arguments)) as context:
+        spec = context.params["spec"]
+        if context.params["transport"] == "http":
+            raise click.UsageError("a client starts a server over stdio; for http use --url.")
+        if spec == "-":
+            raise click.UsageError("SPEC cannot be standard input, which the client uses.")
+        configuration = spec if spec and spec.endswith(".toml") else config_option()
+        # What the server is to load is loaded here once, so that mistakes show now.
+        if spec and spec.endswith(".toml") and has_apis(spec):
+            read_serving(spec)
+            title, arguments = PROGRAM, (*arguments, "--transport", "stdio")
+        else:
+            title = str(load_spec(spec).document["info"].get("title", ""))
+    variables = dict.fromkeys(_VARIABLE.findall(" ".join(arguments)))
+    if configuration:
+        variables |= dict.fromkeys(named_variables(configuration))
+    syntax = facts.get("env")
+    if variables and syntax is None:
+        names = " and ".join(variables)
+        print_note(f"note: start this client in an environment that has {names}.")
+    entry = _start_command(_resolve_files(arguments, spec))
+    if variables and syntax is not None:
+        entry["env"] = {variable: syntax % variable for variable in variables}
+    words = re.findall(r"[a-z0-9]+", title.lower())
+    return name or "-".join(words)[:40] or PROGRAM, entry
+
+
+def _start_command(arguments: list[str]) -> dict[str, Any]:
+    program = Path(sys.argv[0]).resolve()
+    is_script = program.stem == PROGRAM
+    start = [str(program)] if is_script else [sys.executable, "-m", "openapi_tools"]
+    return {"command": start[0], "args": [*start[1:], "serve", *arguments]}
+
+
+def _resolve_files(arguments: tuple[str, ...], spec: str | None) -> list[str]:
+    """Return arguments with absolute paths, as a client starts servers in any folder."""
+
+    def resolve(text: str) -> str:
+        return str(Path(text).resolve()) if Path(text).exists() else text
+
+    resolved = []
+    for previous, argument in zip(("", *arguments), arguments, strict=False):
+        option, equals, value = argument.partition("=")
+        if previous in _FILE_OPTIONS or argument == spec:
+            resolved.append(resolve(argument))
+        elif equals and option in _FILE_OPTIONS:
+            resolved.append(f"{option}={resolve(value)}")
+        else:
+            resolved.append(argument)
+    return resolved
+
+
+def _write_entry(path: Path, key: str, name: str, entry: dict[str, Any], *, yes: bool) -> int:
+    """Show what changes in a client's configuration, and write it if the user agrees."""
+    file = read_client_file(path)
+    text = file.with_server(key, name, entry)
+    if file.text == text:
+        print_text(f"{path}: {name} is already there; nothing changes.")
+        return 0
+    lines = difflib.unified_diff(file.text.splitlines(), text.splitlines(), str(path), n=1)
+    print_text(clean("\n".join(line.rstrip("\n") for line in lines)))
+    is_terminal = sys.stdin is not None and sys.stdin.isatty()
+    if not yes and not (is_terminal and click.confirm("Write it?", err=True)):
+        print_note("not written; --yes writes it without asking.")
+        return _NOT_WRITTEN
+    file.write(text)
+    print_note(f"written; restart the client, or have it reload {path}.")
+    return 0

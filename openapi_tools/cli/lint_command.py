@@ -1,0 +1,132 @@
+"""`openapi-tools lint`: is a document valid, and suitable for tools?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from openapi_tools.cli.command_options import read_setting_options
+from openapi_tools.cli.credential_options import read_credential_options
+from openapi_tools.cli.output import clean, print_note, show_progress, skipped_data, write_new_file
+from openapi_tools.cli.reports import CommandReport, print_report
+from openapi_tools.cli.tool_loading import (
+    load_source,
+    overlay_options,
+    parse_source,
+    resolve_source,
+)
+from openapi_tools.errors import DocumentError, MissingExtraError, counted
+from openapi_tools.json_values import select_attributes
+from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
+from openapi_tools.loading.load import read_options
+from openapi_tools.openapi_core import Finding, lint_fixes, lint_rules, shorten_line
+from openapi_tools.tools.session import settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from openapi_tools.tools.toolset import Toolset
+
+_ATTRIBUTES = ("severity", "pointer", "message", "rule")
+_REPEATED = "is not declared; it is taken as text."  # a warning that a rule repeats
+
+
+def lint_document(
+    spec: str | None,
+    *,
+    report_format: str,
+    wants_json: bool,
+    limit: int,
+    fix: Path | None,
+    force: bool,
+) -> int:
+    """Check whether SPEC is valid and suitable for tools."""
+    source = parse_source(spec)
+    toolset = load_source(source)
+    with show_progress("Checking the document"):
+        errors = [*_find_duplicate_keys(source), *_find_document_errors(toolset)]
+        hints = lint_rules.find_tool_problems(toolset)
+    skipped = [Finding(item.pointer, item.reason, rule="skipped") for item in toolset.skipped]
+    findings = [*errors, *skipped, *hints]
+    score = lint_rules.score_document(findings, toolset.counts["operations"])
+    warnings = [text for text in toolset.warnings if not text.endswith(_REPEATED)]
+    data = {
+        "findings": [select_attributes(item, _ATTRIBUTES) for item in errors],
+        **skipped_data(toolset),
+        "hints": [select_attributes(item, _ATTRIBUTES) for item in hints],
+        "counts": dict(toolset.counts),
+        "score": score,
+    }
+    report = CommandReport(
+        title="openapi-tools lint",
+        spec=spec,
+        lines=list(_format_findings(errors, hints, toolset, limit, score)),
+        data=data,
+        findings=[*findings, *(Finding("", text, "warning", "load") for text in warnings)],
+    )
+    print_report(report, "json" if wants_json else report_format)
+    if fix is not None:
+        _write_fixes(toolset, source, fix, force=force)
+    return 1 if any(item.severity == "error" for item in findings) else 0
+
+
+def _find_document_errors(toolset: Toolset) -> list[Finding]:
+    try:
+        from openapi_tools.openapi_core.document_check import find_document_errors  # an extra
+    except MissingExtraError as error:
+        print_note(f"note: the document's validity was not checked: {error}")
+        return []
+    return find_document_errors(toolset.document)
+
+
+def _find_duplicate_keys(source: Any) -> list[Finding]:
+    # Loading looks for duplicate keys in documents of up to 1 MB only, so it is read once more.
+    settings = settings_of(read_setting_options() or None)
+    source, config, _ = resolve_source(source)
+    credentials, overlays = read_credential_options(), overlay_options()
+    options = LoadOptions(source, settings, credentials, overlays, strict=True)
+    options, _ = read_options(options, config)
+    try:
+        DocumentReader(options).read()
+    except DocumentError as error:
+        return [Finding(error.pointer, shorten_line(error.reason), rule="duplicate-key")]
+    return []
+
+
+def _format_findings(
+    findings: list[Finding], hints: list[Finding], toolset: Toolset, limit: int, score: int
+) -> Iterator[str]:
+    ordered = sorted(findings, key=lambda item: item.severity != "error")
+    lines = [f"{i.severity}: {i.pointer or '(document)'}: {i.message}" for i in ordered]
+    skipped = [f"skipped: {item.pointer}: {item.reason}" for item in toolset.skipped]
+    warnings = [f"warning: {warning}" for warning in toolset.warnings]
+    advice = [f"hint: {i.pointer or '(document)'}: {i.rule}: {i.message}" for i in hints]
+    for group in (lines, skipped, warnings, advice):
+        yield from (clean(line, lines=False) for line in group[:limit])
+        if len(group) > limit:
+            yield f"… and {len(group) - limit} more; --limit shows more, --json all."
+    errors = sum(item.severity == "error" for item in findings)
+    yield (
+        f"{counted(len(toolset), 'tool')}, {len(skipped)} skipped, {counted(errors, 'error')}, "
+        f"{counted(len(findings) - errors, 'note')}, {counted(len(warnings), 'warning')}. "
+        f"{counted(len(hints), 'hint')} for tools; score {score} of 100."
+    )
+
+
+def _write_fixes(toolset: Toolset, source: Any, path: Path, *, force: bool) -> None:
+    def reload(overlay: dict[str, Any]) -> Toolset:
+        return load_source(source, overlays=[overlay])
+
+    overlay, still_skipped = lint_fixes.make_overlay(toolset, reload)
+    count = len(overlay["actions"])
+    if count:
+        text = yaml.safe_dump(overlay, sort_keys=False, allow_unicode=True, width=100)
+        write_new_file(path, text, force=force)
+        print_note(f"{path} written: {counted(count, 'action')}; apply it with --overlay {path}.")
+    else:
+        print_note(f"there is nothing to fix, so {path} was not written.")
+    for entry in still_skipped:
+        place = f"{entry.method} {entry.path} at {entry.pointer}"
+        print_note(f"still skipped: {place}: {entry.reason}")

@@ -1,0 +1,75 @@
+"""`openapi-tools lock`: accept tools as they are, and report what has changed since."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli.output import clean, format_json, print_note, print_text
+from openapi_tools.cli.tool_loading import (
+    load_configured,
+    load_source,
+    parse_source,
+    resolve_source,
+)
+from openapi_tools.codegen import tool_lock
+from openapi_tools.errors import counted
+from openapi_tools.shaping.configuration import read_configuration
+
+if TYPE_CHECKING:
+    from openapi_tools.tools.toolset import Toolset
+
+
+def lock_tools(
+    spec: str | None,
+    tools: tuple[str, ...],
+    *,
+    path: Path | None,
+    accepts: bool,
+    wants_json: bool,
+) -> int:
+    """Write the tools of SPEC into a lock, or report what has changed since."""
+    toolset, configured_path = _load_unlocked(spec)
+    current = tool_lock.make_lock(toolset, path or configured_path or Path(tool_lock.LOCK_NAME))
+    if tools and not accepts:
+        raise click.UsageError("tools can only be named with --accept.")
+    if not current.path.exists():
+        tool_lock.write_lock(current)
+        print_note(f"{current.path} written: {counted(len(current.entries), 'tool')}.")
+        return 0
+    accepted = tool_lock.read_lock(current.path)
+    changes = tool_lock.find_lock_changes(accepted, current)
+    if wants_json:
+        print_text(format_json({"changes": [change._asdict() for change in changes]}))
+    else:
+        for change in changes:
+            print_text(clean(f"{change.tool} {change.verdict}", lines=False))
+            for line in change.lines:
+                print_text(f"    {clean(line, lines=False)}")
+    if accepts and accepted.is_package:
+        raise click.UsageError("a package is written by `openapi-tools generate`.")
+    if accepts:
+        tool_lock.write_lock(tool_lock.accept_changes(accepted, current, tools))
+        print_note(f"{current.path} written.")
+        return 0
+    breaking = sum(change.breaking for change in changes)
+    print_note(f"{len(changes)} of {len(current.entries)} tools changed, {breaking} breaking.")
+    return int(bool(changes))
+
+
+def _load_unlocked(spec: str | None) -> tuple[Toolset, Path | None]:
+    """Load all tools, also those that the configuration's lock refuses, and return its lock."""
+    source, config, view = resolve_source(
+        parse_source(spec), prefers=lambda file: bool(file.data.lock)
+    )
+    if isinstance(source, Path) and source.suffix == ".toml":
+        source, config = None, source
+    if config is None:
+        return load_source(source), None
+    file: Any = config if view is not None else read_configuration(config)
+    path = file.folder / file.data.lock if file.data.lock else None
+    plain = replace(file, data=file.data.model_copy(update={"lock": ""}))
+    return load_configured(source, plain), path

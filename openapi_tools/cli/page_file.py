@@ -1,0 +1,31 @@
+"""The page of `browse`, and of `generate --html`, as one file that needs no server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.browse.one_file import page
+from openapi_tools.cli.output import print_note, show_progress
+from openapi_tools.errors import counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openapi_tools.tools.toolset import Toolset
+
+
+def write_page(toolset: Toolset, file: Path, changes: Any = None, *, check: bool = False) -> bool:
+    """Write the page unless it is only checked, and return whether that changes the file."""
+    with show_progress("Writing the page"):
+        content = page(toolset, changes).encode()
+    try:
+        is_stale = not file.is_file() or file.read_bytes() != content
+        if is_stale and not check:
+            file.write_bytes(content)
+    except OSError as error:
+        raise click.ClickException(f"{file}: {error.strerror}.") from None
+    state = ("would change" if check else "written") if is_stale else "up to date"
+    print_note(f"page: {state}, {counted(len(toolset), 'tool')} in {file}")
+    return is_stale

@@ -1,0 +1,83 @@
+"""`openapi-tools prove`: every tool called against a mock of its API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.cli.mock_tools import load_mock
+from openapi_tools.cli.output import clean, print_note, show_progress
+from openapi_tools.cli.reports import CommandReport, ReportCase, print_report
+from openapi_tools.cli.tool_loading import select_tools
+from openapi_tools.json_values import select_attributes
+from openapi_tools.openapi_core import Finding, shorten_line
+from openapi_tools.testing.proving import Proof, prove_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_VERDICTS = ("proved", "not judged", "failed", "skipped")
+_ATTRIBUTES = ("tool", "verdict", "request", "response", "cause", "reason")
+_BY_DOCUMENT = "failed by the document"
+_OUTCOMES = {"proved": "", "failed": "failure"}
+
+
+def report_proofs(spec: str | None, *, report_format: str, wants_json: bool, **filters: Any) -> int:
+    """Call every tool of SPEC against a mock, and check requests and responses."""
+    toolset, api = load_mock(spec, judge=True, check_responses=True)
+    selection = select_tools(toolset, **filters)
+    with show_progress("Calling the tools"):
+        proofs = asyncio.run(prove_tools(selection, api))
+    for entry in toolset.skipped:
+        name = f"{entry.method} {entry.path}".strip()
+        proofs.append(Proof(name, "skipped", "skipped", entry.reason, entry.pointer))
+    verdicts = Counter(proof.verdict for proof in proofs)
+    counts = {name: verdicts[name] for name in _VERDICTS}
+    counts[_BY_DOCUMENT] = sum(proof.cause == "document" for proof in proofs)
+    report = CommandReport(
+        title="openapi-tools prove",
+        spec=spec,
+        lines=list(_format_proofs(proofs, counts)),
+        data={"tools": [select_attributes(p, _ATTRIBUTES) for p in proofs], "counts": counts},
+        findings=[_create_finding(proof) for proof in proofs if proof.verdict != "proved"],
+        cases=list(map(_create_case, proofs)),
+        counts=counts,
+    )
+    print_report(report, "json" if wants_json else report_format)
+    checked = verdicts["proved"] + verdicts["failed"]
+    if not checked:
+        reason = next((proof.reason for proof in proofs), "no tool is selected.")
+        print_note(f"nothing could be checked: {clean(shorten_line(reason), lines=False)}")
+    return int(not checked or verdicts["failed"] > counts[_BY_DOCUMENT])
+
+
+def _format_proofs(proofs: list[Proof], counts: dict[str, int]) -> Iterator[str]:
+    width = max((len(proof.tool) for proof in proofs), default=4)
+    headings = [("Tool", "Request", "Response", "Reason")] * bool(proofs)
+    for name, *cells in [*headings, *map(astuple, proofs)]:
+        request, response, reason = (clean(shorten_line(text), lines=False) for text in cells[:3])
+        tool = clean(name, lines=False)
+        yield f"{tool:<{width}}  {request:<10}  {response:<10}  {reason}".rstrip()
+    summary = ", ".join(f"{counts[name]} {name}" for name in _VERDICTS)
+    by_document = counts[_BY_DOCUMENT]
+    causes = f"{counts['failed'] - by_document} by the tool, {by_document} by the document"
+    yield f"{summary}. Failed: {causes}." if counts["failed"] else f"{summary}."
+
+
+def _create_finding(proof: Proof) -> Finding:
+    is_document = proof.cause == "document"
+    severity = "note" if proof.verdict == "not judged" else "error"
+    rule = proof.verdict.replace(" ", "-") + "-by-document" * is_document
+    message = f"{proof.tool}: {shorten_line(proof.reason)}"
+    return Finding(proof.pointer, message, "warning" if is_document else severity, rule)
+
+
+def _create_case(proof: Proof) -> ReportCase:
+    # A program that reads the report fails if the exit code is 1: for a fault of a tool only.
+    is_document = proof.cause == "document"
+    outcome = "skipped" if is_document else _OUTCOMES.get(proof.verdict, "skipped")
+    verdict = proof.verdict + " by the document" * is_document
+    message = f"{verdict}: {clean(shorten_line(proof.reason), lines=False)}"
+    return ReportCase(proof.tool, outcome, message, proof.cause or outcome)

@@ -1,0 +1,79 @@
+"""The process of `openapi-tools serve`, on standard input and output or over HTTP."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.auth.authorization_server import is_loopback
+from openapi_tools.cli.output import print_note
+from openapi_tools.serving import team_server, web_server
+from openapi_tools.serving.served_apis import run_stdio
+from openapi_tools.serving.server_records import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openapi_tools.tools.toolset import Toolset
+
+    Report = Callable[[str], object]
+
+_OPEN = "warning: everyone who reaches this address can call the tools; no login is required."
+
+
+def start_apis(config: str, keys: dict[str, Any]) -> team_server.Started:
+    """Load the APIs of a server configuration, with other keys of `[serve]`."""
+    return team_server.started(config, keys, logs=True)
+
+
+def start_toolset(toolset: Toolset, keys: dict[str, Any]) -> team_server.Started:
+    """Return the server of one toolset."""
+    return team_server.started_with(toolset, keys)
+
+
+def run_server(started: team_server.Started, transport: str) -> None:
+    """Serve until the client disconnects, or until interrupted."""
+    report = logger.info if started.serve.log == "json" else print_note
+    if transport == "stdio":
+        started.apis.serve()
+        report(f"{started.summary} over stdio.")
+        _report_mode(started, report)
+        run_stdio(started.apis)
+    else:
+        _serve_http(started, report)
+
+
+def _serve_http(started: team_server.Started, report: Report) -> None:
+    host = started.serve.host
+    team_server.check_place(host, started.access, insecure=started.serve.insecure)
+    is_parent = started.serve.workers > 1
+    with web_server.listening(host, started.serve.port) as place, ExitStack() as stack:
+        if is_parent:
+            from openapi_tools.serving import workers  # needs the extra `serve`
+
+            stack.enter_context(workers.shared_metrics())
+        port = place.getsockname()[1]
+        server = team_server.WebServer(started, port)
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        announce = partial(_announce_address, started, address, report)
+        if is_parent:
+            workers.run_workers(
+                started, place, announce=announce, count_restart=server.count_restart
+            )
+        else:
+            server.run(place, announce)
+
+
+def _announce_address(started: team_server.Started, address: str, report: Report) -> None:
+    report(f"{started.summary} at {address}{started.serve.path}")
+    for name in filter(None, started.apis.servers):
+        report(f"only {name} at {address}/{name}/mcp")
+    _report_mode(started, report)
+    if started.serve.insecure and not is_loopback(started.serve.host):
+        report(_OPEN)
+
+
+def _report_mode(started: team_server.Started, report: Report) -> None:
+    if started.apis.why:
+        report(f"{started.apis.why}; --mode tools offers each tool.")

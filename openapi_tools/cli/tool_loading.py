@@ -1,0 +1,216 @@
+"""Loading SPEC and selecting its tools, as the shared options of a command say."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli.command_options import config_option, option_values, read_setting_options
+from openapi_tools.cli.credential_options import read_credential_options
+from openapi_tools.cli.option_names import use_option_names
+from openapi_tools.cli.output import print_note, show_progress, tool_summary
+from openapi_tools.errors import CallError, SourceError, counted
+from openapi_tools.loading.load import load_tools
+from openapi_tools.loading.source import check_host
+from openapi_tools.options import Select
+from openapi_tools.requests import server_url
+from openapi_tools.tools.session import settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from openapi_tools.cli.server_view import ServerView
+    from openapi_tools.shaping.configuration import ConfigFile
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+    Source = str | Path | bytes | None
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_LISTED = 20  # names in a message
+_VIEW_OPTIONS = {"api": "--api", "as_user": "--as", "as_scopes": "--scope", "as_claims": "--claim"}
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+_NO_CONNECTION = re.compile(r"no connection to (\S+)")
+_LOOPBACK = re.compile(r"127\.|localhost|\[::1")
+_CREDENTIAL_INSTRUCTION = "Set it with --credential '{name}=$NAME'."
+
+
+def build_selection(
+    tags: Sequence[str] | None, methods: Sequence[str] | None, patterns: Sequence[str] | None
+) -> Select:
+    """Return the selection of lists: None sets no limit, an empty list selects nothing."""
+    globs = [pattern.casefold() for pattern in patterns or ()]
+
+    def matches_pattern(tool: OperationTool) -> bool:
+        texts = [text.casefold() for text in (tool.name, tool.path, tool_summary(tool))]
+        return any(glob in text or fnmatchcase(text, glob) for glob in globs for text in texts)
+
+    return Select(tags=tags, methods=methods, where=None if patterns is None else matches_pattern)
+
+
+def select_tools(toolset: Toolset, tags: Any, methods: Any, patterns: Any) -> Toolset:
+    """Return the tools that the options select; standard error says why there are none."""
+    # `Select` refuses a tag that the document does not have; here a note lists its tags.
+    selection = toolset.select(Select(where=build_selection(tags, methods, patterns).takes))
+    if len(selection) or not len(toolset):
+        return selection
+    available = []
+    if tags:
+        all_tags = {tag for tool in toolset for tag in tool.tags}
+        available.append(f"the tags {_list_names(all_tags)}" if all_tags else "no tags")
+    if methods:
+        available.append(f"the methods {_list_names({tool.method for tool in toolset})}")
+    contents = " and ".join(available)
+    contents = contents or f"{counted(len(toolset), 'tool')} with other names and paths"
+    print_note(f"no tool is selected; the document has {contents}.")
+    return selection
+
+
+def _list_names(names: set[str]) -> str:
+    rest = f", … {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(f"{name:.60}" for name in sorted(names)[:_LISTED]) + rest
+
+
+def parse_source(spec: str | None) -> Source:
+    """Return the source: a URL, a path, the bytes on standard input for `-`; None for --config."""
+    if spec is None:
+        if config_option() is None:
+            raise click.UsageError("pass SPEC, or --config with a file that names its source.")
+        return None
+    if spec.endswith(".toml") and config_option() is not None:
+        raise click.UsageError(
+            "SPEC is a configuration itself; leave out --config, or name a document."
+        )
+    return read_stdin() if spec == "-" else _parse_location(spec)
+
+
+def overlay_options() -> list[str | Path]:
+    """Return the overlays that the options of this command name."""
+    return list(map(_parse_location, option_values().get("overlays", ())))
+
+
+def _parse_location(spec: str) -> str | Path:
+    if _SCHEME.match(spec):
+        return spec  # the loader says which schemes it reads
+    check_host(spec)
+    return Path(spec)
+
+
+def read_stdin() -> bytes:
+    """Return the bytes on standard input; SourceError if it is closed or cannot be read."""
+    if sys.stdin is None:
+        raise SourceError("standard input is closed.")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SourceError(f"standard input cannot be read ({reason}).") from None
+
+
+def load_spec(spec: str | None, **settings: Any) -> Toolset:
+    """Load the tools of SPEC with the options of this command, as `load_source`."""
+    return load_source(parse_source(spec), **settings)
+
+
+def load_source(source: Source, *, overlays: Sequence[Any] = (), **settings: Any) -> Toolset:
+    """Load tools with the options of this command; errors are those of `load_tools`.
+
+    Of a server configuration these are the tools of the API of `--api` that the user of `--as`
+    sees.
+
+    Args:
+        source: The document, or a configuration.
+        overlays: Overlays after those of the command line.
+        settings: Settings that override those of the command line, but for None.
+    """
+    source, config, view = resolve_source(source)
+    toolset = load_configured(source, config, overlays=overlays, **settings)
+    if view is None:
+        return toolset
+    # Overlays and settings of the command line are for the API that it names.
+    cache = {"cache": False} if option_values().get("no_cache") else None
+    return view.limit(toolset, settings_of(cache))
+
+
+def resolve_source(
+    source: Source, *, prefers: Callable[[ConfigFile], bool] | None = None
+) -> tuple[Source, Any, ServerView | None]:
+    """Return source and configuration for `load_tools`, and the view of a server configuration.
+
+    Without `--api` the API is the only one, or the only one that the command prefers.
+    """
+    options, config = option_values(), config_option()
+    path = source if isinstance(source, Path) and source.suffix == ".toml" else config
+    if "api" not in options:  # the command takes no server configuration
+        return source, config, None
+    if path is not None:
+        from openapi_tools.cli.server_view import view_api  # imports pydantic
+
+        view = view_api(path, options, prefers)
+        if view is not None:
+            return None if source == path else source, view.config, view
+    for name, option in _VIEW_OPTIONS.items():
+        if options.get(name):
+            reason = "needs a server configuration, with tables [apis.NAME]"
+            raise click.UsageError(f"{option} {reason}, as SPEC or --config.")
+    return source, config, None
+
+
+def load_configured(
+    source: Source, config: Any, *, overlays: Sequence[Any] = (), **settings: Any
+) -> Toolset:
+    """Load the tools of a source and a configuration with the options of this command."""
+    members = read_setting_options()
+    members |= {name: value for name, value in settings.items() if value is not None}
+    if option_values().get("no_cache", True):
+        members["cache"] = False
+    chosen = settings_of(members or None)
+    try:
+        with show_progress("Reading the document"):
+            toolset = load_tools(
+                source,
+                credentials=read_credential_options(),
+                settings=chosen,
+                overlays=[*overlay_options(), *overlays],
+                config=config,
+            )
+    except SourceError as error:
+        if not (hint := connection_hint(error.reason, uses_proxy=chosen.trust_env)):
+            raise
+        raise SourceError(f"{error.reason} {hint}", source=error.source) from None
+    toolset.session.credentials.advice.instruction = _CREDENTIAL_INSTRUCTION
+    return toolset
+
+
+def connection_hint(reason: str, *, uses_proxy: bool, alternative: str = "") -> str:
+    """Return what to do about a connection that failed: `alternative`, and the proxy."""
+    if not (match := _NO_CONNECTION.search(reason)):
+        return ""
+    is_secure = "TLS" in reason or "certificate" in reason
+    check = f"Check the address{alternative}." if alternative and not is_secure else ""
+    names = (name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower()))
+    name = "" if _LOOPBACK.match(match[1]) else next(names, "")
+    use = "was used; is it right?" if uses_proxy else "is set but not used; --trust-env uses it."
+    return f"{check} {name and f'{name} {use}'}".strip()
+
+
+def find_tool(toolset: Toolset, name: str) -> OperationTool:
+    """Return a tool by name, operationId or `GET /path`; UsageError with similar names."""
+    try:
+        return toolset[name]
+    except KeyError as error:
+        raise click.UsageError(use_option_names(error.args[0])) from None
+
+
+def report_missing_server(toolset: Toolset, tool: OperationTool) -> None:
+    """Write to standard error why calls have no server yet."""
+    try:
+        server_url(tool.operation, toolset.session.settings)
+    except CallError as error:
+        print_note(f"note: {use_option_names(error)}")
