@@ -112,7 +112,6 @@ def _parse_json(value: Any) -> Any:
 def _check_fields(
     tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
 ) -> None:
-    """Raise SettingsError for JMESPath that is wrong, or selects what no response has."""
     if shape.answer is None or not shape.answer.fields:
         return
     # A long-running operation may end with the response of another one.

@@ -227,7 +227,8 @@ class DocumentRetriever:
         return self._fetcher.fetch(url, found_in_public=base.public)
 
     def _check_url(self, url: str) -> None:
-        """Refuse URLs outside the document's own folder that the user did not allow."""
+        # A document must not make its reader send requests wherever it likes (SSRF): only URLs
+        # below its own folder are fetched, and those that the user allows.
         folder = urljoin(self._entry.uri, ".") if WEB.match(self._entry.uri) else ""
         # Servers decode once or twice before they resolve `..`, and some take `\\` for `/`.
         is_plain = ".." not in unquote(unquote(url)) and "\\" not in unquote(url)
@@ -240,7 +241,8 @@ class DocumentRetriever:
         raise UnresolvableReference(reason, source=self._entry.name)
 
     def _allowed_path(self, address: str, base: Resource) -> Path:
-        """Refuse files outside the document's own folder or `ref_root`."""
+        # Nor may it show files of this machine to a model: only those below its own folder, or
+        # below `ref_root`.
         is_file = bool(base.uri) and not WEB.match(base.uri)
         own_folder = Path(self._entry.uri).parent if is_file and self._entry.uri else None
         root = self._settings.ref_root or own_folder

@@ -342,7 +342,7 @@ def _name(request: httpx.Request) -> str:
 
 
 def _run_in_thread(coroutine: Coroutine[Any, Any, APIResponse]) -> APIResponse:
-    """Run a coroutine in a thread with its own loop, as this thread's loop may be running."""
+    # In a thread: the loop of this one may be running, and a load blocks it.
     # Not `asyncio.run`: it waits for the executor's threads, in which a resolver may hang.
     loop = asyncio.new_event_loop()
     # An empty context: variables of the caller's libraries may be bound to its loop.

@@ -104,7 +104,6 @@ class _Search:
                 self._check_object(place)
 
     def _check_object(self, place: _Place) -> None:
-        """Note an object's unreadable properties, and queue the objects in it."""
         kind, node, path, resource = place
         is_parameter, is_schema = kind == "parameter", self._is_schema(place)
         if is_parameter and self._is_left_out(place):
@@ -141,7 +140,6 @@ class _Search:
             self._note_refused_example(place)
 
     def _note_contradictions(self, place: _Place, *, is_parameter: bool) -> None:
-        """Note the keywords of a schema that its own values contradict."""
         _, node, path, resource = place
         in_union = isinstance(path, tuple) and isinstance(path[0], tuple) and path[0][1] in UNIONS
         may_be_empty = in_union or id(node) in self._may_be_empty
