@@ -24,7 +24,7 @@ DOORS = ("__init__.py", "__main__.py", "_version.py")
 
 REGULAR = re.compile(r"[a-z]+(?:ed|en)")
 NOT_PARTICIPLES = frozenset(
-    {"feed", "need", "seed", "embed", "speed", "listen", "open", "token", "screen"}
+    {"feed", "need", "seed", "embed", "speed", "listen", "open", "token", "screen", "len"}
 )
 """Verbs and nouns that end like a participle."""
 IRREGULAR = frozenset(

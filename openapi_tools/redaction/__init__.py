@@ -88,15 +88,15 @@ class Redactor:
 
     def learn(self, *secrets: str, passing: bool = False) -> None:
         """Learn secrets of four characters and more; of `passing` ones the last 32 are kept."""
-        new = [forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= SHORTEST]
-        if not new:
+        new_forms = [forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= SHORTEST]
+        if not new_forms:
             return
         # Each assignment is atomic for readers in other threads.
         if passing:
-            others = (forms for forms in self._passing if forms not in new)
-            self._passing = (*others, *new)[-_PASSING:]
+            earlier = (forms for forms in self._passing if forms not in new_forms)
+            self._passing = (*earlier, *new_forms)[-_PASSING:]
         else:
-            self._kept = self._kept.union(*new)
+            self._kept = self._kept.union(*new_forms)
         with _guard:
             _watched.add(self)
         for name in _LOGGERS:

@@ -107,7 +107,7 @@ class MarkedSchema:
 
         A name counts for what has none of its own: items, and properties that are not listed.
         """
-        found: set[str] = set()
+        names: set[str] = set()
         seen: dict[int, MarkedSchema] = {}
         waiting = [self]
         while waiting and len(seen) < _MOST:
@@ -116,9 +116,9 @@ class MarkedSchema:
                 continue
             seen[id(place)] = place
             inner = {name: place.property_schema(name) for name in place.listed_names}
-            found |= {name for name, part in inner.items() if part.holds_unnamed()}
+            names |= {name for name, part in inner.items() if part.holds_unnamed()}
             waiting += [*inner.values(), place.item_schema(None), place.property_schema(None)]
-        return frozenset(found)
+        return frozenset(names)
 
     def holds_unnamed(self) -> bool:
         """Whether the value is marked, or a value in it that no listed property names."""

@@ -126,8 +126,8 @@ class _Scan:
         if start < self._decoded:
             return
         if self._percent < start:
-            found = self.text.find("%", start)
-            self._percent = len(self.text) if found < 0 else found
+            percent = self.text.find("%", start)
+            self._percent = len(self.text) if percent < 0 else percent
         if self._percent >= end:
             return
         encoded = self.text[start:end]
@@ -157,8 +157,8 @@ class _Scan:
     def _end_of_pair(self) -> int:
         # Pairs between commas share their end, so it is looked for once.
         if self._pair_end < self._end:
-            found = _PAIR_END.search(self.text, self._end)
-            self._pair_end = len(self.text) if found is None else found.start()
+            end = _PAIR_END.search(self.text, self._end)
+            self._pair_end = len(self.text) if end is None else end.start()
         return self._pair_end
 
 

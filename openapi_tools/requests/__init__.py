@@ -76,44 +76,44 @@ def base_url_with_server_path(operation: Operation, settings: Settings) -> str:
     if settings.base_url is None:
         return ""
     try:
-        own = [
+        paths = [
             urlsplit(_fill_variables(server, settings.server_variables)).path.rstrip("/")
             for server in operation.servers
         ]
     except (CallError, ValueError):
         return ""
     base = settings.base_url.rstrip("/")
-    return base + own[0] if own and not any(map(base.endswith, own)) else ""
+    return base + paths[0] if paths and not any(map(base.endswith, paths)) else ""
 
 
-def _fill_variables(server: Server, given: Mapping[str, str]) -> str:
+def _fill_variables(server: Server, values: Mapping[str, str]) -> str:
     """Fill in the variables; none may change the host."""
     scheme, mark, rest = server.url.partition("://")
     if not mark:
-        return _substitute_variables(server.url, server.variables, given)
+        return _substitute_variables(server.url, server.variables, values)
     end = re.search(r"[/?#]", rest)
     authority = rest[: end.start()] if end else rest
     parts = ((scheme, _IN_SCHEME), (authority, _IN_AUTHORITY), (rest[len(authority) :], None))
-    filled = [
-        _substitute_variables(part, server.variables, given, allowed) for part, allowed in parts
+    parts_filled = [
+        _substitute_variables(part, server.variables, values, allowed) for part, allowed in parts
     ]
-    return f"{filled[0]}://{filled[1]}{filled[2]}"
+    return f"{parts_filled[0]}://{parts_filled[1]}{parts_filled[2]}"
 
 
 def _substitute_variables(
     template: str,
     variables: Mapping[str, ServerVariable],
-    given: Mapping[str, str],
-    allowed: re.Pattern[str] | None = None,
+    values: Mapping[str, str],
+    pattern: re.Pattern[str] | None = None,
 ) -> str:
     def value_of(match: re.Match[str]) -> str:
         variable = variables.get(match[1])
-        value = given.get(match[1], variable.default if variable else None)
+        value = values.get(match[1], variable.default if variable else None)
         if value is None:
             reason = "has no value; set Settings(server_variables=…)"
-        elif match[1] in given and variable and variable.enum and value not in variable.enum:
+        elif match[1] in values and variable and variable.enum and value not in variable.enum:
             reason = f"is {value!r}; expected one of {', '.join(map(repr, variable.enum))}"
-        elif allowed and not allowed.fullmatch(value):
+        elif pattern and not pattern.fullmatch(value):
             reason = f"would change the server's host; {_HINT}"
         else:
             return value
@@ -150,8 +150,10 @@ def origin_of(url: str) -> str:
     if match is None or int(match["port"] or 0) > _HIGHEST_PORT:
         return ""
     scheme, host, port = match["scheme"].lower(), match["host"].lower(), match["port"]
-    own = {"http": "80", "https": "443"}[scheme]
-    return f"{scheme}://{host}" + (f":{int(port)}" if port and port.lstrip("0") != own else "")
+    default_port = {"http": "80", "https": "443"}[scheme]
+    return f"{scheme}://{host}" + (
+        f":{int(port)}" if port and port.lstrip("0") != default_port else ""
+    )
 
 
 def find_tool_for_url(
@@ -174,16 +176,16 @@ def find_tool_for_url(
 def _match_arguments(tool: Any, values: Iterable[str], url: httpx.URL) -> dict[str, Any] | None:
     properties, names = tool.input_schema["properties"], VARIABLE.findall(tool.path)
     query = parse_qs(url.query.decode("ascii"), keep_blank_values=True)
-    wanted = {("path", name): unquote(value) for name, value in zip(names, values, strict=True)}
-    wanted |= {("query", n): v[0] if len(v) == 1 else "" for n, v in query.items()}
+    remaining = {("path", name): unquote(value) for name, value in zip(names, values, strict=True)}
+    remaining |= {("query", n): v[0] if len(v) == 1 else "" for n, v in query.items()}
     arguments: dict[str, Any] = {}
     for parameter in tool.operation.parameters:
-        name, value = parameter.argument, wanted.pop((parameter.location, parameter.name), None)
+        name, value = parameter.argument, remaining.pop((parameter.location, parameter.name), None)
         if value is not None and name in properties:
             arguments[name] = coerce_value(value, properties[name])
         elif value is not None and str(tool.operation.fixed.get(name, value)) != value:
             return None  # it would ask for another address
-    return None if wanted or None in arguments.values() else arguments
+    return None if remaining or None in arguments.values() else arguments
 
 
 _CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization"})
@@ -207,14 +209,18 @@ class RequestAuth:
 
 def combine_auth(parts: Iterable[RequestAuth]) -> RequestAuth:
     """Return one value for all schemes of a requirement; at most one has `httpx_auth`."""
-    found = RequestAuth()
+    combined = RequestAuth()
     for part in parts:
-        found = RequestAuth(
-            *(found.headers + part.headers, found.query + part.query, found.cookies + part.cookies),
-            part.httpx_auth if found.httpx_auth is None else found.httpx_auth,
-            found.certificate or part.certificate,
+        combined = RequestAuth(
+            *(
+                combined.headers + part.headers,
+                combined.query + part.query,
+                combined.cookies + part.cookies,
+            ),
+            part.httpx_auth if combined.httpx_auth is None else combined.httpx_auth,
+            combined.certificate or part.certificate,
         )
-    return found
+    return combined
 
 
 def auth_headers(present: set[str], auth: RequestAuth) -> _Pairs:

@@ -96,13 +96,13 @@ def form_text(value: Any, sources: BodySources) -> str:
     """Return an object as a form's text (OpenAPI 3.2.0, 4.14.5.1); a string is one already."""
     if not isinstance(value, dict):
         return content_text("application/x-www-form-urlencoded", value)
-    found: list[tuple[str, str]] = []
+    encoded_pairs: list[tuple[str, str]] = []
     for name, member in value.items():
         try:
-            found += _form_pairs(name, member, sources)
+            encoded_pairs += _form_pairs(name, member, sources)
         except (InputError, UnicodeEncodeError, RecursionError) as error:
             raise point_at_argument(error, name) from None
-    return "&".join(f"{name}={text}" for name, text in found)
+    return "&".join(f"{name}={text}" for name, text in encoded_pairs)
 
 
 def _form_pairs(name: str, value: Any, sources: BodySources) -> Iterator[tuple[str, str]]:
@@ -161,9 +161,9 @@ def _write_file(body: RequestBody, value: Any, sources: BodySources) -> RequestC
     """Write a file in its own media type if that is listed, else in the first that fits."""
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
-    given, kind = file.content_type_among(listed), body.media_type
-    if any(http_rules.matches(given, one) for one in listed):
-        kind = given
+    declared, kind = file.content_type_among(listed), body.media_type
+    if any(http_rules.matches(declared, one) for one in listed):
+        kind = declared
     elif http_rules.is_wildcard(kind):
         if file.content_type:
             raise InputError(f"{file.content_type} does not match {kind}.", pointer="/content_type")
@@ -259,15 +259,15 @@ def _write_part(encoding: Encoding, value: Any, sources: BodySources) -> FileUpl
     kind = encoding.content_type
     if encoding.file and not isinstance(value, str):
         file = read_file(value, sources.settings)
-        given, is_open = (
+        declared, is_range = (
             file.content_type_among([kind or "*/*"]),
             not kind or http_rules.is_wildcard(kind),
         )
-        ranges = kind.split(",") if kind and is_open else ()
-        if given and ranges and not any(http_rules.matches(given, one) for one in ranges):
-            raise InputError(f"{given} does not match {kind}.", pointer="/content_type")
-        found = given or (_OCTETS if is_open else kind)
-        return FileUpload(file.content, file.filename or "file", found)
+        ranges = kind.split(",") if kind and is_range else ()
+        if declared and ranges and not any(http_rules.matches(declared, one) for one in ranges):
+            raise InputError(f"{declared} does not match {kind}.", pointer="/content_type")
+        media_type = declared or (_OCTETS if is_range else kind)
+        return FileUpload(file.content, file.filename or "file", media_type)
     if not kind or http_rules.is_wildcard(kind):
         kind = "application/json" if value is None or isinstance(value, (list, dict)) else ""
     if http_rules.is_multipart(kind):
@@ -334,9 +334,11 @@ def file_schema(settings: Settings) -> dict[str, Any]:
 
 def read_file(value: Any, settings: Settings) -> FileUpload:
     """Return the file of an argument, or raise InputError; a string alone is never a path."""
-    given = value.keys() & {"base64", "text", "path", "handle"} if isinstance(value, dict) else ()
-    source = next(iter(given), "")
-    if len(given) != 1 or not isinstance(value[source], str):
+    sources_given = (
+        value.keys() & {"base64", "text", "path", "handle"} if isinstance(value, dict) else ()
+    )
+    source = next(iter(sources_given), "")
+    if len(sources_given) != 1 or not isinstance(value[source], str):
         raise InputError('expected a file: {"base64": …} or {"text": …}.')
     content: bytes | StoredFile
     try:

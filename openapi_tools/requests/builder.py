@@ -141,10 +141,10 @@ class RequestPlan:
         except http_rules.InvalidUrlError as error:
             raise CallError("denied", f"the address is not requested: {error}.") from None
         path = url.raw_path[len(self._path) :].partition(b"?")[0].decode("ascii")
-        others = http_rules.without_pairs(url, [name for name, _ in auth.query]).query.decode(
+        own_pairs = http_rules.without_pairs(url, [name for name, _ in auth.query]).query.decode(
             "ascii"
         )
-        query = "&".join(filter(None, [others, *requests.auth_query(auth)]))
+        query = "&".join(filter(None, [own_pairs, *requests.auth_query(auth)]))
         if http_rules.has_override(query):
             raise CallError("denied", "not requested, as '_method' may change the method.")
         headers = self._build_headers(self._encode(arguments), auth)
@@ -264,8 +264,8 @@ def _point_at_argument(body: RequestBody, error: InputError) -> InputError:
     if body.argument:
         return encoding.point_at_argument(error, body.argument)
     name, slash, rest = error.pointer.removeprefix("/").partition("/")
-    found = {pointer_token(p.name): p.argument for p in body.properties}
-    argument = pointer_token(found.get(f"/{name}", name)) if name else ""
+    arguments = {pointer_token(p.name): p.argument for p in body.properties}
+    argument = pointer_token(arguments.get(f"/{name}", name)) if name else ""
     return InputError(error.reason, pointer=argument + slash + rest)
 
 
@@ -354,8 +354,10 @@ def _fill_template(pieces: tuple[str, ...], operation: Operation, places: _Encod
 
 
 def _path_argument(name: str, operation: Operation) -> str:
-    found = (p.argument for p in operation.parameters if p.location == "path" and p.name == name)
-    return next(found, name)
+    arguments = (
+        p.argument for p in operation.parameters if p.location == "path" and p.name == name
+    )
+    return next(arguments, name)
 
 
 def _build_query(

@@ -130,12 +130,12 @@ ENCODED = StyleWriter(percent_encode, percent_encode, _DELIMITERS)  # for paths,
 @lru_cache
 def _writer(place: str, *, reserved: bool, printed: bool = False) -> StyleWriter:
     """Return a place's writer; `reserved` is for values, `printed` for what stands between them."""
-    made = ENCODED
+    writer = ENCODED
     if reserved:
-        made = replace(made, value=partial(keep_triples, safe=_RESERVED[place]))
+        writer = replace(writer, value=partial(keep_triples, safe=_RESERVED[place]))
     if printed:
-        made = replace(made, delimiters={**_DELIMITERS, "|": "|"}, brackets=("[", "]"))
-    return made
+        writer = replace(writer, delimiters={**_DELIMITERS, "|": "|"}, brackets=("[", "]"))
+    return writer
 
 
 FORM = StyleWriter(form_encode, form_encode, {**_DELIMITERS, " ": "+"})
@@ -252,8 +252,8 @@ def path_text(parameter: Parameter, value: Any) -> str:
     if is_text and parameter.slashes:
         return _encode_segments(value, writer)
     if is_matrix:
-        found = encode_pairs(parameter, value, writer)
-        return "".join(f";{name}={text}" if text else f";{name}" for name, text in found)
+        path_pairs = encode_pairs(parameter, value, writer)
+        return "".join(f";{name}={text}" if text else f";{name}" for name, text in path_pairs)
     if parameter.style == "label":
         return "." + ".".join(_encode_texts(parameter, value, writer))
     return ",".join(_encode_texts(parameter, value, writer))
@@ -283,14 +283,16 @@ def cookie_text(parameter: Parameter, value: Any) -> str:
     """Return the part of the `Cookie` header (RFC 6265, 4.1.1); empty for an undefined value."""
     check_cookie_name(parameter.name)
     if parameter.style == "cookie" or essence(parameter.media_type) == "text/plain":
-        found = encode_pairs(parameter, value, RAW)
-        for name, text in found:
+        cookie_pairs = encode_pairs(parameter, value, RAW)
+        for name, text in cookie_pairs:
             check_cookie_name(name)
             check_cookie_value(text)
-        return "; ".join(f"{name}={text}" for name, text in found)
-    found = encode_pairs(parameter, value, _writer("cookie", reserved=parameter.allow_reserved))
+        return "; ".join(f"{name}={text}" for name, text in cookie_pairs)
+    cookie_pairs = encode_pairs(
+        parameter, value, _writer("cookie", reserved=parameter.allow_reserved)
+    )
     names = {percent_encode(parameter.name): parameter.name}
-    return "&".join(f"{names.get(name, name)}={text}" for name, text in found)
+    return "&".join(f"{names.get(name, name)}={text}" for name, text in cookie_pairs)
 
 
 def header_text(parameter: Parameter, value: Any) -> str | None:

@@ -101,13 +101,13 @@ def shorten_line(text: str, length: int) -> str:
     return f"{text[:length]}... ({left_out:,} more characters)" if left_out > _MARK else text
 
 
-def share_space(room: int, needs: Sequence[int]) -> list[int]:
+def share_space(space: int, needs: Sequence[int]) -> list[int]:
     """Return how much of `room` each of several gets: equal shares, but none more than it needs."""
     shares = [0] * len(needs)
     smallest_first = sorted(range(len(needs)), key=needs.__getitem__)
     for rank, index in enumerate(smallest_first):
-        shares[index] = min(needs[index], room // (len(needs) - rank))
-        room -= shares[index]
+        shares[index] = min(needs[index], space // (len(needs) - rank))
+        space -= shares[index]
     return shares
 
 
@@ -122,34 +122,34 @@ class _Excerpt:
 
     def missing(self) -> str:
         """Return which properties are left out; empty if none is."""
-        room, named = self._limit // 4, list[str]()
+        space, named = self._limit // 4, list[str]()
         for place in self._missing:
-            if (room := room - len(place)) >= 0:
+            if (space := space - len(place)) >= 0:
                 named.append(place)
-        more = self._count - len(named)
+        unnamed = self._count - len(named)
         if not named:
-            return _count_noun(more, "property", "properties") if more else ""
-        return ", ".join(named) + (f" and {more:,} more" if more else "")
+            return _count_noun(unnamed, "property", "properties") if unnamed else ""
+        return ", ".join(named) + (f" and {unnamed:,} more" if unnamed else "")
 
-    def write(self, value: Any, room: int, place: str, depth: int) -> str:
+    def write(self, value: Any, space: int, place: str, depth: int) -> str:
         """Return a value in about `room` characters."""
         match value:
             case str():
-                return _excerpt_string(value, room)
+                return _excerpt_string(value, space)
             case dict():
-                found = [f"{k}: {v}" for k, v in self.properties(value, room - 2, place, depth)]
-                return "{" + _join_excerpts(found, len(value), "property", "properties") + "}"
+                texts = [f"{k}: {v}" for k, v in self.properties(value, space - 2, place, depth)]
+                return "{" + _join_excerpts(texts, len(value), "property", "properties") + "}"
             case list() | tuple():
-                items = self._items(value, room - 2, place, depth)
+                items = self._items(value, space - 2, place, depth)
                 return "[" + _join_excerpts(items, len(value), "item", "items") + "]"
             case _:
                 return _excerpt_scalar(value)
 
     def properties(
-        self, values: Mapping[str, Any], room: int, place: str, depth: int
+        self, values: Mapping[str, Any], space: int, place: str, depth: int
     ) -> Iterator[tuple[str, str]]:
         """Yield the label and the excerpt of each property for which there is room."""
-        parts, free = list[_ExcerptPart](), room
+        parts, free = list[_ExcerptPart](), space
         for key, label, token, value in _label_properties(values) if depth <= _DEEPEST else ():
             size = self._size(value, depth + 1)
             parts.append(_ExcerptPart(key, label, place + token, value, size))
@@ -161,15 +161,15 @@ class _Excerpt:
                 free += _least_size(parts.pop())
             self._leave_out(values, len(parts), place)
             free = max(free - _MARK, 0)
-        for part, own in zip(parts, _divide_space(parts, free), strict=True):
+        for part, part_space in zip(parts, _divide_space(parts, free), strict=True):
             text = f'"{MASK}"'
             if not _is_secret(part.key):
-                text = self.write(part.value, own, part.place, depth + 1)
+                text = self.write(part.value, part_space, part.place, depth + 1)
             yield part.label, text
 
-    def _items(self, values: Sequence[Any], room: int, place: str, depth: int) -> list[str]:
+    def _items(self, values: Sequence[Any], space: int, place: str, depth: int) -> list[str]:
         """Return excerpts of the first items; each has all of its properties, if one has room."""
-        parts, free = list[_ExcerptPart](), room
+        parts, free = list[_ExcerptPart](), space
         for index, value in enumerate(values) if depth <= _DEEPEST else ():
             size = self._size(value, depth + 1)
             parts.append(_ExcerptPart("", "", f"{place}/{index}", value, size))
@@ -251,7 +251,7 @@ def _divide_space(parts: Sequence[_ExcerptPart], free: int) -> list[int]:
     sizes = [part.size for part in parts]
     fair = share_space(free, [size.fair - size.least for size in sizes])
     rest = share_space(free - sum(fair), [size.whole - size.fair for size in sizes])
-    return [sum(rooms) for rooms in zip((s.least for s in sizes), fair, rest, strict=True)]
+    return [sum(spaces) for spaces in zip((s.least for s in sizes), fair, rest, strict=True)]
 
 
 def _label_properties(values: Mapping[Any, Any]) -> Iterator[tuple[str, str, str, Any]]:
@@ -277,10 +277,10 @@ def _is_secret(name: str) -> bool:
     return MASK in redact_data({name: 0}).values()
 
 
-def _excerpt_string(value: str, room: int) -> str:
-    if len(value) <= room and len(json.dumps(value)) <= room:
+def _excerpt_string(value: str, space: int) -> str:
+    if len(value) <= space and len(json.dumps(value)) <= space:
         return json.dumps(redact_data(value))
-    beginning, left_out = _masked_beginning(value, max(room - _MARK, _STRING // 2))
+    beginning, left_out = _masked_beginning(value, max(space - _MARK, _STRING // 2))
     return json.dumps(beginning) + (f"... ({left_out:,} more characters)" if left_out else "")
 
 
@@ -312,11 +312,11 @@ def _excerpt_scalar(value: Any) -> str:
             return _excerpt_string(str(value), _KEY + _MARK)
 
 
-def _join_excerpts(found: list[str], count: int, one: str, many: str) -> str:
-    if left_out := count - len(found):
-        more = "more " * bool(found)
-        found = [*found, f"... ({left_out:,} {more}{one if left_out == 1 else many})"]
-    return ", ".join(found)
+def _join_excerpts(texts: list[str], count: int, one: str, many: str) -> str:
+    if left_out := count - len(texts):
+        qualifier = "more " * bool(texts)
+        texts = [*texts, f"... ({left_out:,} {qualifier}{one if left_out == 1 else many})"]
+    return ", ".join(texts)
 
 
 def _count_noun(count: int, one: str, many: str) -> str:

@@ -74,10 +74,10 @@ def _match_segments(
         return None
     values: list[str] = []
     for segment, text in zip(segments, texts, strict=True):
-        found = _match_segment(segment, text)
-        if found is None:
+        segment_values = _match_segment(segment, text)
+        if segment_values is None:
             return None
-        values += found
+        values += segment_values
     return values
 
 
@@ -90,16 +90,16 @@ def _split_segments(template: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
 
 def _match_segment(literals: Sequence[tuple[str, ...]], text: str) -> list[str] | None:
     """Return what stands between literals, which are looked for from the end of the text."""
-    first, *others = literals
+    first, *literals_after = literals
     start = next((len(form) for form in first if text.startswith(form)), -1)
-    if start < 0 or not others:
+    if start < 0 or not literals_after:
         return [] if start == len(text) else None
     spans: list[tuple[int, int]] = []
-    for literal in reversed(others):
+    for literal in reversed(literals_after):
         end = spans[-1][0] if spans else len(text)
         forms = literal if spans else filter(text.endswith, literal)
-        found = ((text.rfind(form, start, end), len(form)) for form in forms)
-        place, length = max(found, default=(-1, 0))
+        places = ((text.rfind(form, start, end), len(form)) for form in forms)
+        place, length = max(places, default=(-1, 0))
         if place < 0:
             return None
         spans.append((place, place + length))
@@ -115,15 +115,15 @@ def _literal_forms(literal: str) -> tuple[str, ...]:
 
 def matches_glob(literals: Sequence[str], text: str) -> bool:
     """Whether a text consists of literals with any characters between them."""
-    first, *others = literals
-    if not others:
+    first, *literals_after = literals
+    if not literals_after:
         return text == first
     if not text.startswith(first):
         return False
     end = len(first)
-    for literal in others[:-1]:
+    for literal in literals_after[:-1]:
         place = text.find(literal, end)
         if place < 0:
             return False
         end = place + len(literal)
-    return len(text) - end >= len(others[-1]) and text.endswith(others[-1])
+    return len(text) - end >= len(literals_after[-1]) and text.endswith(literals_after[-1])

@@ -75,7 +75,7 @@ class BodyContent:
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseBody:
+class RawBody:
     """A body without content codings, `Content-Type` and `Content-Disposition` beside it."""
 
     data: bytes
@@ -89,7 +89,7 @@ class ResponseBody:
         return charset_of(self.media_type, self.data)
 
     @property
-    def as_utf8(self) -> ResponseBody:
+    def as_utf8(self) -> RawBody:
         """The same body in UTF-8."""
         data = text_content.to_utf8(self.data, self.charset)
         return self if data is self.data else replace(self, data=data)
@@ -112,73 +112,75 @@ class ContentOptions:
     values: int = VALUES  # most values to read of one JSON text
 
 
-def read_content(body: ResponseBody, shape: ContentOptions) -> BodyContent:
+def read_content(body: RawBody, options: ContentOptions) -> BodyContent:
     """Return the content of a body by its media type; CallError for broken JSON."""
     kind = http_rules.essence(body.media_type)
     if not body.data:
         return BodyContent(None)
-    most = shape.room // _LEAST_ITEM + _SPARE
+    most = options.room // _LEAST_ITEM + _SPARE
     if http_rules.is_json(kind):
-        return _read_json_body(body, most, shape)
+        return _read_json_body(body, most, options)
     if http_rules.is_json_lines(kind) or http_rules.is_json_sequence(kind):
         delimiter = b"\n" if http_rules.is_json_lines(kind) else b"\x1e"
         return BodyContent(*_read_each(body.as_utf8.lines, delimiter, most), is_data=True)
     if kind != _EVENTS and not http_rules.is_multipart(kind):
-        return _read_text_or_bytes(body, kind, shape)
+        return _read_text_or_bytes(body, kind, options)
     if kind == _EVENTS:
-        found = BodyContent(*_read_events(body.as_utf8.data, most), is_data=True)
+        content = BodyContent(*_read_events(body.as_utf8.data, most), is_data=True)
     else:
-        found = _read_multipart(body, shape)
-    goes_on = READ_IN_PART in found.notes and _STREAM.match(body.data)
-    if found.value or goes_on or not body.data.strip():
-        return found
+        content = _read_multipart(body, options)
+    goes_on = READ_IN_PART in content.notes and _STREAM.match(body.data)
+    if content.value or goes_on or not body.data.strip():
+        return content
     part = "event" if kind == _EVENTS else "part"
-    found = _read_text_or_bytes(body, kind, shape)
-    found.notes.append(f"the response declares {kind:.60} but contains no {part}; {_UNLIKE}")
-    return found
+    content = _read_text_or_bytes(body, kind, options)
+    content.notes.append(f"the response declares {kind:.60} but contains no {part}; {_UNLIKE}")
+    return content
 
 
-def _read_text_or_bytes(body: ResponseBody, kind: str, shape: ContentOptions) -> BodyContent:
+def _read_text_or_bytes(body: RawBody, kind: str, options: ContentOptions) -> BodyContent:
     undeclared = not kind or kind == _EVENTS or http_rules.is_multipart(kind)
     if undeclared or kind in _HTML:
         start = body.data[:_SHOWN].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         with suppress(ValueError):  # an object or array under another name
             if start in (b"{", b"["):
-                return BodyContent(*read_json(body.data, values=shape.values), is_data=True)
-    if (kind in _HTML and not shape.html) or (undeclared and text_content.is_html_page(body.data)):
+                return BodyContent(*read_json(body.data, values=options.values), is_data=True)
+    if (kind in _HTML and not options.html) or (
+        undeclared and text_content.is_html_page(body.data)
+    ):
         page = text_content.decode_text(body.data, body.charset, most=text_content.LOOKED_AT)
         whole = page.length if page.length > text_content.LOOKED_AT else 0
         if text_content.has_markup(page.text):
             return BodyContent(text_content.extract_page_text(page.text), page.notes, whole=whole)
     # Large data under the name of bytes is a file if there is a store.
-    is_file = kind == _OCTETS and shape.keep is not None and len(body.data) > shape.room
+    is_file = kind == _OCTETS and options.keep is not None and len(body.data) > options.room
     is_unknown = not http_rules.is_always_bytes(kind) and not is_file
     is_text = http_rules.is_text(kind) or http_rules.is_form(kind)
     if is_text or (is_unknown and _is_readable(body)):
-        return _read_text(body, shape)
-    return _read_bytes(body, kind or _OCTETS, shape)
+        return _read_text(body, options)
+    return _read_bytes(body, kind or _OCTETS, options)
 
 
-def _is_readable(body: ResponseBody) -> bool:
+def _is_readable(body: RawBody) -> bool:
     """Whether a body of unknown kind is text, in UTF-8 or in the charset that it names."""
     beginning = body.data if not body.charset else body.data[:_LARGE]
     return http_rules.is_readable(text_content.to_utf8(beginning, body.charset))
 
 
-def _read_text(body: ResponseBody, shape: ContentOptions) -> BodyContent:
+def _read_text(body: RawBody, options: ContentOptions) -> BodyContent:
     """Return text; of a long one, decode the beginning only and count the rest."""
-    most = 2 * shape.room  # cleaning takes some
-    found = text_content.decode_text(body.data, body.charset, most=most)
-    text = text_content.clean_text(found.text)
-    if found.length <= most:
-        return BodyContent(text, found.notes)
-    text = truncate_text(text, shape.room, found.length)
-    return BodyContent(text, found.notes, whole=found.length, cut=True)
+    most = 2 * options.room  # cleaning takes some
+    decoded = text_content.decode_text(body.data, body.charset, most=most)
+    text = text_content.clean_text(decoded.text)
+    if decoded.length <= most:
+        return BodyContent(text, decoded.notes)
+    text = truncate_text(text, options.room, decoded.length)
+    return BodyContent(text, decoded.notes, whole=decoded.length, cut=True)
 
 
-def _read_json_body(body: ResponseBody, most: int, shape: ContentOptions) -> BodyContent:
+def _read_json_body(body: RawBody, most: int, options: ContentOptions) -> BodyContent:
     try:
-        return BodyContent(*read_json(body.data, body.charset, values=shape.values), is_data=True)
+        return BodyContent(*read_json(body.data, body.charset, values=options.values), is_data=True)
     except ValueError as error:
         if body.cut:
             return _read_unfinished_json(body, most)
@@ -187,24 +189,24 @@ def _read_json_body(body: ResponseBody, most: int, shape: ContentOptions) -> Bod
         lines, notes = _read_each(body.as_utf8.data, b"\n", most)
         if len(lines) > 1 and _UNREADABLE not in notes:
             return BodyContent(lines, [*notes, _SEVERAL], is_data=True)
-        return _read_invalid_json(body, shape, error)
+        return _read_invalid_json(body, options, error)
 
 
-def _read_invalid_json(body: ResponseBody, shape: ContentOptions, error: ValueError) -> BodyContent:
+def _read_invalid_json(body: RawBody, options: ContentOptions, error: ValueError) -> BodyContent:
     """Return a body that says it is JSON and is not: a page's text, text or bytes, with a note."""
     if text_content.is_html_page(body.data):
         page = text_content.decode_text(body.data, body.charset, most=text_content.LOOKED_AT)
         whole = page.length if page.length > text_content.LOOKED_AT else 0
         content = BodyContent(text_content.extract_page_text(page.text), page.notes, whole=whole)
     elif text_content.is_mostly_text(body.data, body.charset):
-        content = _read_text(body, shape)
+        content = _read_text(body, options)
     else:
-        content = _read_bytes(body, _OCTETS, shape)
+        content = _read_bytes(body, _OCTETS, options)
     content.notes.append(_NO_JSON.format(error))
     return content
 
 
-def _read_unfinished_json(body: ResponseBody, most: int) -> BodyContent:
+def _read_unfinished_json(body: RawBody, most: int) -> BodyContent:
     """Return the values of the whole lines of cut JSON, or the whole items of a list.
 
     Raises:
@@ -222,18 +224,18 @@ def _read_unfinished_json(body: ResponseBody, most: int) -> BodyContent:
     return BodyContent(value, notes, is_data=True)
 
 
-def _read_bytes(body: ResponseBody, kind: str, shape: ContentOptions) -> BodyContent:
+def _read_bytes(body: RawBody, kind: str, options: ContentOptions) -> BodyContent:
     facts: dict[str, Any] = {"media_type": kind, "bytes": len(body.data)}
     notes: list[str] = []
-    if not shape.binary:
+    if not options.binary:
         return BodyContent(facts)
-    if shape.keep is not None:
+    if options.keep is not None:
         try:
-            return keep_file(shape.keep, body.data, body.disposition, kind)
+            return keep_file(options.keep, body.data, body.disposition, kind)
         except OSError as error:
             notes.append(f"the download could not be written ({error.strerror or 'no space'})")
     length = (len(body.data) + 2) // 3 * 4
-    if length > shape.room or (len(body.data) > shape.base64 and kind not in IMAGES):
+    if length > options.room or (len(body.data) > options.base64 and kind not in IMAGES):
         return BodyContent({**facts, "left_out": _LEFT_OUT}, notes, omitted=length)
     return BodyContent({"base64": base64.b64encode(body.data).decode(), **facts}, notes)
 
@@ -248,35 +250,35 @@ def keep_file(keep: KeepFile, content: Any, disposition: str, kind: str) -> Body
     )
 
 
-def _read_multipart(body: ResponseBody, shape: ContentOptions) -> BodyContent:
+def _read_multipart(body: RawBody, options: ContentOptions) -> BodyContent:
     """Return the parts of a body, with their names and contents (RFC 2046, section 5.1.1)."""
     boundary = http_rules.parameter(body.media_type, "boundary")
     if not boundary:
         return BodyContent([])
     delimiter = b"\r\n--" + boundary.encode("latin-1", "replace")
     pieces = (b"\r\n" + body.data).split(delimiter, _PARTS + 1)[1:]
-    found = BodyContent([])
+    content = BodyContent([])
     large = len(body.data) > _LARGE
-    room = max(shape.room // max(len(pieces), 1), _LEAST_PART)
+    room = max(options.room // max(len(pieces), 1), _LEAST_PART)
     inner = ContentOptions(
-        room=room, base64=shape.base64, values=_LARGE // len(pieces) if large else VALUES
+        room=room, base64=options.base64, values=_LARGE // len(pieces) if large else VALUES
     )
     for piece in pieces[:_PARTS]:
         if piece.startswith(b"--"):
             break
         part = _read_part(piece.lstrip(b" \t").removeprefix(b"\r\n"), inner)
         # Hundreds of values that just fit would not fit together.
-        found.value.append(shorten_value(part.value, inner.room) if large else part.value)
-        found.notes += (note for note in part.notes if note not in found.notes)
-        found.omitted += part.omitted
-        if part.whole and READ_IN_PART not in found.notes:
-            found.notes.append(READ_IN_PART)
+        content.value.append(shorten_value(part.value, inner.room) if large else part.value)
+        content.notes += (note for note in part.notes if note not in content.notes)
+        content.omitted += part.omitted
+        if part.whole and READ_IN_PART not in content.notes:
+            content.notes.append(READ_IN_PART)
     if len(pieces) > _PARTS:
-        found.notes.append(f"only the first {_PARTS} parts were read")
-    return found
+        content.notes.append(f"only the first {_PARTS} parts were read")
+    return content
 
 
-def _read_part(piece: bytes, shape: ContentOptions) -> BodyContent:
+def _read_part(piece: bytes, options: ContentOptions) -> BodyContent:
     head, blank, data = (b"\r\n" + piece).partition(b"\r\n\r\n")
     lines = (line[:_HEADER].decode("utf-8", "replace") for line in head.split(b"\r\n", 50)[:50])
     named = (line.partition(":") for line in lines if ":" in line)
@@ -289,12 +291,12 @@ def _read_part(piece: bytes, shape: ContentOptions) -> BodyContent:
             facts[name] = text
     if http_rules.is_multipart(media_type):
         media_type = "application/octet-stream"
-    if http_rules.is_json(media_type) and len(data) > shape.values:
+    if http_rules.is_json(media_type) and len(data) > options.values:
         media_type = "text/plain"  # a hundred parts may hold a hundred times the values of one
     try:
-        content = read_content(ResponseBody(data if blank else b"", media_type, disposition), shape)
+        content = read_content(RawBody(data if blank else b"", media_type, disposition), options)
     except CallError:
-        content = read_content(ResponseBody(data, "text/plain"), shape)
+        content = read_content(RawBody(data, "text/plain"), options)
     return replace(content, value={**facts, "content": content.value})
 
 
@@ -356,13 +358,13 @@ def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], 
         if len(values) == most:
             return values, [*notes, _ONLY.format(most), READ_IN_PART]
         try:
-            value, found = read_json(text)
+            value, faults = read_json(text)
         except ValueError:
             value = text_content.clean_text(text_content.decode_text(text[:_READ]).text.strip())
-            found = [_UNREADABLE]
+            faults = [_UNREADABLE]
             unreadable += 1
         values.append(value)
-        notes += (note for note in found if note not in notes)
+        notes += (note for note in faults if note not in notes)
     return values, notes
 
 

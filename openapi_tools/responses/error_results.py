@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, ErrorType
 from openapi_tools.json_values import join_pointer
-from openapi_tools.responses.content import ContentOptions, ResponseBody, read_content
+from openapi_tools.responses.content import ContentOptions, RawBody, read_content
 from openapi_tools.responses.truncation import encode_json, fit_value, shorten_value, truncate_text
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.failures import retry_after, timeout_error
@@ -82,12 +82,12 @@ def _read_error_body(response: APIResponse) -> Any:
     data = (
         response.content if len(response.content) <= _ERROR_READ else response.content[:_ERROR_HEAD]
     )
-    body = ResponseBody(data, response.headers.get("content-type", "")[:_LONGEST])
+    body = RawBody(data, response.headers.get("content-type", "")[:_LONGEST])
     shape = ContentOptions(room=_ERROR_ROOM, binary=False)
     try:
         value = read_content(body, shape).value
     except CallError:
-        value = read_content(ResponseBody(body.data), shape).value
+        value = read_content(RawBody(body.data), shape).value
     if value is None or value == "":
         return None
     return fit_value(value, len(body.data), _ERROR_ROOM)[0]
@@ -121,10 +121,14 @@ def error_message(response: APIResponse, body: Any, fields: dict[str, str]) -> s
     start = f"{response.method} {response.path} returned {response.status}{phrase}"
     if response.status == HTTPStatus.NOT_MODIFIED:
         return f"{start}, although the request had no condition such as If-None-Match."
-    words = error_text(body, _PROSE)
-    others = [to for name, to in fields.items() if to != f"/{name}" or name not in words]
-    named = f"\nLook at {' and '.join(dict.fromkeys(others))[:_LINE]}." if others else ""
-    return f"{start}: {words}{named}" if words else f"{start}."
+    text = error_text(body, _PROSE)
+    places_unnamed = [to for name, to in fields.items() if to != f"/{name}" or name not in text]
+    hint = (
+        f"\nLook at {' and '.join(dict.fromkeys(places_unnamed))[:_LINE]}."
+        if places_unnamed
+        else ""
+    )
+    return f"{start}: {text}{hint}" if text else f"{start}."
 
 
 def error_text(body: Any, room: int) -> str:
@@ -159,18 +163,20 @@ def _iter_lines(body: Any) -> Iterator[str]:
 
 def _sentence(body: dict[str, Any]) -> str:
     """Return the sentences of an object, and its short code when they do not hold it."""
-    said: list[str] = []
+    texts: list[str] = []
     for text in (body[name].strip() for name in _WORDS if isinstance(body.get(name), str)):
-        if text and not any(text in other for other in said):
-            said.append(text)
-    sentences = [text for text in said if " " in text]
-    codes = [text for text in said if " " not in text]
+        if text and not any(text in other for other in texts):
+            texts.append(text)
+    sentences = [text for text in texts if " " in text]
+    codes = [text for text in texts if " " not in text]
     codes += islice((body[name] for name in _CODES if _is_code(body.get(name))), 1)
-    ended = [text if text.endswith((".", "!", "?", ":")) else f"{text}." for text in sentences]
-    unsaid = [code for code in dict.fromkeys(codes) if not any(code in text for text in ended)]
-    if not ended:
-        return " ".join(unsaid)
-    return " ".join([*ended, f"({', '.join(unsaid)})"] if unsaid else ended)
+    complete = [text if text.endswith((".", "!", "?", ":")) else f"{text}." for text in sentences]
+    codes_unsaid = [
+        code for code in dict.fromkeys(codes) if not any(code in text for text in complete)
+    ]
+    if not complete:
+        return " ".join(codes_unsaid)
+    return " ".join([*complete, f"({', '.join(codes_unsaid)})"] if codes_unsaid else complete)
 
 
 def _is_code(code: object) -> bool:
@@ -186,8 +192,8 @@ def _iter_faults(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for field, reasons in islice(value.items(), _LINES + 1):
             texts = reasons if isinstance(reasons, list) else [reasons]
-            if said := [*filter(None, map(_fault_line, texts[:_LINES]))]:
-                yield f"{field}: {'; '.join(said)}"
+            if lines := [*filter(None, map(_fault_line, texts[:_LINES]))]:
+                yield f"{field}: {'; '.join(lines)}"
             elif isinstance(reasons, dict):
                 inner = (f"{field}.{line}" for line in _iter_faults(reasons))
                 yield from (line.replace("._errors:", ":", 1) for line in inner)
@@ -218,35 +224,37 @@ def _fault_location(value: Any) -> str:
 
 def find_faulty_arguments(body: Any, operation: Operation) -> dict[str, str]:
     """Return the arguments that an error's body names: a JSON Pointer for each name of the API."""
-    fed = [] if operation.body is None else [operation.body, *operation.body.choices]
-    members = [(part.name, part.argument) for body in fed for part in body.properties]
-    whole = next((body.argument for body in fed if body.argument), "")
-    others = [(part.name, part.argument) for part in operation.parameters]
+    bodies = [] if operation.body is None else [operation.body, *operation.body.choices]
+    properties = [(part.name, part.argument) for body in bodies for part in body.properties]
+    whole = next((body.argument for body in bodies if body.argument), "")
+    parameters = [(part.name, part.argument) for part in operation.parameters]
     places = list(dict.fromkeys(islice(_iter_locations(body), _LINES)))
     quoted = [] if places else _QUOTED.findall(error_text(body, _LINE))
-    found: dict[str, str] = {}
+    faulty: dict[str, str] = {}
     for place in (*places, *quoted[:_LINES]):
         steps = _STEP.findall(place)[:20]
         of_body = steps[:1] in (["body"], ["data"])
-        pairs = [*others, *members] if of_body else [*members, *others]
-        known = {_fold_name(name): argument for name, argument in [(whole, whole), *pairs] if name}
-        keys = _argument_path(steps, known) or (
+        pairs = [*parameters, *properties] if of_body else [*properties, *parameters]
+        arguments_by_name = {
+            _fold_name(name): argument for name, argument in [(whole, whole), *pairs] if name
+        }
+        keys = _argument_path(steps, arguments_by_name) or (
             [whole, *steps] if whole and steps and places else []
         )
         if keys and keys[0] not in operation.fixed:
-            found[place] = join_pointer(keys)
-    return found
+            faulty[place] = join_pointer(keys)
+    return faulty
 
 
-def _argument_path(steps: list[str], known: dict[str, str]) -> list[str]:
+def _argument_path(steps: list[str], arguments_by_name: dict[str, str]) -> list[str]:
     """Return the steps of an API's place from an argument on; none where it names no argument."""
     for start, step in enumerate(steps):
         is_wrapper = step in _WRAPPERS and steps[start + 1 :] != []
-        is_outside = is_wrapper and _fold_name(steps[start + 1]) in known
-        if _fold_name(step) in known and not is_outside:
-            return [known[_fold_name(step)], *steps[start + 1 :]]
-        if (name := _fold_name("".join(steps[start:]))) in known:  # `page[size]`
-            return [known[name]]
+        is_outside = is_wrapper and _fold_name(steps[start + 1]) in arguments_by_name
+        if _fold_name(step) in arguments_by_name and not is_outside:
+            return [arguments_by_name[_fold_name(step)], *steps[start + 1 :]]
+        if (name := _fold_name("".join(steps[start:]))) in arguments_by_name:  # `page[size]`
+            return [arguments_by_name[name]]
         if start and not is_wrapper:  # the first step may be the name of a model
             break
     return []

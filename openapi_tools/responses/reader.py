@@ -26,7 +26,7 @@ from openapi_tools.responses.charsets import charset_of
 from openapi_tools.responses.content import (
     BodyContent,
     ContentOptions,
-    ResponseBody,
+    RawBody,
     keep_file,
     read_content,
 )
@@ -111,8 +111,8 @@ def read_response(
         _add_location(content, response, headers)
     if content.file is not None:
         metadata["file"] = content.file
-    words = after(content.value, headers) if after is not None else ""
-    note = _header_note(headers, words, room=most if is_redirect else _NOTE_ROOM)
+    following = after(content.value, headers) if after is not None else ""
+    note = _header_note(headers, following, room=most if is_redirect else _NOTE_ROOM)
     if shaper is not None:
         note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=response.cut), note)))
         if redactor and shaper.fields:  # which may have joined pieces of a secret
@@ -171,7 +171,7 @@ def _read_body(
     disposition = response.headers.get("content-disposition", "")[:_LONGEST]
     if response.file is not None and keep is not None:
         return keep_file(keep, response.file, disposition, essence(media_type) or _OCTETS)
-    body = ResponseBody(response.content, media_type, disposition, cut=bool(response.cut))
+    body = RawBody(response.content, media_type, disposition, cut=bool(response.cut))
     shape = ContentOptions(
         room=room,
         keep=keep,
@@ -277,13 +277,16 @@ def _select_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> d
     exposed = [
         value[:_LONGEST_LIST].decode("latin-1") for name, _, value in lines if name == _EXPOSED
     ]
-    asked = {*declared, *(name.strip() for told in exposed for name in told.lower().split(","))}
-    found: dict[str, str] = {}
-    for among in (True, None) if asked else (True,):
-        for name, kept, value in lines:
-            if kept is among and (kept or name in asked):
-                _add_header(found, name, value)
-    return found
+    wanted_names = {
+        *declared,
+        *(name.strip() for values in exposed for name in values.lower().split(",")),
+    }
+    headers_by_name: dict[str, str] = {}
+    for among in (True, None) if wanted_names else (True,):
+        for name, is_selected, value in lines:
+            if is_selected is among and (is_selected or name in wanted_names):
+                _add_header(headers_by_name, name, value)
+    return headers_by_name
 
 
 @lru_cache(maxsize=1024)
@@ -292,33 +295,39 @@ def _classify_header(raw_name: bytes) -> tuple[str, bool | None]:
     return name, is_kept(name)
 
 
-def _add_header(found: dict[str, str], name: str, raw_value: bytes) -> None:
+def _add_header(headers_by_name: dict[str, str], name: str, raw_value: bytes) -> None:
     """Keep a line of a header; lines with one name are joined (RFC 9110, section 5.3)."""
-    if len(found) <= _MOST or name in found or name == "content-type":
+    if len(headers_by_name) <= _MOST or name in headers_by_name or name == "content-type":
         try:
             text = raw_value.decode()
         except UnicodeDecodeError:
             text = raw_value.decode("latin-1")
         value = text if text.isprintable() else clean_text(text)
-        found[name] = f"{found[name]}, {value}" if name in found else value
+        headers_by_name[name] = (
+            f"{headers_by_name[name]}, {value}" if name in headers_by_name else value
+        )
 
 
-def _header_note(headers: Mapping[str, str], more: str = "", *, room: int = _NOTE_ROOM) -> str:
+def _header_note(headers: Mapping[str, str], following: str = "", *, room: int = _NOTE_ROOM) -> str:
     """Return words, numbers and ranges of headers; `more` replaces what they say about pages."""
-    told: dict[str, list[str]] = {}
+    facts_by_label: dict[str, list[str]] = {}
     left = room
     for name, value in headers.items():
         label = header_label(name)
-        label = "" if more and label in ("Next page", "Location") else label
+        label = "" if following and label in ("Next page", "Location") else label
         fact = (
             _header_fact(label, linked(value, "next") if name == "link" else value) if label else ""
         )
-        if fact and len(told.setdefault(label, [])) < _EACH:
+        if fact and len(facts_by_label.setdefault(label, [])) < _EACH:
             fact = fact if len(fact) <= left else "too long to display"
             left -= len(fact)
-            told[label].append(fact if name == label.lower() else f"{fact} ({name})")
-    facts = [f"{label}: {', '.join(told[label])}" for label in _LABELS if label in told]
-    return "; ".join(filter(None, [more, *facts]))
+            facts_by_label[label].append(fact if name == label.lower() else f"{fact} ({name})")
+    facts = [
+        f"{label}: {', '.join(facts_by_label[label])}"
+        for label in _LABELS
+        if label in facts_by_label
+    ]
+    return "; ".join(filter(None, [following, *facts]))
 
 
 def _header_fact(label: str, value: str) -> str:

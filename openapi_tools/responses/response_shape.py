@@ -95,18 +95,18 @@ class ResponseShapes:
         """Return the shaper for a call, whose answer is the documented one if `is_known`."""
         if not isinstance(shape, AnswerShape | Mapping | None):
             raise InputError(f"answer: expected an AnswerShape or a mapping, got {kind_of(shape)}.")
-        given = dict(shape.shown() if isinstance(shape, AnswerShape) else shape or {})
+        keys = dict(shape.shown() if isinstance(shape, AnswerShape) else shape or {})
         if fields is not None:
-            given["fields"] = fields
+            keys["fields"] = fields
         try:
-            made = make_shaper(self._settings, self._tool.operation.answer, given)
-            wanted = given.get("fields")
-            if is_known and wanted and wanted not in self._fitting:
-                await asyncio.to_thread(lambda: check_fields(wanted, self._tool.answer_schema))
-                self._fitting = [*self._fitting[-_KNOWN:], wanted]
+            shaper = make_shaper(self._settings, self._tool.operation.answer, keys)
+            expression = keys.get("fields")
+            if is_known and expression and expression not in self._fitting:
+                await asyncio.to_thread(lambda: check_fields(expression, self._tool.answer_schema))
+                self._fitting = [*self._fitting[-_KNOWN:], expression]
         except SettingsError as error:
             raise InputError(error.reason) from None
-        return made
+        return shaper
 
     def remove_limits(self, shaper: ResponseShaper | None) -> ResponseShaper:
         """Return a shaper that takes all of a response but the properties that are dropped."""
@@ -114,12 +114,14 @@ class ResponseShapes:
 
 
 def make_shaper(
-    settings: Settings, own: AnswerShape | None = None, given: Mapping[str, Any] | None = None
+    settings: Settings,
+    tool_shape: AnswerShape | None = None,
+    call_keys: Mapping[str, Any] | None = None,
 ) -> ResponseShaper:
     """Return a shaper: the members `given` come before the tool's `own` and the settings."""
-    called = None if given is None else _check_shape(given)
-    usual = AnswerShape(settings.drop, settings.nulls, "", settings.max_items)
-    shape = over_answer(called, over_answer(own, usual)) or usual
+    call_shape = None if call_keys is None else _check_shape(call_keys)
+    default = AnswerShape(settings.drop, settings.nulls, "", settings.max_items)
+    shape = over_answer(call_shape, over_answer(tool_shape, default)) or default
     if shape.fields:
         parse_expression(shape.fields)
     return ResponseShaper(
@@ -128,16 +130,16 @@ def make_shaper(
         nulls=shape.nulls is not False,
         max_items=shape.max_items or 0,
         max_chars=shape.max_chars or settings.max_output_chars,
-        chooses=called is not None and called.fields is not None,
+        chooses=call_shape is not None and call_shape.fields is not None,
     )
 
 
-def _check_shape(given: Mapping[str, Any]) -> AnswerShape:
-    members = dict(given)
-    if isinstance(members.get("drop"), str):
-        members["drop"] = (members["drop"],)
+def _check_shape(keys: Mapping[str, Any]) -> AnswerShape:
+    shape_keys = dict(keys)
+    if isinstance(shape_keys.get("drop"), str):
+        shape_keys["drop"] = (shape_keys["drop"],)
     try:
-        return AnswerShape(**ToolAnswers.model_validate(members).model_dump())
+        return AnswerShape(**ToolAnswers.model_validate(shape_keys).model_dump())
     except ValidationError as error:
         fault = error.errors()[0]
     name = str(fault["loc"][0])

@@ -31,8 +31,8 @@ def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -
     codec = _find_codec(content, charset)
     notes = []
     if not codec and charset and not content.isascii():
-        shown = excerpt(charset, 60)
-        notes.append(f"the charset {shown!r} is not supported; the text was decoded as UTF-8")
+        quoted = excerpt(charset, 60)
+        notes.append(f"the charset {quoted!r} is not supported; the text was decoded as UTF-8")
     codec = codec or "utf-8"
     if most is None and len(content) <= _PIECE:
         with suppress(UnicodeDecodeError):
@@ -125,8 +125,8 @@ def has_markup(text: str) -> bool:
 def extract_page_text(page: str) -> str:
     """Return the text of an HTML page, without scripts, after a label with its title."""
     page = page[:LOOKED_AT]
-    found = re.search(r"<title[^>]{0,200}>([^<]{0,300})", page, re.IGNORECASE)
-    title = " ".join(_normalize_text(found[1]).split()) if found else ""
+    title_tag = re.search(r"<title[^>]{0,200}>([^<]{0,300})", page, re.IGNORECASE)
+    title = " ".join(_normalize_text(title_tag[1]).split()) if title_tag else ""
     label = f'[HTML page "{title}"]' if title else "[HTML page]"
     return f"{label} {_normalize_text(_TAG.sub(_replace_tag, page))}".rstrip()
 

@@ -62,9 +62,9 @@ class _ValueCutter:
                 return len(encode_json(value))
 
     def _container_size(self, value: Any, limit: int, parts: Iterable[tuple[Any, int]]) -> int:
-        known = self._sizes.get(id(value)) or self._passed.get(id(value), 0)
-        if known > limit or id(value) in self._sizes:
-            return known
+        size = self._sizes.get(id(value)) or self._passed.get(id(value), 0)
+        if size > limit or id(value) in self._sizes:
+            return size
         total = 2
         for count, (part, extra) in enumerate(parts):
             total += extra + (1 if count else 0)
@@ -84,8 +84,8 @@ class _ValueCutter:
 
     def _cut_list(self, items: list[Any], room: int) -> list[Any]:
         total = len(items)
-        if items and isinstance(items[-1], str) and (known := _LEFT_OUT.fullmatch(items[-1])):
-            items, total = items[:-1], int(known[1])
+        if items and isinstance(items[-1], str) and (mark := _LEFT_OUT.fullmatch(items[-1])):
+            items, total = items[:-1], int(mark[1])
         kept: list[Any] = []
         left = room - 2 - _ITEM_MARKER
         for item in items:
@@ -113,8 +113,10 @@ class _ValueCutter:
         share = _equal_share([size - _LEAST for size in sizes.values() if size > _LEAST], left)
         kept = {}
         for name, size in sizes.items():
-            own = _LEAST + share
-            kept[name] = members[name] if size <= own else self.cut(members[name], own)
+            value_room = _LEAST + share
+            kept[name] = (
+                members[name] if size <= value_room else self.cut(members[name], value_room)
+            )
         if len(kept) < len(members):
             kept[_ELLIPSIS] = f"{len(members) - len(kept)} properties left out"
         return kept

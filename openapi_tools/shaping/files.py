@@ -137,9 +137,9 @@ def _safe_name(name: str, media_type: str) -> tuple[str, str]:
 
 def find_store(settings: Settings) -> FileStore | None:
     """Return the store that the settings name, if any."""
-    own: FileStore | None = settings.files
-    folder = settings.download_dir if own is None else None
-    return own if folder is None else FolderStore(folder)
+    store: FileStore | None = settings.files
+    folder = settings.download_dir if store is None else None
+    return store if folder is None else FolderStore(folder)
 
 
 class ResponseFiles(NamedTuple):
@@ -247,8 +247,10 @@ class Download:
             is_utf_16 = self._charset not in _PLAIN_CHARSETS or begin.startswith(_UTF_16)
             masked_whole = bool(self._redactor) and is_utf_16
             named = not self._kind and begin[:_OVERLAP].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in b"{[<"
-            told = http_rules.is_always_bytes(self._kind)
-            self._is_text = masked_whole or named or (not told and http_rules.is_readable(begin))
+            is_binary = http_rules.is_always_bytes(self._kind)
+            self._is_text = (
+                masked_whole or named or (not is_binary and http_rules.is_readable(begin))
+            )
             if masked_whole:
                 self._room = self._most_in_memory
         is_large = self._kind == "application/octet-stream" and len(self._waiting) > self._room
@@ -257,8 +259,8 @@ class Download:
     def _write(self, data: bytes, *, last: bool = False) -> None:
         try:
             if self._draft is None:
-                own = self._store.draft() if isinstance(self._store, FolderStore) else None
-                self._draft = own or cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- `discard`
+                draft = self._store.draft() if isinstance(self._store, FolderStore) else None
+                self._draft = draft or cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- `discard`
             masked = self._mask_piece(data, last=last)
             self._draft.write(masked)
             self.size += len(masked)
@@ -337,10 +339,10 @@ def find_file(source: str, value: str, settings: Settings) -> StoredFile:
 def _open_below(root: Path, path: str) -> BinaryIO:
     """Open a regular file below a root; links are followed before that is decided."""
     folder = root.resolve(strict=True)
-    found = (folder / path).resolve(strict=True)
-    if not found.is_relative_to(folder):
+    target = (folder / path).resolve(strict=True)
+    if not target.is_relative_to(folder):
         raise FileNotFoundError(path)
-    return _open_regular(found)
+    return _open_regular(target)
 
 
 def _open_regular(path: Path) -> BinaryIO:

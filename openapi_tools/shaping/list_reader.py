@@ -26,12 +26,18 @@ def find_list(value: Any, depth: int = 0) -> list[Any] | None:
     lists = {folded(name): member for name, member in value.items() if isinstance(member, list)}
     of_objects = {name: items for name, items in lists.items() if items and _is_object(items[0])}
     lists = of_objects or lists
-    known = [lists[name] for name in LISTS if name in lists]
-    if known or lists or depth:
-        return known[0] if known else next(iter(lists.values())) if len(lists) == 1 else None
+    named_lists = [lists[name] for name in LISTS if name in lists]
+    if named_lists or lists or depth:
+        return (
+            named_lists[0]
+            if named_lists
+            else next(iter(lists.values()))
+            if len(lists) == 1
+            else None
+        )
     inner = (value.get(name) for name in ("data", "result", "response", "_embedded"))
-    found = (find_list(member, depth + 1) for member in inner if isinstance(member, dict))
-    return next((each for each in found if each is not None), None)
+    inner_lists = (find_list(member, depth + 1) for member in inner if isinstance(member, dict))
+    return next((each for each in inner_lists if each is not None), None)
 
 
 def _is_object(value: Any) -> bool:

@@ -133,32 +133,34 @@ class LongRunningReader:
 
     def handle(self) -> dict[str, Any]:
         """Return the address of the work, and who asks for it, as plain data."""
-        found = {"url": self.long_operation.url, "retry_after": self.pause}
+        facts = {"url": self.long_operation.url, "retry_after": self.pause}
         asker = self.status_tool and {"tool": self.status_tool[0], "arguments": self.status_tool[1]}
-        return {name: value for name, value in (*found.items(), ("ask", asker)) if value}
+        return {name: value for name, value in (*facts.items(), ("ask", asker)) if value}
 
     def _detect_operation(self, value: Any, headers: Mapping[str, str]) -> None:
-        told = headers.get("operation-location") or headers.get("azure-asyncoperation") or ""
+        operation_url = (
+            headers.get("operation-location") or headers.get("azure-asyncoperation") or ""
+        )
         location, state = headers.get("location", ""), state_of(value)
-        found = dict(_iter_strings(value))
+        strings = dict(_iter_strings(value))
         goes_on = self.status == _ACCEPTED or state == RUNNING
         if not self.polled:
-            begins = self.status == _ACCEPTED or (told and state not in (DONE, FAILED))
+            begins = self.status == _ACCEPTED or (operation_url and state not in (DONE, FAILED))
             begins = begins or (self.status == _CREATED and location and state == RUNNING)
-            if begins and (told or location):
-                self.long_operation = self._resolve_location(RUNNING, told or location)
+            if begins and (operation_url or location):
+                self.long_operation = self._resolve_location(RUNNING, operation_url or location)
             elif addresses := self._find_addresses(value, state):
                 self.long_operation = self._choose_address(addresses)
             elif self.accepts_states and state == RUNNING:
                 self.long_operation = LongRunningOperation(RUNNING, str(self.url))
         elif goes_on and state not in (DONE, FAILED):
-            place = told or (location if self.status == _ACCEPTED else "")
-            self.long_operation = self._resolve_location(RUNNING, place or str(self.url))
+            address = operation_url or (location if self.status == _ACCEPTED else "")
+            self.long_operation = self._resolve_location(RUNNING, address or str(self.url))
         else:
-            place = next((found[name] for name in _RESULTS if name in found), location)
+            address = next((strings[name] for name in _RESULTS if name in strings), location)
             self.long_operation = (
-                self._resolve_location(state or DONE, place)
-                if place
+                self._resolve_location(state or DONE, address)
+                if address
                 else LongRunningOperation(state or DONE)
             )
 
@@ -171,17 +173,17 @@ class LongRunningReader:
         if isinstance(value, str):
             return [value] if self.status == _ACCEPTED and _is_address(value) else []
         addresses = list(islice(_addresses_in(value), _LINKS)) if isinstance(value, dict) else []
-        own = [address for is_own, address in addresses if is_own]
-        others = [address for is_own, address in addresses if not is_own]
+        of_task = [address for is_own, address in addresses if is_own]
+        of_anything = [address for is_own, address in addresses if not is_own]
         if self.status == _ACCEPTED:
-            return own + others
+            return of_task + of_anything
         if not addresses or self.accepts_states or state in (DONE, FAILED):
             return []
         if self.status == _CREATED:
-            return own if state == RUNNING else []
+            return of_task if state == RUNNING else []
         if state != RUNNING:
-            others = list(filter(_TASK_PATH.search, others))
-        return own + others if state == RUNNING or all(map(_is_of_task, value)) else []
+            of_anything = list(filter(_TASK_PATH.search, of_anything))
+        return of_task + of_anything if state == RUNNING or all(map(_is_of_task, value)) else []
 
     def _choose_address(self, addresses: list[str]) -> LongRunningOperation:
         """Return work at the address that a tool asks for, else the first inside the API."""
@@ -203,22 +205,22 @@ def state_of(value: Any) -> str:
     if isinstance(value.get("done"), bool):
         return RUNNING if not value["done"] else FAILED if value.get("error") else DONE
     words = [folded(word) for name, word in _iter_strings(value) if name in _STATES]
-    known = next((word for word in words if word), "")
+    word = next((word for word in words if word), "")
     return (
         RUNNING
-        if known in _RUNNING_WORDS
+        if word in _RUNNING_WORDS
         else FAILED
-        if known in _FAILED_WORDS
+        if word in _FAILED_WORDS
         else DONE
-        if known
+        if word
         else ""
     )
 
 
 def _iter_strings(value: Any) -> Iterator[tuple[str, str]]:
     """Return the texts that may tell about work, by folded name."""
-    found = (pair for pair in members_in(value, _INNER, 1) if isinstance(pair[1], str))
-    return islice(found, _MEMBERS)
+    strings = (pair for pair in members_in(value, _INNER, 1) if isinstance(pair[1], str))
+    return islice(strings, _MEMBERS)
 
 
 def _addresses_in(

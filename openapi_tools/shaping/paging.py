@@ -59,14 +59,14 @@ def search_value(expression: str, value: Any) -> Any:
         return None
 
 
-def paging_faults(paging: Paging, known: Collection[str]) -> Iterator[tuple[str, str]]:
+def paging_faults(paging: Paging, argument_names: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the faults of paging for a tool with these arguments: a key, and a reason."""
     if paging.style != "link" and not paging.argument:
         yield "argument", f"pages of style {paging.style!r} need the argument that asks for them."
     for key in ("argument", "size"):
         name = getattr(paging, key).partition(".")[0]
-        if name and name not in known:
-            yield key, f"the tool has no argument {name!r:.80}{close_names(name, known)}"
+        if name and name not in argument_names:
+            yield key, f"the tool has no argument {name!r:.80}{close_names(name, argument_names)}"
     for key in ("items", "next"):
         if expression := getattr(paging, key):
             try:
@@ -77,8 +77,8 @@ def paging_faults(paging: Paging, known: Collection[str]) -> Iterator[tuple[str,
 
 def find_items(value: Any, paging: Paging | None) -> list[Any] | None:
     """Return the items in an answer; None where it holds no plain list of them."""
-    found = search_value(paging.items, value) if paging is not None and paging.items else None
-    return found if isinstance(found, list) else find_list(value)
+    items = search_value(paging.items, value) if paging is not None and paging.items else None
+    return items if isinstance(items, list) else find_list(value)
 
 
 @dataclass(eq=False, slots=True)
@@ -110,8 +110,8 @@ class PageReader:
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
         """Note the step after an answer, and return it in words for a model; empty for none."""
         self._value = value
-        found = list(http_rules.members_in(value, http_rules.CONTAINERS, 2))
-        self._members = dict(reversed(found))  # the first ones count
+        properties = list(http_rules.members_in(value, http_rules.CONTAINERS, 2))
+        self._members = dict(reversed(properties))  # the first ones count
         self.total = self._total(headers)[0]
         self.step = step = self._find_step(headers) or self._find_shortfall(headers)
         # The note has what a header says of the next page.
@@ -128,11 +128,11 @@ class PageReader:
         flags = [self._members[name] for name in http_rules.FLAGS if name in self._members]
         if is_last or any(contains_value(_NOTHING, flag) for flag in flags):
             return None
-        given = self._next_value(headers, has_more=bool(flags))
-        if given is not None:
-            if self._paging.style == "link" or _is_address(given):
-                return self._step_to_address(str(given))
-            return self._step_to_value(self._paging.argument, given)
+        value = self._next_value(headers, has_more=bool(flags))
+        if value is not None:
+            if self._paging.style == "link" or _is_address(value):
+                return self._step_to_address(str(value))
+            return self._step_to_value(self._paging.argument, value)
         # The member for the next page is absent, rather than empty.
         last, names = folded(self._paging.next.rpartition(".")[2]), self._members
         silent = last not in names if last else not any(map(http_rules.NEXT.fullmatch, names))
@@ -144,14 +144,18 @@ class PageReader:
         if paging.next:
             # The last item's id is there on the last page, too.
             is_id = "[" in paging.next or folded(paging.next) == "lastid"
-            found = [search_value(paging.next, self._value)] if has_more or not is_id else []
+            candidates = [search_value(paging.next, self._value)] if has_more or not is_id else []
         else:
-            found = [v for name, v in self._members.items() if http_rules.NEXT.fullmatch(name)]
-            own = folded(paging.argument) if paging.style == "cursor" else ""
-            found += [self._members[own]] if own in http_rules.SAME and own in self._members else []
-        told = (name for name in headers if name != "link" and "has" not in name)
-        found += [headers[name] for name in told if header_label(name) == "Next page"]
-        named = [each.get("href") if isinstance(each, dict) else each for each in found]
+            candidates = [v for name, v in self._members.items() if http_rules.NEXT.fullmatch(name)]
+            argument = folded(paging.argument) if paging.style == "cursor" else ""
+            candidates += (
+                [self._members[argument]]
+                if argument in http_rules.SAME and argument in self._members
+                else []
+            )
+        header_names = (name for name in headers if name != "link" and "has" not in name)
+        candidates += [headers[name] for name in header_names if header_label(name) == "Next page"]
+        named = [each.get("href") if isinstance(each, dict) else each for each in candidates]
         fit = (v for v in named if isinstance(v, str) or parse_integer(v) is not None)
         usable = (v for v in fit if not contains_value(_NOTHING, v))
         # Without paging only an address leads on.
@@ -189,8 +193,8 @@ class PageReader:
         paging = self._paging
         if self.followed or self.linked:
             return False
-        given = value_at(self.arguments, paging.argument) if paging.argument else None
-        if given is None or paging.style in ("limit", "link"):
+        value = value_at(self.arguments, paging.argument) if paging.argument else None
+        if value is None or paging.style in ("limit", "link"):
             return True
         start, base = self._page_start()
         return paging.style in ("page", "offset") and start == base
@@ -291,9 +295,9 @@ class PageReader:
         if not sure or (size is not None and count < size):
             return Step(sure=sure) if sure else None
         double = 2 * max(count, size or 0)
-        wanted = min(double, int(schema.get("maximum", double)))
+        larger = min(double, int(schema.get("maximum", double)))
         return (
-            self._step_to_value(argument, wanted, sure) if wanted > count else Step(sure=POSSIBLE)
+            self._step_to_value(argument, larger, sure) if larger > count else Step(sure=POSSIBLE)
         )
 
     def _page_start(self) -> tuple[int | None, int]:
@@ -306,10 +310,10 @@ class PageReader:
         first = next((n for n in declared if n is not None), None)
         usual = 1 if style == "page" or word == "startindex" else 0
         base = first if first in (0, 1) else usual
-        given = parse_integer(value_at(self.arguments, name))
-        if given is None and echoed is not None:
+        number = parse_integer(value_at(self.arguments, name))
+        if number is None and echoed is not None:
             return echoed, min(echoed, base)
-        return (given if given is not None else first if style == "page" else base), base
+        return (number if number is not None else first if style == "page" else base), base
 
     def _schema_of(self, argument: str) -> Mapping[str, Any]:
         return (property_schema(self.schema, argument) if argument else None) or {}
@@ -317,13 +321,13 @@ class PageReader:
     def _number(self, name: str) -> int | None:
         if not name:
             return None
-        given = value_at(self.arguments, name)
-        return parse_integer(self._schema_of(name).get("default") if given is None else given)
+        value = value_at(self.arguments, name)
+        return parse_integer(self._schema_of(name).get("default") if value is None else value)
 
     def _total(self, headers: Mapping[str, str]) -> tuple[int | None, int | None]:
-        told = {folded(n): v for n, v in headers.items() if header_label(n) == "Total"}
-        told = {name.removeprefix("x"): value for name, value in told.items()} | self._members
-        numbers = {name: n for name, v in told.items() if (n := parse_integer(v)) is not None}
+        counts = {folded(n): v for n, v in headers.items() if header_label(n) == "Total"}
+        counts = {name.removeprefix("x"): value for name, value in counts.items()} | self._members
+        numbers = {name: n for name, v in counts.items() if (n := parse_integer(v)) is not None}
         total = next((n for name, n in numbers.items() if http_rules.TOTALS.fullmatch(name)), None)
         # A plain `count` is of this page, unless it is above what came (Django REST framework).
         count, items = numbers.get("count"), find_items(self._value, self._paging)

@@ -57,13 +57,15 @@ class ResponseLines:
         self._returns, self._fails = "returns" in chosen, "errors" in chosen
         self._schemas: dict[tuple[int, str], str] = {}
 
-    def lines(self, method: str, operation: dict[str, Any], resource: Any, told: str) -> list[str]:
+    def lines(
+        self, method: str, operation: dict[str, Any], resource: Any, description: str
+    ) -> list[str]:
         """Return the lines that add words to the description `told`."""
         answers = operation.get("responses")
-        found: list[str] = []
+        lines: list[str] = []
         if not isinstance(answers, dict) or not (self._returns or self._fails):
-            return found
-        asks = self._returns and len(told) < ENOUGH and method in _TELLING
+            return lines
+        needs_return = self._returns and len(description) < ENOUGH and method in _TELLING
         failures = ""
         for key, node in islice(answers.items(), _LOOKED_AT):
             status = key if key.__class__ is str else str(key)
@@ -72,24 +74,24 @@ class ResponseLines:
                 is_own = node.__class__ is dict and "$ref" not in node and status not in _OTHERS
                 if not (self._fails and is_own):
                     continue
-                if words := _new_clause(node.get("description"), told + failures, 1):
+                if words := _new_clause(node.get("description"), description + failures, 1):
                     failures += f"; {status} {cut(words, _CLAUSE)}"
-            elif asks and status[:1] == "2":
-                asks = False  # further ones are variants
-                if words := self._describe_return(node, resource, told):
-                    found.append(cut(f"Returns: {words}", MAX_RETURNS))
+            elif needs_return and status[:1] == "2":
+                needs_return = False  # further ones are variants
+                if words := self._describe_return(node, resource, description):
+                    lines.append(cut(f"Returns: {words}", MAX_RETURNS))
         if failures:
-            found.append(cut(f"Fails: {failures[2:]}", MAX_FAILS))
-        return found
+            lines.append(cut(f"Fails: {failures[2:]}", MAX_FAILS))
+        return lines
 
-    def _describe_return(self, node: Any, resource: Any, told: str) -> str:
+    def _describe_return(self, node: Any, resource: Any, description: str) -> str:
         """Return the content of an answer in the words of its description or its schema."""
         try:
             node, resource, _ = self._follow(node, resource)
             if not isinstance(node, dict):
                 return ""
-            words = _new_clause(node.get("description"), told, _NEW)
-            return words or self._describe_content(node, resource)
+            clause = _new_clause(node.get("description"), description, _NEW)
+            return clause or self._describe_content(node, resource)
         except DocumentError:  # an answer that cannot be read does not spoil the tool
             return ""
 
@@ -116,15 +118,15 @@ class ResponseLines:
         if not isinstance(reference, str):
             return self._describe_inline(node, resource, "", deepest)
         key = (id(resource), reference)
-        found = self._schemas.get(key)
-        if found is None:
+        text = self._schemas.get(key)
+        if text is None:
             target, owner, _ = self._follow(node, resource)
             fragment = reference.partition("#")[2]  # empty for a whole file
             name = fragment.rpartition("/")[2].rpartition(".")[2]
-            found = self._describe_inline(target, owner, name, deepest)
-            if found or deepest == _DEEPEST:  # else it may be too deep here only
-                self._schemas[key] = found
-        return found
+            text = self._describe_inline(target, owner, name, deepest)
+            if text or deepest == _DEEPEST:  # else it may be too deep here only
+                self._schemas[key] = text
+        return text
 
     def _describe_inline(self, node: Any, resource: Any, component: str, deepest: int) -> str:
         if not isinstance(node, dict):
@@ -136,8 +138,8 @@ class ResponseLines:
         members = list(islice(self._iter_names(node, resource), _MEMBERS + 1))
         if _ENVELOPE.issuperset(members):
             return ""
-        more = ", …" if len(members) > _MEMBERS else ""
-        return f"{name} ({', '.join(members[:_MEMBERS])}{more})"
+        ellipsis = ", …" if len(members) > _MEMBERS else ""
+        return f"{name} ({', '.join(members[:_MEMBERS])}{ellipsis})"
 
     def _iter_names(self, node: dict[str, Any], resource: Any) -> Iterator[str]:
         seen = set()
@@ -162,13 +164,13 @@ class ResponseLines:
                 waiting += [(branch, owner) for branch in branches[:room] if room > 0]
 
 
-def _new_clause(text: Any, told: str, new: int) -> str:
+def _new_clause(text: Any, description: str, new: int) -> str:
     """Return an answer's description, empty if it has fewer than so many new words."""
     if text.__class__ is not str:
         return ""
     clause, words = _read_description(text)
-    told = told.lower()
-    return clause if sum(word not in told for word in words) >= new else ""
+    description = description.lower()
+    return clause if sum(word not in description for word in words) >= new else ""
 
 
 @lru_cache(maxsize=4096)

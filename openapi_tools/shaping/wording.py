@@ -76,12 +76,12 @@ def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
     pieces = _END.split(text)
     kept, between = "", ""
     for sentence, end in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
-        said = _ALERT.sub("", sentence) if "[!" in sentence else sentence
-        if said and (not kept or _is_needed(said, telling=telling)):
-            more = kept + between + said if kept else said.lstrip("> ")
-            if len(more) > most:
-                return f"{kept} …" if len(kept) > whole else cut(more, most)
-            kept = more
+        plain = _ALERT.sub("", sentence) if "[!" in sentence else sentence
+        if plain and (not kept or _is_needed(plain, telling=telling)):
+            longer = kept + between + plain if kept else plain.lstrip("> ")
+            if len(longer) > most:
+                return f"{kept} …" if len(kept) > whole else cut(longer, most)
+            kept = longer
             between = ""
         between = "\n" if "\n" in between + end else " "
     return kept if len(kept) < len(text) else text

@@ -152,7 +152,7 @@ class PricedValidator:
             return _value_price(node)
 
         per_value = validation_cost(self.schema, self.schema, of_value)
-        frames = validation_cost(self.schema, self.schema, lambda _: 1.0, together=max)
+        frames = validation_cost(self.schema, self.schema, lambda _: 1.0, combine=max)
         per_character = 0.0
         if any("pattern" in node or "patternProperties" in node for node in seen):
             per_character = validation_cost(self.schema, self.schema, _character_price)
@@ -163,9 +163,9 @@ class PricedValidator:
 def validation_cost(
     schema: Node,
     root: Node,
-    own: Callable[[Node], float],
+    cost_of: Callable[[Node], float],
     depth: int | None = None,
-    together: Callable[[Iterable[float]], float] = sum,
+    combine: Callable[[Iterable[float]], float] = sum,
 ) -> float:
     """Return the cost of all schemas that may look at one value or at what holds it.
 
@@ -179,7 +179,7 @@ def validation_cost(
         key = (id(node), left)
         if is_done:
             parts = [max(map(costs.__getitem__, part)) for part in inner[key]]
-            costs[key] = own(node) + (together(parts) if parts else 0.0)
+            costs[key] = cost_of(node) + (combine(parts) if parts else 0.0)
         elif key not in costs:
             costs[key] = 0.0
             inner[key] = []
@@ -214,17 +214,19 @@ def _character_price(node: Node) -> float:
 
 def subschema_groups(node: Node, root: Node) -> list[tuple[bool, list[Node]]]:
     """Return the schemas that get a value or its parts; those of a group never see the same one."""
-    found: list[tuple[bool, Iterable[Any]]] = []
+    groups: list[tuple[bool, Iterable[Any]]] = []
     for keyword, value in node.items():
         if keyword in ("properties", "prefixItems"):
-            found.append((True, value.values() if isinstance(value, dict) else value))
+            groups.append((True, value.values() if isinstance(value, dict) else value))
         elif keyword in SCHEMA_KEYWORDS:
-            found.append((keyword not in ("if", "then", "else", "not"), [value]))
+            groups.append((keyword not in ("if", "then", "else", "not"), [value]))
         elif keyword in SCHEMA_LIST_KEYWORDS:
-            found += [(False, [branch]) for branch in value]
+            groups += [(False, [branch]) for branch in value]
         elif keyword in ("dependentSchemas", "patternProperties"):
-            found += [(keyword == "patternProperties", [member]) for member in value.values()]
+            groups += [(keyword == "patternProperties", [member]) for member in value.values()]
         elif keyword == "$ref":
-            found.append((False, [resolve_reference(root, value)]))
-    schemas = ((inside, [one for one in group if isinstance(one, dict)]) for inside, group in found)
+            groups.append((False, [resolve_reference(root, value)]))
+    schemas = (
+        (inside, [one for one in group if isinstance(one, dict)]) for inside, group in groups
+    )
     return [(inside, group) for inside, group in schemas if group]

@@ -107,10 +107,10 @@ class Checker:
     def _iter_flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
         """Yield the flaws of arguments; those with too many possible errors are checked alone."""
         large = self._large_arguments(arguments)
-        others = {name: value for name, value in arguments.items() if name not in large}
-        judge = self._affordable_validator(measure_value(others))
+        small = {name: value for name, value in arguments.items() if name not in large}
+        judge = self._affordable_validator(measure_value(small))
         if judge is not None:
-            flaws = read_flaws(judge.validator.iter_errors(others), judge.schema)
+            flaws = read_flaws(judge.validator.iter_errors(small), judge.schema)
             yield from (flaw for flaw in flaws if not large.keys() & flaw.place[:1])
         for name in islice(large, _MEMBERS):
             yield from self._iter_flaws_of_large(name, arguments[name])
@@ -139,8 +139,8 @@ class Checker:
         """Return how many errors a value at that depth, and those that hold it, may have."""
         key = (name if name in self._properties else None, depth)
         if key not in self._errors:
-            own = {name: self._properties[name]} if name in self._properties else {}
-            node = {**self._schema, "properties": own}
+            properties = {name: self._properties[name]} if name in self._properties else {}
+            node = {**self._schema, "properties": properties}
             self._errors[key] = validation_cost(node, self._schema, _possible_errors, depth + 1)
         return self._errors[key]
 
@@ -176,14 +176,14 @@ def _compose_error(flaws: list[Flaw], call: str) -> InputError:
         return InputError(
             "the arguments do not match the schema; there are too many of them to say where."
         )
-    shown = [
+    described = [
         (excerpt(json_values.join_pointer(f.place), _PLACE), describe_flaw(f))
         for f in flaws[:_TOLD]
     ]
-    place, first = shown[0]
-    others = [f"{where}: {text}" if where else text for where, text in shown[1:]]
-    others += ["There are more errors."] * (len(flaws) > _TOLD) + [f"Example: {call}"] * bool(call)
-    return InputError("\n".join([first, *others]), pointer=place)
+    place, first = described[0]
+    lines = [f"{where}: {text}" if where else text for where, text in described[1:]]
+    lines += ["There are more errors."] * (len(flaws) > _TOLD) + [f"Example: {call}"] * bool(call)
+    return InputError("\n".join([first, *lines]), pointer=place)
 
 
 def prepare_validator(schema: Node, *, cheap: bool = False) -> PricedValidator:

@@ -22,49 +22,53 @@ _LIKE = 4
 
 def explain_flaws(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], str]:
     """Return the flaws of arguments, those in a wrong place told once, and an example call."""
-    known = as_dict(schema.get("properties"))
-    wraps = {flaw.place[0]: inner for flaw in flaws if (inner := _wrapped_names(flaw, known))}
+    properties = as_dict(schema.get("properties"))
+    wraps = {flaw.place[0]: inner for flaw in flaws if (inner := _wrapped_names(flaw, properties))}
     unknown = [str(flaw.place[0]) for flaw in flaws if _is_unknown(flaw)]
-    moved = _find_homes([name for name in unknown if name not in wraps], schema)
-    told = [Flaw((), "inside", places, names) for names, places in moved]
-    paths = [(*places[0], name) for names, places in moved for name in names[:_MOST_MOVED]]
-    lacking = {places[0][0] for _, places in moved}.union(*wraps.values())
-    gone = {("additionalProperties", name) for names, _ in moved for name in names}
-    gone |= {("required", name) for name in lacking}
+    misplaced = _find_homes([name for name in unknown if name not in wraps], schema)
+    explained = [Flaw((), "inside", places, names) for names, places in misplaced]
+    paths = [(*places[0], name) for names, places in misplaced for name in names[:_MOST_MOVED]]
+    filled_inside = {places[0][0] for _, places in misplaced}.union(*wraps.values())
+    explained_otherwise = {
+        ("additionalProperties", name) for names, _ in misplaced for name in names
+    }
+    explained_otherwise |= {("required", name) for name in filled_inside}
     for flaw in flaws:
         inner = wraps.get(flaw.place[0], [])[:_MOST_MOVED] if len(flaw.place) == 1 else []
         paths += [(name,) for name in inner]
         if inner:
             keyword = "wraps" if _is_unknown(flaw) else flaw.keyword
-            told.append(
+            explained.append(
                 flaw._replace(
                     keyword=keyword, remark=f"; pass {join_names(inner)} directly, not inside it"
                 )
             )
-        elif (flaw.keyword, *flaw.place) not in gone:
-            is_listed = _is_unknown(flaw) and any(map(_is_unknown, told))
-            told.append(flaw._replace(keyword="listed") if is_listed else flaw)
-            paths += _example_paths(flaw, known) if len(told) <= _MOST_TOLD else []
-    return told, example_call(schema, paths) if wraps or any(map(_needs_example, told)) else ""
+        elif (flaw.keyword, *flaw.place) not in explained_otherwise:
+            is_listed = _is_unknown(flaw) and any(map(_is_unknown, explained))
+            explained.append(flaw._replace(keyword="listed") if is_listed else flaw)
+            paths += _example_paths(flaw, properties) if len(explained) <= _MOST_TOLD else []
+    return explained, example_call(schema, paths) if wraps or any(
+        map(_needs_example, explained)
+    ) else ""
 
 
 def _is_unknown(flaw: Flaw) -> bool:
     return flaw.keyword == "additionalProperties" and len(flaw.place) == 1
 
 
-def _wrapped_names(flaw: Flaw, known: Mapping[str, Any]) -> list[str]:
+def _wrapped_names(flaw: Flaw, properties: Mapping[str, Any]) -> list[str]:
     """Return names of arguments that were given inside another one, which does not take them."""
     is_wrong = len(flaw.place) == 1 and flaw.keyword in ("additionalProperties", "type")
-    given = flaw.value if is_wrong and isinstance(flaw.value, dict) else {}
-    inner = [name for name in given if name in known and name not in flaw.place]
-    return inner if 2 * len(inner) >= len(given) else []
+    members = flaw.value if is_wrong and isinstance(flaw.value, dict) else {}
+    inner = [name for name in members if name in properties and name not in flaw.place]
+    return inner if 2 * len(inner) >= len(members) else []
 
 
-def _example_paths(flaw: Flaw, known: Mapping[str, Any]) -> list[Path]:
+def _example_paths(flaw: Flaw, properties: Mapping[str, Any]) -> list[Path]:
     """Return what an example shows for a flaw beside the required arguments."""
     if _is_unknown(flaw):
         name = str(flaw.place[0])
-        return [(n,) for n in nearest(name, known, most=1) if abs(len(n) - len(name)) < _LIKE]
+        return [(n,) for n in nearest(name, properties, most=1) if abs(len(n) - len(name)) < _LIKE]
     return [tuple(map(str, flaw.place))] if flaw.keyword in ("required", "type") else []
 
 
@@ -80,30 +84,32 @@ def _needs_example(flaw: Flaw) -> bool:
 def _find_homes(names: list[str], schema: Mapping[str, Any]) -> list[tuple[list[str], list[Path]]]:
     """Return unknown names that are members of arguments, with the paths of those."""
     homes = Sampler(schema, brief=True).object_paths() if names else []
-    found: list[tuple[list[str], list[Path]]] = []
+    homes_found: list[tuple[list[str], list[Path]]] = []
     while names and homes:
         there = [([name for name in names if name in home], path) for path, home in homes]
         inner, nearby = min(there, key=lambda pair: (-len(pair[0]), len(pair[1])))
         if not inner:
             break
-        places = [path for others, path in there if others == inner and len(path) == len(nearby)]
+        places = [
+            path for names_there, path in there if names_there == inner and len(path) == len(nearby)
+        ]
         is_clear = len(inner) > 1 or not nearest(inner[0], as_dict(schema.get("properties")))
         if is_clear and len(places) <= _MOST_PLACES:
-            found.append((inner, places))
+            homes_found.append((inner, places))
         names = [name for name in names if name not in inner]
-    return found
+    return homes_found
 
 
 def example_call(schema: Mapping[str, Any], paths: list[Path] | None = None) -> str:
     """Return arguments of a call as JSON, in 300 characters: the required ones, and `paths`."""
-    sampler, made = Sampler(schema, brief=True), dict[str, Any]()
+    sampler, arguments = Sampler(schema, brief=True), dict[str, Any]()
     for path in [*((name,) for name in as_list(schema.get("required"))), *(paths or ())]:
-        sampler.add_value(made, path)
-    if not made:
+        sampler.add_value(arguments, path)
+    if not arguments:
         return ""
     for room in _ROOMS:
         parts = [
-            f"{_dump_json(name)}: {_shorten_json(value, room)}" for name, value in made.items()
+            f"{_dump_json(name)}: {_shorten_json(value, room)}" for name, value in arguments.items()
         ]
         if sum(map(len, parts)) + 2 * len(parts) <= _EXAMPLE:
             break

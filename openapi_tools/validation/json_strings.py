@@ -51,10 +51,10 @@ def parse_json_string(text: str, types: Collection[str]) -> Any:
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a name is repeated, so two values could be meant")
-    return found
+    return members
 
 
 def _read_float(text: str) -> float:
@@ -74,8 +74,8 @@ def parsing_notes(before: Any, after: Any) -> list[str]:
         f"{place}: the string was parsed as JSON ({kind_of(value)})."
         for place, value in _iter_changes(before, after, "")
     ]
-    more = len(notes) - _LISTED
-    return notes[:_LISTED] + [f"{more} more strings were parsed as JSON."] * (more > 0)
+    hidden = len(notes) - _LISTED
+    return notes[:_LISTED] + [f"{hidden} more strings were parsed as JSON."] * (hidden > 0)
 
 
 def _iter_changes(before: Any, after: Any, place: str) -> Iterator[tuple[str, Any]]:

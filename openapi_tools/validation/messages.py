@@ -64,10 +64,10 @@ class Flaw(NamedTuple):
 
 def read_flaws(errors: Iterable[ValidationError], root: Node) -> Iterator[Flaw]:
     """Yield the flaws in a validator's errors, each once; at a wrong type only that."""
-    told = [(error, error.kind.name, tuple(error.instance_path)) for error in errors]
-    wrong_type = {place for _, keyword, place in told if keyword == "type"}
+    entries = [(error, error.kind.name, tuple(error.instance_path)) for error in errors]
+    wrong_type = {place for _, keyword, place in entries if keyword == "type"}
     seen: list[Flaw] = []
-    for error, keyword, place in told:
+    for error, keyword, place in entries:
         if keyword == "type" or place not in wrong_type:
             for flaw in _flaws_of(error, keyword, place, root):
                 if flaw not in seen:
@@ -92,25 +92,25 @@ def _flaws_of(error: Any, keyword: str, place: Place, root: Node) -> Iterator[Fl
 
 
 def _keyword_flaws(error: Any, keyword: str, place: Place, schema: Node) -> Iterator[Flaw]:
-    kind, given, word = error.kind, error.instance, str(error.schema_path[-1])
+    kind, value, word = error.kind, error.instance, str(error.schema_path[-1])
     limit = schema.get(word)
     match keyword:
         case "type":
             is_file = schema.get("properties", {}).keys() >= _FILE
-            yield Flaw(place, keyword, limit, given, _FILE_HINT if is_file else "")
+            yield Flaw(place, keyword, limit, value, _FILE_HINT if is_file else "")
         case "required":
             name = kind.property
             needs = limit.items() if isinstance(limit, dict) else ()  # of `dependentRequired`
-            by = next((other for other, names in needs if other in given and name in names), None)
+            by = next((other for other, names in needs if other in value and name in names), None)
             yield Flaw((*place, name), word, by, None)
         case "additionalProperties" | "unevaluatedProperties":
-            told_as = "additionalProperties" if limit is False else ""
+            flaw_keyword = "additionalProperties" if limit is False else ""
             for name in kind.unexpected:
-                yield Flaw((*place, name), told_as, _property_names(schema), given[name])
+                yield Flaw((*place, name), flaw_keyword, _property_names(schema), value[name])
         case "contains":
             yield Flaw(place, word, schema, None)
         case _:
-            yield Flaw(place, keyword, limit, given)
+            yield Flaw(place, keyword, limit, value)
 
 
 def _find_node(root: Any, path: list[Any]) -> Any:
@@ -135,18 +135,18 @@ def _union_flaws(error: Any, branches: list[Schema], place: Place, root: Node) -
         names = [_label(branches[index], index) for index in fitting[:5]]
         yield Flaw(place, "oneOf", names, error.instance)
         return
-    found = [list(islice(read_flaws(e, root), _PER_BRANCH)) for e in context[:_BRANCHES]]
-    if merged := _merge_flaws(found, place, error.instance):
+    branch_flaws = [list(islice(read_flaws(e, root), _PER_BRANCH)) for e in context[:_BRANCHES]]
+    if merged := _merge_flaws(branch_flaws, place, error.instance):
         yield merged
         return
-    distances = [_distance(flaws, place) for flaws in found]
+    distances = [_distance(flaws, place) for flaws in branch_flaws]
     closest = min(distances)
     index = distances.index(closest)
     remark = ""
     if sum(has_wrong_type == closest[0] for has_wrong_type, *_ in distances) > 1:
         name = _label(branches[index], index)
         remark = f" (as {name}, the closest of {len(branches)} alternatives)"
-    yield from (flaw._replace(remark=flaw.remark or remark) for flaw in found[index])
+    yield from (flaw._replace(remark=flaw.remark or remark) for flaw in branch_flaws[index])
 
 
 def _label(branch: Schema, index: int) -> str:
@@ -172,11 +172,15 @@ def _merge_flaws(branches: list[list[Flaw]], place: Place, value: Any) -> Flaw |
         kinds = [name for flaw in firsts for name in _kinds_of(flaw)]
         if any(flaw.keyword == "type" and flaw.limit != "null" for flaw in firsts):
             return Flaw(place, "type", sorted(kinds, key="null".__eq__), value)
-    found = [f for f in (next(filter(_is_constant, flaws), None) for flaws in branches) if f]
-    if len(found) < len(branches) or any(flaw.place != found[0].place for flaw in found):
+    constants = [f for f in (next(filter(_is_constant, flaws), None) for flaws in branches) if f]
+    if len(constants) < len(branches) or any(
+        flaw.place != constants[0].place for flaw in constants
+    ):
         return None
-    options = [option for f in found for option in (f.limit if f.keyword == "enum" else [f.limit])]
-    return Flaw(found[0].place, "enum", options, found[0].value)
+    options = [
+        option for f in constants for option in (f.limit if f.keyword == "enum" else [f.limit])
+    ]
+    return Flaw(constants[0].place, "enum", options, constants[0].value)
 
 
 def _kinds_of(flaw: Flaw) -> list[str]:
@@ -248,24 +252,24 @@ def kind_of(value: Any) -> str:
 
 
 def _describe_type(flaw: Flaw) -> str:
-    given = format_value(flaw.value)
-    wanted = [flaw.limit] if isinstance(flaw.limit, str) else list(dict.fromkeys(flaw.limit))
-    text = f"expected {' or '.join(_KINDS.get(name, name) for name in wanted)}, got {given}"
-    if given != kind_of(flaw.value):
+    text_given = format_value(flaw.value)
+    types = [flaw.limit] if isinstance(flaw.limit, str) else list(dict.fromkeys(flaw.limit))
+    text = f"expected {' or '.join(_KINDS.get(name, name) for name in types)}, got {text_given}"
+    if text_given != kind_of(flaw.value):
         text += f" ({kind_of(flaw.value)})"
     return f"{text}; pass it without quotes" if is_quoted_json(flaw) else text
 
 
 def is_quoted_json(flaw: Flaw) -> bool:
     """Tell whether a value of a wrong type is a string that holds JSON of a fitting type."""
-    text, wanted = flaw.value, [flaw.limit] if isinstance(flaw.limit, str) else flaw.limit
+    text, types = flaw.value, [flaw.limit] if isinstance(flaw.limit, str) else flaw.limit
     try:
         meant = json.loads(text) if isinstance(text, str) and len(text) <= _READ else None
     except (ValueError, RecursionError):
         return False
     kind = kind_of(meant)
     return meant is not None and any(
-        _KINDS.get(name) == kind or (name == "number" and kind == "an integer") for name in wanted
+        _KINDS.get(name) == kind or (name == "number" and kind == "an integer") for name in types
     )
 
 

@@ -63,25 +63,25 @@ class Sampler:
         self.brief = brief
         self.fills = False
 
-    def add_value(self, made: dict[str, Any], path: Path) -> None:
+    def add_value(self, target: dict[str, Any], path: Path) -> None:
         """Add a value at a path of names; nothing where the schema has no such place."""
         node: Any = self.document
         for name in path:
             properties = self._properties(node)
-            if name not in properties or not isinstance(made, dict):
+            if name not in properties or not isinstance(target, dict):
                 return
             node = properties[name]
             self.fills = name is path[-1]
-            value = made[name] if name in made else self.sample(node, 1)
-            made[name] = made = {**value} if isinstance(value, dict) else value
+            value = target[name] if name in target else self.sample(node, 1)
+            target[name] = target = {**value} if isinstance(value, dict) else value
 
     def object_paths(self) -> list[tuple[Path, Mapping[str, Any]]]:
         """Return the objects inside the arguments, outermost first: their paths and members."""
-        found: list[tuple[Path, Mapping[str, Any]]] = [((), self._properties(self.document))]
-        for path, members in found:  # which grows
-            if len(path) < _NESTED and len(found) < _MOST_HOMES:
-                found += [((*path, name), self._properties(part)) for name, part in members.items()]
-        return found[1:]
+        paths: list[tuple[Path, Mapping[str, Any]]] = [((), self._properties(self.document))]
+        for path, members in paths:  # which grows
+            if len(path) < _NESTED and len(paths) < _MOST_HOMES:
+                paths += [((*path, name), self._properties(part)) for name, part in members.items()]
+        return paths[1:]
 
     def _properties(self, node: Any) -> Mapping[str, Any]:
         return as_dict(self._merge_schemas(self._resolve_node(node), 0).get("properties"))
@@ -95,8 +95,8 @@ class Sampler:
             if depth > _DEEPEST or self.left <= 0:
                 return None
             schema = self._merge_schemas(schema, depth)
-        given = _stated_values(schema)
-        return given[0] if given else self._sample_by_type(schema, depth)
+        stated = _stated_values(schema)
+        return stated[0] if stated else self._sample_by_type(schema, depth)
 
     def _resolve_node(self, node: Any) -> Mapping[str, Any]:
         self.left -= 1
@@ -106,8 +106,8 @@ class Sampler:
         """Return the schema with `allOf` and the first branch of `oneOf` and `anyOf` in it."""
         merged = {key: schema[key] for key in schema if key not in ("allOf", "oneOf", "anyOf")}
         unions = (as_list(schema.get(key)) for key in ("oneOf", "anyOf"))
-        others = ([part for part in union if part != {"type": "null"}] for union in unions)
-        branches = [part for union in others for part in union[:1]]
+        choices = ([part for part in union if part != {"type": "null"}] for union in unions)
+        branches = [part for union in choices for part in union[:1]]
         if isinstance(members := merged.get("properties"), Mapping):
             nodes = map(self._resolve_node, (schema, *branches, *as_list(schema.get("oneOf"))))
             named = [{*map(str, as_list(node.get("required")))} for node in nodes]
@@ -132,8 +132,11 @@ class Sampler:
     def _discriminator_schemas(self, schema: Mapping[str, Any], branches: list[Any]) -> list[Any]:
         """Return a schema that fixes the discriminator of a union's first branch."""
         # Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
-        told, branch = as_dict(schema.get("discriminator")), branches[0] if branches else None
-        name = told.get("propertyName")
+        discriminator, branch = (
+            as_dict(schema.get("discriminator")),
+            branches[0] if branches else None,
+        )
+        name = discriminator.get("propertyName")
         reference = isinstance(branch, Mapping) and branch.get("$ref")
         if not isinstance(reference, str) or not isinstance(name, str):
             return []
@@ -141,8 +144,8 @@ class Sampler:
         if _stated_values(self._resolve_node(properties.get(name))):
             return [{"required": [name]}]
         short = reference.rpartition("/")[2]
-        known = as_dict(told.get("mapping")).items()
-        value = next((key for key, to in known if to in (reference, short)), short)
+        mapping = as_dict(discriminator.get("mapping")).items()
+        value = next((key for key, to in mapping if to in (reference, short)), short)
         return [{"properties": {name: {"const": value}}, "required": [name]}]
 
     def _sample_by_type(self, schema: Mapping[str, Any], depth: int) -> Any:
@@ -167,29 +170,31 @@ class Sampler:
         properties = as_dict(schema.get("properties"))
         if not self.brief and properties.keys() > _FILE.keys() and "content_type" in properties:
             return dict(_FILE)
-        made = {}
+        members = {}
         for name, entry in properties.items():
-            wanted = name in required or (depth < _OPTIONAL_UNTIL and not self.brief)
-            if wanted and (self.brief or self._resolve_node(entry).get("writeOnly") is not True):
-                made[name] = self.sample(entry, depth + 1)
-        if self.fills and not made and depth <= _OPTIONAL_UNTIL:
-            made = {name: self.sample(properties[name], depth + 1) for name in [*properties][:1]}
-        made |= {name: "sample" for name in required if name not in properties}
+            is_included = name in required or (depth < _OPTIONAL_UNTIL and not self.brief)
+            if is_included and (
+                self.brief or self._resolve_node(entry).get("writeOnly") is not True
+            ):
+                members[name] = self.sample(entry, depth + 1)
+        if self.fills and not members and depth <= _OPTIONAL_UNTIL:
+            members = {name: self.sample(properties[name], depth + 1) for name in [*properties][:1]}
+        members |= {name: "sample" for name in required if name not in properties}
         for number in range(
-            len(made), min(_count_keyword(schema, "minProperties", 0), _MOST_ITEMS)
+            len(members), min(_count_keyword(schema, "minProperties", 0), _MOST_ITEMS)
         ):
             other = schema.get("additionalProperties", {"type": "string"})
-            made[f"member{number + 1}"] = self.sample(other, depth + 1)
-        return made
+            members[f"member{number + 1}"] = self.sample(other, depth + 1)
+        return members
 
     def _sample_array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
         """Return as few items as allowed, near the top one at least where there is room."""
-        wanted = max(_count_keyword(schema, "minItems", 0), 1 if depth <= _OPTIONAL_UNTIL else 0)
-        wanted = min(wanted, _count_keyword(schema, "maxItems", wanted), _MOST_ITEMS)
-        shapes = as_list(schema.get("prefixItems"))[:wanted]
-        shapes = shapes + [schema.get("items", {"type": "string"})] * (wanted - len(shapes))
-        made = [self.sample(shape, depth + 1) for shape in shapes]
-        return _make_distinct(made) if schema.get("uniqueItems") is True else made
+        count = max(_count_keyword(schema, "minItems", 0), 1 if depth <= _OPTIONAL_UNTIL else 0)
+        count = min(count, _count_keyword(schema, "maxItems", count), _MOST_ITEMS)
+        shapes = as_list(schema.get("prefixItems"))[:count]
+        shapes = shapes + [schema.get("items", {"type": "string"})] * (count - len(shapes))
+        items = [self.sample(shape, depth + 1) for shape in shapes]
+        return _make_distinct(items) if schema.get("uniqueItems") is True else items
 
 
 def _stated_values(schema: Mapping[str, Any]) -> list[Any]:
@@ -229,9 +234,9 @@ def _make_distinct(items: list[Any]) -> list[Any]:
 def _sample_number(schema: Mapping[str, Any], *, whole: bool) -> float:
     least, most = _number_bounds(schema, whole=whole)
     step = _finite_number(schema.get("multipleOf"), 0)
-    wanted = step if step > 0 else 1
-    if least <= wanted <= most:
-        value = wanted
+    preferred = step if step > 0 else 1
+    if least <= preferred <= most:
+        value = preferred
     elif math.isfinite(least):
         value = math.ceil(least / step) * step if step > 0 else least
     else:
@@ -258,13 +263,13 @@ def _sample_string(schema: Mapping[str, Any]) -> str:
     text = text[: _count_keyword(schema, "maxLength", len(text))]
     if not isinstance(schema.get("pattern"), str):
         return text
-    asked = {key: schema[key] for key in ("pattern", "minLength", "maxLength") if key in schema}
+    keywords = {key: schema[key] for key in ("pattern", "minLength", "maxLength") if key in schema}
     try:  # with an engine for regular expressions that cannot hang
-        fits = jsonschema_rs.validator_for(asked).is_valid
+        fits = jsonschema_rs.validator_for(keywords).is_valid
     except (ValueError, jsonschema_rs.ValidationError):
         return text
-    known = (text, *_FORMATS.values(), *_OTHER_TEXTS, _spell_pattern(asked["pattern"]))
-    return next(filter(fits, known), text)
+    candidates = (text, *_FORMATS.values(), *_OTHER_TEXTS, _spell_pattern(keywords["pattern"]))
+    return next(filter(fits, candidates), text)
 
 
 def _spell_pattern(pattern: str) -> str:

@@ -42,26 +42,28 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 """Converters from subclasses to the plain types, without calling methods of the subclass."""
 
 
-def accept_input(given: object, settings: Settings) -> dict[str, Any]:
+def accept_input(arguments: object, settings: Settings) -> dict[str, Any]:
     """Return the arguments of a call as JSON-native data, copied, without `_tool_call_id`.
 
     InputError for what JSON or a request cannot hold, and for more than the limits.
     """
     # By their types: `isinstance` asks the value too, which is code of its own.
-    if type(given) is not dict and not issubclass(type(given), Mapping):
-        raise InputError(f"expected an object with the arguments, got {_describe_value(given)}.")
+    if type(arguments) is not dict and not issubclass(type(arguments), Mapping):
+        raise InputError(
+            f"expected an object with the arguments, got {_describe_value(arguments)}."
+        )
     return _InputCopier(settings.max_input_chars, _MOST_VALUES).copy_object(
-        given, 1, without=CALL_ID
+        arguments, 1, without=CALL_ID
     )
 
 
-def accept_small_input(given: object, settings: Settings) -> dict[str, Any] | None:
+def accept_small_input(arguments: object, settings: Settings) -> dict[str, Any] | None:
     """Return what `accept` returns; None for a large input, and for types other than JSON's."""
-    if type(given) is not dict:
+    if type(arguments) is not dict:
         return None
     room = min(settings.max_input_chars, SMALL_TEXT)
     try:
-        return _InputCopier(room, SMALL_VALUES, True).copy_object(given, 1, without=CALL_ID)
+        return _InputCopier(room, SMALL_VALUES, True).copy_object(arguments, 1, without=CALL_ID)
     except _LargeError:
         return None
 
@@ -70,13 +72,13 @@ class _LargeError(Exception):
     """The input is not small."""
 
 
-def call_id_of(given: object) -> str:
+def call_id_of(arguments: object) -> str:
     """Return the id of the call that an input carries; empty when it has none."""
     call_id: Any = None
-    mapping: Any = given
-    if issubclass(type(given), dict):
+    mapping: Any = arguments
+    if issubclass(type(arguments), dict):
         call_id = dict.get(mapping, CALL_ID)  # a subclass may have a `get` of its own
-    elif issubclass(type(given), Mapping):
+    elif issubclass(type(arguments), Mapping):
         call_id = mapping.get(CALL_ID)
     return id_text(call_id)
 
