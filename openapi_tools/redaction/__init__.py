@@ -1,6 +1,7 @@
 """Known secrets, and their removal from results, errors, previews, log records and output.
 
-Texts are unescaped once for all secrets, and masked before they are cut: half is not recognised.
+Strings are unescaped once for all secrets, and masked before they are cut: half a secret is not
+recognised.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _LOGGERS = (
 
 
 class Secret:
-    """A text that no `repr`, no `vars` and no pickle shows."""
+    """A string that no `repr`, no `vars` and no pickle contains."""
 
     __slots__ = ("_reveal",)
 
@@ -53,7 +54,7 @@ class Secret:
         self._reveal: Callable[[], str] = lambda: value
 
     def reveal(self) -> str:
-        """Return the text."""
+        """Return the string."""
         return self._reveal()
 
     def __repr__(self) -> str:
@@ -108,7 +109,7 @@ class Redactor:
         return above.union(self._kept, *self._passing)
 
     def text(self, text: str) -> str:
-        """Return a text without the secrets."""
+        """Return a string without the secrets."""
         return _mask_text(text, self.forms())
 
     def content(self, content: bytes) -> bytes:
@@ -128,7 +129,7 @@ class Redactor:
         """Return JSON-native data without the secrets; the same object if there are none."""
         if not self:
             return value
-        # All texts are searched together: most data holds no secret.
+        # All strings are searched together: most data holds no secret.
         forms = find_forms(octets_of("\n".join(_iter_strings(value))), self.forms())
         return _mask_values(value, forms) if forms else value
 
@@ -139,14 +140,14 @@ _guard = threading.RLock()
 
 
 def redact_text(text: str) -> str:
-    """Return a text without the secrets of any redactor."""
+    """Return a string without the secrets of any redactor."""
     with _guard:
         redactors = list(_watched)
     return _mask_text(text, frozenset().union(*(redactor.forms() for redactor in redactors)))
 
 
 def excerpt(text: str, most: int) -> str:
-    """Return the beginning of a text from outside, without secrets; no other function cuts such."""
+    """Return the beginning of an untrusted string, without secrets; no other function cuts such."""
     text = redact_text(text)
     return text if len(text) <= most else f"{text[:most]}…"
 
@@ -202,13 +203,13 @@ def _redact_string(text: str, names: Collection[str]) -> str:
 
 
 def _is_named_secret(name: str, names: Collection[str]) -> bool:
-    """Whether the name of a value says that it is a secret: `user[password]`, `api%5Fkey2`."""
+    # Forms and queries write `user[password]` and `api%5Fkey2`.
     plain = unquote_plus(name)
     return names_secret(plain.rstrip("[]0123456789")) or (bool(names) and is_named(plain, names))
 
 
 def redact_error(error: BaseException, redactor: Redactor) -> None:
-    """Mask secrets in an exception's texts."""
+    """Mask secrets in an exception's strings."""
     error.args = tuple(redactor.data(part) for part in error.args)
     if isinstance(error, errors.OpenAPIToolsError):
         error.reason = redactor.text(error.reason)
@@ -219,7 +220,7 @@ def redact_error(error: BaseException, redactor: Redactor) -> None:
 
 
 def _redact_record(record: logging.LogRecord) -> bool:
-    """Mask secrets in a log record; a traceback becomes text, as its frames hold values."""
+    # A traceback becomes a string here: its frames hold values.
     try:
         message = record.getMessage()
         hidden = redact_text(message)

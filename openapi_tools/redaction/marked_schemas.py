@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EXTENSION = "openapi_tools.marked_values"
 """The key of a request's `extensions` under which a transport finds its tool's `MarkedValues`."""
-_MOST = 2_000  # schemas that are looked at for one value, and places that are remembered
+_MOST = 2_000  # schemas that are looked at for one value, and values that are remembered
 _APPLIED = IN_PLACE_KEYWORDS - {"not"}
 _OTHERS = ("patternProperties", "additionalProperties", "unevaluatedProperties")
 _SEPARATORS = re.compile(r"[\[\].]+")
@@ -171,7 +171,6 @@ def is_named(name: str, names: Collection[str]) -> bool:
 
 
 def _applicable_schemas(root: Node, nodes: Iterable[Node]) -> Iterator[Node]:
-    """Yield schemas, and those that apply to the same value."""
     waiting, seen = list(nodes), set[int]()
     while waiting and len(seen) < _MOST:
         node = waiting.pop()

@@ -54,7 +54,6 @@ def mask_named_values(text: str, is_secret: Callable[[str], bool], depth: int = 
 
 
 def _secret_parts(text: str, is_secret: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
-    """Yield where the contents of secret parts of a multipart body begin and end."""
     if _DISPOSITION not in text.lower():
         return
     boundary, end = "", 0
@@ -121,7 +120,7 @@ class _Scan:
             self._put(f"{mark}{MASK}{mark}", value.end())
 
     def _mask_encoded(self) -> None:
-        """Look into a value that is percent-encoded; it may hold a query, a form, or JSON."""
+        # The value may hold a query, a form or JSON.
         start, end = self._encoded_value()
         if start < self._decoded:
             return

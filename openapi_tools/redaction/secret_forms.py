@@ -18,12 +18,12 @@ from openapi_tools.redaction.named_values import MASK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SHORTEST = 4  # shorter texts occur by chance
+SHORTEST = 4  # shorter strings occur by chance
 _SHORTEST_DERIVED = 8
 
 
 def octets_of(text: str) -> bytes:
-    """Return a text in UTF-8, lone surrogates too."""
+    """Return a string in UTF-8, lone surrogates too."""
     return text.encode(errors="surrogatepass")
 
 
@@ -54,7 +54,6 @@ def _unescape(text: bytes, step: re.Pattern[bytes]) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _unescape_token(token: bytes) -> bytes:
-    """Return the meaning of an escape; empty for control characters and tags."""
     kind, rest = token[:1], token[1:]
     if kind == b"%":
         return binascii.unhexlify(rest)
@@ -71,7 +70,6 @@ def _unescape_token(token: bytes) -> bytes:
 
 
 def _iter_levels(text: bytes) -> Iterator[tuple[re.Pattern[bytes], bytes, bytes]]:
-    """Yield each step that changes a text, with the text before and after it."""
     idle = None
     for step in _STEPS:
         if step is not idle:
@@ -86,7 +84,7 @@ def _iter_levels(text: bytes) -> Iterator[tuple[re.Pattern[bytes], bytes, bytes]
 def forms_of(secret: str) -> frozenset[bytes]:
     """Return the forms of a secret; every repetition holds one, plain or unescaped."""
     octets = octets_of(secret)
-    # Names of codings and schemes are shown in lower case; a form has a plus sign for a blank.
+    # Names of codings and schemes may come in lower case; a form writes a space as a plus sign.
     forms = {octets, octets_of(secret.lower()), octets.replace(b" ", b"+")}
     for code in (base64.b64encode, base64.urlsafe_b64encode):
         forms |= {code(octets), code(octets).rstrip(b"=")}
@@ -146,7 +144,7 @@ def _mark_bytes(text: bytes, forms: frozenset[bytes], marks: bytearray) -> None:
 
 
 def _carry_marks(marks: bytearray, step: re.Pattern[bytes], before: bytes) -> bytearray:
-    """Return the marks of the text before a step, from those of the text after it."""
+    # Marks lead back from unescaped bytes to those that were received.
     carried = bytearray(len(before))
     if 1 not in marks:
         return carried

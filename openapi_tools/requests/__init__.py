@@ -1,4 +1,4 @@
-"""The parts of a request beside its arguments: the server's address and credentials; previews."""
+"""The server's URL of a request, the parts that credentials add, and previews of requests."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ _HINT = "set the API's address with Settings(base_url=…)"
 
 
 def server_url(operation: Operation, settings: Settings) -> str:
-    """Return `base_url` or the first server without a slash at its end; CallError without one."""
+    """Return `base_url` or the first server, without a trailing slash; CallError for none."""
     if settings.base_url is not None:
         return _check_server_url(settings.base_url)
     return document_server_url(operation.servers, settings)
 
 
 def document_server_url(servers: Sequence[Server], settings: Settings) -> str:
-    """Return the address of a document's first server, without a slash at its end."""
+    """Return the URL of a document's first server, without a trailing slash."""
     if not servers:
         raise CallError("connection", f"the document names no server; {_HINT}.")
     url = _fill_variables(servers[0], settings.server_variables)
@@ -87,7 +87,8 @@ def base_url_with_server_path(operation: Operation, settings: Settings) -> str:
 
 
 def _fill_variables(server: Server, values: Mapping[str, str]) -> str:
-    """Fill in the variables; none may change the host."""
+    # Each part is filled on its own: a value with `/`, `?` or `@` in the host would send the
+    # credentials to another server.
     scheme, mark, rest = server.url.partition("://")
     if not mark:
         return _substitute_variables(server.url, server.variables, values)
@@ -159,7 +160,7 @@ def origin_of(url: str) -> str:
 def find_tool_for_url(
     tools: Iterable[Any], url: httpx.URL, server: str
 ) -> tuple[str, dict[str, Any]] | None:
-    """Return the tool of a GET operation that asks for an address, and its arguments."""
+    """Return the tool whose GET operation requests a URL, and the arguments for it."""
     base = server.partition("://")[2].partition("/")[2].rstrip("/")
     path = url.raw_path.partition(b"?")[0].decode("ascii").removeprefix(f"/{base}" if base else "")
     near = (t for t in tools if t.method == "GET" and t.path.count("/") == path.count("/"))
@@ -199,7 +200,7 @@ class RequestAuth:
     headers: _Pairs = field(default=(), repr=False)
     query: _Pairs = field(default=(), repr=False)
     cookies: _Pairs = field(default=(), repr=False)
-    httpx_auth: Any = field(default=None, repr=False)  # sees the request and its answer
+    httpx_auth: Any = field(default=None, repr=False)  # sees the request and its response
     certificate: ssl.SSLContext | None = field(default=None, repr=False)
 
     def __bool__(self) -> bool:
@@ -257,7 +258,7 @@ def check_credential_names(sent: set[str], added: _Pairs) -> None:
 
 
 def _check_credential(name: str, check: Callable[[str], None], text: str) -> None:
-    """Turn a fault of a credential into an error that does not show it."""
+    # The error of a check quotes the value, which is a secret here.
     try:
         check(text)
     except InputError:

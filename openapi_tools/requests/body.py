@@ -64,7 +64,7 @@ class FileUpload(NamedTuple):
 
 
 class BodySources(NamedTuple):
-    """Encodings and part headers of a body's members, by name or position, and the settings.
+    """Encodings and part headers of a body's properties, by name or position, and the settings.
 
     `*` is the encoding of all that have none of their own.
     """
@@ -74,7 +74,7 @@ class BodySources(NamedTuple):
     settings: Settings
 
     def encoding_of(self, name: str) -> Encoding:
-        """Return the encoding of a member."""
+        """Return the encoding of a property."""
         return self.encodings.get(name) or self.encodings.get("*") or Encoding(name)
 
 
@@ -88,12 +88,12 @@ def sources_of(
 
 
 def write_content(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
-    """Return a value in the body's media type, other than JSON; errors point at the member."""
+    """Return a value in the body's media type, other than JSON; errors point at the property."""
     return (_write_file if body.file else _writer_of(body.media_type))(body, value, sources)
 
 
 def form_text(value: Any, sources: BodySources) -> str:
-    """Return an object as a form's text (OpenAPI 3.2.0, 4.14.5.1); a string is one already."""
+    """Return an object as a form (OpenAPI 3.2.0, 4.14.5.1); a string is one already."""
     if not isinstance(value, dict):
         return content_text("application/x-www-form-urlencoded", value)
     encoded_pairs: list[tuple[str, str]] = []
@@ -130,7 +130,7 @@ def _write_form(body: RequestBody, value: Any, sources: BodySources) -> RequestC
 
 
 def _write_lines(body: RequestBody, value: Any, _: BodySources) -> RequestContent:
-    """Write JSON lines, or a JSON text sequence (RFC 7464, section 2.2)."""
+    # RFC 7464, section 2.2: a record separator begins each item of a JSON text sequence.
     if isinstance(value, str):  # the document describes a string, which holds the lines
         return RequestContent(body.media_type, encode_text(value))
     start = b"\x1e" if http_rules.is_json_sequence(body.media_type) else b""
@@ -141,7 +141,7 @@ def _write_lines(body: RequestBody, value: Any, _: BodySources) -> RequestConten
 
 
 def _write_any(body: RequestBody, value: Any, _: BodySources) -> RequestContent:
-    """Choose a media type for a range such as `*/*`: text for strings where it allows that."""
+    # A range such as `*/*` names no format, so the value chooses one.
     if isinstance(value, str) and http_rules.matches("text/plain", body.media_type):
         return RequestContent(_UTF8_TEXT, encode_text(value))
     if http_rules.matches("application/json", body.media_type):
@@ -158,7 +158,7 @@ def _write_text(body: RequestBody, value: Any, _: BodySources) -> RequestContent
 
 
 def _write_file(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
-    """Write a file in its own media type if that is listed, else in the first that fits."""
+    # The type of the file counts if the document lists it; else the first type that fits.
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
     declared, kind = file.content_type_among(listed), body.media_type
@@ -176,13 +176,12 @@ def _write_file(body: RequestBody, value: Any, sources: BodySources) -> RequestC
 
 
 def _join_pieces(pieces: list[bytes | StoredFile]) -> bytes | list[bytes | StoredFile]:
-    """Return pieces as bytes unless files are among them."""
     whole = [piece for piece in pieces if isinstance(piece, bytes)]
     return b"".join(whole) if len(whole) == len(pieces) else pieces
 
 
 def _write_multipart(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
-    """Write one part per member or item (RFC 2046, 5.1; RFC 7578); null is left out."""
+    # RFC 2046, section 5.1; RFC 7578.
     # Parts of text in a form carry no Content-Type, as browsers send them.
     boundary = secrets.token_hex(16)
     pieces: list[bytes | StoredFile] = []
@@ -277,7 +276,6 @@ def _write_part(encoding: Encoding, value: Any, sources: BodySources) -> FileUpl
 
 
 def _styled_parameter(encoding: Encoding) -> Parameter:
-    """Return a query parameter with the style of a member."""
     names = ("name", "style", "explode", "allow_reserved", "inner")
     return Parameter(location="query", **{name: getattr(encoding, name) for name in names})
 
@@ -302,7 +300,7 @@ def _disposition(name: str, filename: str = "") -> bytes:
 
 
 def _escape_name(name: str) -> str:
-    """Escape a name as browsers do (WHATWG HTML); other controls have no form in a header."""
+    # As browsers do (WHATWG HTML, multipart/form-data); other controls have no form in a header.
     if _CONTROLS.intersection(name):
         raise InputError("a name with control characters cannot be sent.")
     return name.translate(_ESCAPES)
@@ -366,7 +364,7 @@ def read_file(value: Any, settings: Settings) -> FileUpload:
 
 
 def _decode_base64(text: str) -> bytes:
-    """Decode base64 in either alphabet (RFC 4648, sections 4 and 5), with or without padding."""
+    # RFC 4648, sections 4 and 5: models mix both alphabets, and leave padding out.
     is_url_safe = "-" in text or "_" in text
     if is_url_safe and ("+" in text or "/" in text):
         raise InputError("mixes the standard and the URL-safe alphabet of base64.")

@@ -35,7 +35,7 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 @dataclass(slots=True)
 class _EncodedArguments:
-    """The arguments by their place, each already encoded for it."""
+    """The arguments by location, each encoded for it."""
 
     path: dict[str, str] = field(default_factory=dict)
     query: list[str] = field(default_factory=list)
@@ -114,10 +114,8 @@ class RequestPlan:
         return _encode_arguments(self._operation, arguments, self._settings)
 
     def _relative_path(self, value: Any) -> Any:
-        """Return the path that a template begins with, as it stands in responses, below the server.
-
-        It may begin with a slash, with the server's own base path, or be a whole URL of the server.
-        """
+        # Models copy such a path from responses, where it may begin with a slash or with the
+        # server's base path, or be a whole URL of the server.
         if not isinstance(value, str):
             return value
         base = self._path.decode("ascii")
@@ -135,7 +133,7 @@ class RequestPlan:
     def build_follow_up(
         self, address: str, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH
     ) -> httpx.Request:
-        """Return a GET request for an address of an answer; CallError for none of the API's."""
+        """Return a GET request for a URL in a response; CallError if it is not the API's."""
         try:
             url = http_rules.inner_url(address, http_rules.read_url(f"{self._base}/"), self._base)
         except http_rules.InvalidUrlError as error:
@@ -177,7 +175,7 @@ class RequestPlan:
 
 
 class _PartStream(httpx.AsyncByteStream):
-    """A body of bytes and files; each time it is sent, the files are read anew."""
+    """A body of bytes and files; the files are read again each time it is sent."""
 
     def __init__(self, parts: list[bytes | StoredFile]) -> None:
         self.parts = parts
@@ -270,7 +268,6 @@ def _point_at_argument(body: RequestBody, error: InputError) -> InputError:
 
 
 def _leading_argument(operation: Operation) -> str:
-    """Return the argument that a path begins with in place of a slash; empty for most paths."""
     match = VARIABLE.match(operation.path)
     return match[1] and _path_argument(match[1], operation) if match else ""
 
@@ -318,7 +315,7 @@ def _encode_argument(
 
 
 def _build_path(operation: Operation, template: tuple[str, ...], places: _EncodedArguments) -> str:
-    """Return the path with its variables filled in (OpenAPI 3.2.0, section 4.8.2)."""
+    # OpenAPI 3.2.0, section 4.8.2.
     path = _fill_template(template, operation, places)
     names = template[1::2]
     gap = next((name for name in names if not places.path[name]), None)
@@ -363,7 +360,6 @@ def _path_argument(name: str, operation: Operation) -> str:
 def _build_query(
     operation: Operation, template: tuple[str, ...], places: _EncodedArguments, auth: RequestAuth
 ) -> str:
-    """Return the query with its `?`: the path key's own, the arguments', the credentials'."""
     pairs = [_fill_template(template, operation, places), *places.query]
     if auth.query:
         sent = {unquote_plus(p.partition("=")[0]) for pair in pairs for p in pair.split("&")}
@@ -376,7 +372,8 @@ def _build_query(
 
 
 def _accept_header(media_types: tuple[str, ...]) -> str:
-    """Return the `Accept` header: anything else as a last resort (RFC 9110, section 12.5.1)."""
+    # Anything else as a last resort: a server without the listed types would answer 406
+    # (RFC 9110, section 12.5.1).
     listed = [media_type for media_type in media_types if http_rules.is_media_type(media_type)]
     if not listed or "*/*" in listed:
         return ", ".join(listed) or "*/*"

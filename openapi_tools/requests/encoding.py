@@ -1,4 +1,4 @@
-"""Values as text, for each place of a request and style of parameters (OpenAPI 3.2.0, 4.12)."""
+"""Values as strings, for each location and style of parameters (OpenAPI 3.2.0, 4.12)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _COOKIE_VALUE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
 
 @dataclass(frozen=True, slots=True)
 class StyleWriter:
-    """Writes values and names for one place of a request, with the delimiters between values."""
+    """Writes values and names for one location, with the delimiters between values."""
 
     value: Callable[[str], str]
     name: Callable[[str], str]
@@ -84,7 +84,7 @@ def check_length(url: str) -> None:
 
 
 def is_token(text: str) -> bool:
-    """Whether the text can be the name of a header or a method (RFC 9110, section 5.6.2)."""
+    """Return whether a string can name a header or a method (RFC 9110, section 5.6.2)."""
     return _TOKEN.fullmatch(text) is not None
 
 
@@ -98,7 +98,7 @@ def check_header(text: str) -> None:
 
 
 def is_cookie_name(text: str) -> bool:
-    """Whether the text can be the name of a cookie (RFC 6265, section 4.1.1)."""
+    """Return whether a string can name a cookie (RFC 6265, section 4.1.1)."""
     return _COOKIE_NAME.fullmatch(text) is not None
 
 
@@ -109,7 +109,7 @@ def check_cookie_name(name: str) -> None:
 
 
 def check_cookie_value(value: str) -> None:
-    """Raise InputError for a value that would break the `Cookie` header; blanks inside may stay."""
+    """Raise InputError for a value that would break the `Cookie` header; inner spaces may stay."""
     if not _COOKIE_VALUE.fullmatch(value):
         reason = (
             "a cookie value must be printable ASCII without ';' and without spaces at either end"
@@ -118,7 +118,7 @@ def check_cookie_value(value: str) -> None:
 
 
 def quote_excerpt(text: str) -> str:
-    """Return the text quoted for a message, shortened when it is long."""
+    """Return a string quoted for a message, shortened if it is long."""
     return repr(excerpt(text, 80))
 
 
@@ -129,7 +129,6 @@ ENCODED = StyleWriter(percent_encode, percent_encode, _DELIMITERS)  # for paths,
 
 @lru_cache
 def _writer(place: str, *, reserved: bool, printed: bool = False) -> StyleWriter:
-    """Return a place's writer; `reserved` is for values, `printed` for what stands between them."""
     writer = ENCODED
     if reserved:
         writer = replace(writer, value=partial(keep_triples, safe=_RESERVED[place]))
@@ -153,7 +152,7 @@ _FAULTS = (UnicodeEncodeError, RecursionError, ValueError, TypeError)  # of writ
 
 
 def plain_text(value: Any) -> str:
-    """Return a primitive as text (OpenAPI 3.2.0, Appendix B); an array or object as JSON."""
+    """Return a primitive as a string (OpenAPI 3.2.0, Appendix B); an array or object as JSON."""
     if isinstance(value, str):
         return value
     if type(value) is int and -EXPONENT < value < EXPONENT:
@@ -171,7 +170,7 @@ def json_text(value: Any, *, ascii_only: bool = False) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return compact JSON in UTF-8 (RFC 8259); an InputError points at the faulty member."""
+    """Return compact JSON in UTF-8 (RFC 8259); an InputError points at the faulty property."""
     try:
         return _COMPACT.encode(value).encode()
     except _FAULTS as error:
@@ -179,7 +178,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def encode_text(text: str, charset: str = "") -> bytes:
-    """Return the text in a charset that a media type names; UTF-8 when it names none."""
+    """Return a string in a charset that a media type names; in UTF-8 if it names none."""
     codec = charset.lower() or "utf-8"
     if codec not in CHARSETS:
         raise CallError("invalid_input", f"the charset {charset!r} is not supported.")
@@ -206,14 +205,13 @@ def describe_encoding_error(error: Exception) -> str:
 
 
 def point_at_argument(error: Exception, argument: str) -> InputError:
-    """Return an error with its whole pointer: the argument, then the member inside it."""
+    """Return an error with its whole pointer: the argument, then the property inside it."""
     if isinstance(error, InputError):
         return InputError(error.reason, pointer=pointer_token(argument) + error.pointer)
     return InputError(describe_encoding_error(error), pointer=pointer_token(argument))
 
 
 def _faulty_pointer(value: Any) -> str:
-    """Return the pointer of the innermost member that JSON cannot write."""
     steps = ""
     while isinstance(value, (list, dict)):
         for key, member in enumerate(value) if isinstance(value, list) else value.items():
@@ -260,7 +258,7 @@ def path_text(parameter: Parameter, value: Any) -> str:
 
 
 def _encode_segments(value: str, writer: StyleWriter) -> str:
-    """Return a path of several segments, each encoded; what could lead elsewhere is refused."""
+    # Slashes stay, so what could lead to another path is refused.
     if value.startswith("/") or "//" in value:
         raise InputError(
             f"{quote_excerpt(value)} has an empty segment; pass a path such as 'a/b/c'."
@@ -308,7 +306,7 @@ def header_text(parameter: Parameter, value: Any) -> str | None:
 
 
 def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> str:
-    """Return a value as text of its media type, before any encoding (4.12.2.3 of OpenAPI 3.2)."""
+    """Return a value as a string of its media type, not yet encoded (OpenAPI 3.2.0, 4.12.2.3)."""
     if is_json(media_type):
         return json_text(value, ascii_only=ascii_only)
     if value is None:
@@ -337,7 +335,8 @@ def encode_pairs(parameter: Parameter, value: Any, writer: StyleWriter) -> list[
 
 
 def _encode_deep_object(name: str, value: Any, writer: StyleWriter) -> Iterator[tuple[str, str]]:
-    """Write nested values for PHP, Rails and Express: `a[b][c]=1`, `a[b][]=1`, `a[0][b]=1`."""
+    # OpenAPI does not define nested values. PHP, Rails and Express read `a[b][c]=1`, `a[b][]=1` and
+    # `a[0][b]=1`.
     opening, closing = writer.brackets
     if isinstance(value, dict):
         for key, member in value.items():
@@ -354,7 +353,6 @@ def _encode_deep_object(name: str, value: Any, writer: StyleWriter) -> Iterator[
 
 
 def _encode_texts(parameter: Parameter, value: Any, writer: StyleWriter) -> list[str]:
-    """Return what a style joins: the items or members of an exploded value, else one text."""
     if not isinstance(value, (list, dict)):
         return [writer.value(plain_text(value))]
     if isinstance(value, dict):
@@ -384,7 +382,7 @@ def _encode_properties(
 
 
 def _encode_item(item: Any, inner: tuple[str, ...], writer: StyleWriter) -> str:
-    """Write one item; Swagger 2.0 has a delimiter for each level of arrays in it."""
+    # Swagger 2.0 has a delimiter for each level of arrays.
     if inner and isinstance(item, list):
         texts = [_encode_item(member, inner[1:], writer) for member in item if member is not None]
         return writer.delimiters.get(inner[0], ",").join(texts)
@@ -392,7 +390,7 @@ def _encode_item(item: Any, inner: tuple[str, ...], writer: StyleWriter) -> str:
 
 
 def _is_undefined(value: Any) -> bool:
-    """Whether RFC 6570, section 2.3 calls the value undefined; such values are left out."""
+    # RFC 6570, section 2.3: such values are left out.
     if isinstance(value, dict):
         value = list(value.values())
     return value is None or (isinstance(value, list) and all(item is None for item in value))

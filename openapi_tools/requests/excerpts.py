@@ -49,7 +49,7 @@ class _ExcerptPart(NamedTuple):
 
 
 def escape_ascii(text: str) -> str:
-    """Return a text with escapes of JSON for all but printable ASCII."""
+    """Return a string with JSON's escapes for all but printable ASCII."""
     return json.dumps(text)[1:-1]
 
 
@@ -75,7 +75,7 @@ def describe_properties(values: Mapping[str, Any], limit: int) -> Iterator[str]:
 
 
 def describe_body(text: str, limit: int) -> str:
-    """Return the text of a body; of a long one an excerpt that keeps each property."""
+    """Return a body; of a long one, an excerpt that keeps each property."""
     if len(text) <= limit:
         return text
     try:
@@ -96,13 +96,13 @@ def describe_pointer(place: str) -> str:
 
 
 def shorten_line(text: str, length: int) -> str:
-    """Return a text; of a long one the beginning, and how many characters follow."""
+    """Return a string; of a long one, the beginning and how many characters follow."""
     left_out = len(text) - length
     return f"{text[:length]}... ({left_out:,} more characters)" if left_out > _MARK else text
 
 
 def share_space(space: int, needs: Sequence[int]) -> list[int]:
-    """Return how much of `room` each of several gets: equal shares, but none more than it needs."""
+    """Divide a space: equal shares, but none larger than needed."""
     shares = [0] * len(needs)
     smallest_first = sorted(range(len(needs)), key=needs.__getitem__)
     for rank, index in enumerate(smallest_first):
@@ -132,7 +132,7 @@ class _Excerpt:
         return ", ".join(named) + (f" and {unnamed:,} more" if unnamed else "")
 
     def write(self, value: Any, space: int, place: str, depth: int) -> str:
-        """Return a value in about `room` characters."""
+        """Return a value in about `space` characters."""
         match value:
             case str():
                 return _excerpt_string(value, space)
@@ -148,7 +148,7 @@ class _Excerpt:
     def properties(
         self, values: Mapping[str, Any], space: int, place: str, depth: int
     ) -> Iterator[tuple[str, str]]:
-        """Yield the label and the excerpt of each property for which there is room."""
+        """Yield the label and the excerpt of each property that fits."""
         parts, free = list[_ExcerptPart](), space
         for key, label, token, value in _label_properties(values) if depth <= _DEEPEST else ():
             size = self._size(value, depth + 1)
@@ -168,7 +168,7 @@ class _Excerpt:
             yield part.label, text
 
     def _items(self, values: Sequence[Any], space: int, place: str, depth: int) -> list[str]:
-        """Return excerpts of the first items; each has all of its properties, if one has room."""
+        # One item with all of its properties says more than many without them.
         parts, free = list[_ExcerptPart](), space
         for index, value in enumerate(values) if depth <= _DEEPEST else ():
             size = self._size(value, depth + 1)
@@ -247,7 +247,7 @@ def _least_size(part: _ExcerptPart) -> int:
 
 
 def _divide_space(parts: Sequence[_ExcerptPart], free: int) -> list[int]:
-    """Return the room for each value: first for all properties, then for whole strings."""
+    # Properties come before long strings: an approver has to see each name.
     sizes = [part.size for part in parts]
     fair = share_space(free, [size.fair - size.least for size in sizes])
     rest = share_space(free - sum(fair), [size.whole - size.fair for size in sizes])
@@ -255,10 +255,7 @@ def _divide_space(parts: Sequence[_ExcerptPart], free: int) -> list[int]:
 
 
 def _label_properties(values: Mapping[Any, Any]) -> Iterator[tuple[str, str, str, Any]]:
-    """Yield each key, as it is, as it is shown and as a token of a pointer, and its value.
-
-    Long keys are shortened; if two then look alike, a number tells them apart.
-    """
+    # Two shortened keys may look alike; then a number tells them apart.
     shortened: dict[str, int] = {}
     for key, value in values.items():
         name = str(key)
@@ -273,7 +270,6 @@ def _label_properties(values: Mapping[Any, Any]) -> Iterator[tuple[str, str, str
 
 
 def _is_secret(name: str) -> bool:
-    """Tell whether the name of a value says that it is a secret."""
     return MASK in redact_data({name: 0}).values()
 
 
@@ -285,7 +281,7 @@ def _excerpt_string(value: str, space: int) -> str:
 
 
 def _masked_beginning(text: str, length: int) -> tuple[str, int]:
-    """Return the beginning of a text without secrets, and how many characters follow."""
+    # Masked before it is cut, with some characters behind the cut: half a secret is not found.
     near = text[: length + _OVERLAP]
     masked = redact_data(near)
     is_cut = len(near) < len(text)
@@ -294,7 +290,6 @@ def _masked_beginning(text: str, length: int) -> tuple[str, int]:
 
 
 def _fitting_beginning(text: str, length: int) -> str:
-    """Return as many first characters as JSON writes in `length`."""
     text = text[:length]
     while len(written := json.dumps(text)) > length + 2 and len(text) > 1:
         text = text[: max(len(text) * length // len(written), 1)]  # an escape has up to twelve

@@ -83,13 +83,12 @@ def _match_segments(
 
 @lru_cache(maxsize=8192)
 def _split_segments(template: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    """Return the forms of the literals of each segment, between which its variables are."""
     segments = VARIABLE.sub("{}", template).split("/")[1:]
     return tuple(tuple(map(_literal_forms, segment.split("{}"))) for segment in segments)
 
 
 def _match_segment(literals: Sequence[tuple[str, ...]], text: str) -> list[str] | None:
-    """Return what stands between literals, which are looked for from the end of the text."""
+    # From the end of the string, so that the first variable takes as much as it can.
     first, *literals_after = literals
     start = next((len(form) for form in first if text.startswith(form)), -1)
     if start < 0 or not literals_after:
@@ -108,13 +107,12 @@ def _match_segment(literals: Sequence[tuple[str, ...]], text: str) -> list[str] 
 
 
 def _literal_forms(literal: str) -> tuple[str, ...]:
-    """Return a literal as it may stand in a request: plain, or percent-encoded."""
     encoded = quote(literal, safe=_KEPT)
     return (literal,) if encoded == literal else (literal, encoded)
 
 
 def matches_glob(literals: Sequence[str], text: str) -> bool:
-    """Whether a text consists of literals with any characters between them."""
+    """Return whether a string consists of literals with any characters between them."""
     first, *literals_after = literals
     if not literals_after:
         return text == first

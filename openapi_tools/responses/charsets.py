@@ -1,4 +1,4 @@
-"""The charsets that texts of a server are decoded from: an allow-list of labels.
+"""The charsets from which responses are decoded: an allow-list of labels.
 
 Spec: WHATWG Encoding Standard, section 4.2 (names and labels). Python's own lookup is not used: it
 knows codecs that decompress or run long, and takes names that no server means.

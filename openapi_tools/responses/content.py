@@ -35,7 +35,7 @@ _OCTETS = "application/octet-stream"
 _EVENTS = "text/event-stream"
 _STREAM = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?::|(?:data|event|id|retry)[:\r\n])")
 _LEAST_ITEM = 2
-_SPARE = 120  # items more than have room: a list that was read in part is also too long
+_SPARE = 120  # items more than fit: a list that was read in part is also too long
 _PARTS = 100
 _LEAST_PART = 100
 _HEADER = 1024
@@ -69,7 +69,7 @@ class BodyContent:
     notes: list[str] = field(default_factory=list)
     omitted: int = 0  # characters that are left out of the value
     whole: int = 0  # characters of the whole, if the value is only its beginning
-    cut: bool = False  # the value is a text that ends with a mark
+    cut: bool = False  # the value is a string that ends with a mark
     file: dict[str, Any] | None = None  # facts about the file that holds it
     is_data: bool = False  # the value was JSON, or lines or events that hold some
 
@@ -104,7 +104,7 @@ class RawBody:
 class ContentOptions:
     """Limits and forms of a content."""
 
-    room: int  # characters that can be shown, also of base64
+    room: int  # characters that the result can hold, also of base64
     keep: KeepFile | None = None  # writes binary data to a file
     base64: int = SettingFields.max_base64_bytes  # for binary data; images may be larger
     html: bool = False  # HTML was requested, so its markup stays
@@ -162,13 +162,13 @@ def _read_text_or_bytes(body: RawBody, kind: str, options: ContentOptions) -> Bo
 
 
 def _is_readable(body: RawBody) -> bool:
-    """Whether a body of unknown kind is text, in UTF-8 or in the charset that it names."""
+    # Decoding a large body only to look at it would take long, so its beginning decides.
     beginning = body.data if not body.charset else body.data[:_LARGE]
     return http_rules.is_readable(text_content.to_utf8(beginning, body.charset))
 
 
 def _read_text(body: RawBody, options: ContentOptions) -> BodyContent:
-    """Return text; of a long one, decode the beginning only and count the rest."""
+    # Only the beginning of a long text is decoded; the rest is counted.
     most = 2 * options.room  # cleaning takes some
     decoded = text_content.decode_text(body.data, body.charset, most=most)
     text = text_content.clean_text(decoded.text)
@@ -193,7 +193,6 @@ def _read_json_body(body: RawBody, most: int, options: ContentOptions) -> BodyCo
 
 
 def _read_invalid_json(body: RawBody, options: ContentOptions, error: ValueError) -> BodyContent:
-    """Return a body that says it is JSON and is not: a page's text, text or bytes, with a note."""
     if text_content.is_html_page(body.data):
         page = text_content.decode_text(body.data, body.charset, most=text_content.LOOKED_AT)
         whole = page.length if page.length > text_content.LOOKED_AT else 0
@@ -207,11 +206,7 @@ def _read_invalid_json(body: RawBody, options: ContentOptions, error: ValueError
 
 
 def _read_unfinished_json(body: RawBody, most: int) -> BodyContent:
-    """Return the values of the whole lines of cut JSON, or the whole items of a list.
-
-    Raises:
-        CallError: Neither came; `body` holds what came of an object, half of which is no response.
-    """
+    # Half an object would look like a whole one, so only whole lines or items of a list count.
     lines, notes = _read_each(body.as_utf8.lines, b"\n", most)
     if lines and _UNREADABLE not in notes:
         return BodyContent(lines, notes, is_data=True)
@@ -251,7 +246,7 @@ def keep_file(keep: KeepFile, content: Any, disposition: str, kind: str) -> Body
 
 
 def _read_multipart(body: RawBody, options: ContentOptions) -> BodyContent:
-    """Return the parts of a body, with their names and contents (RFC 2046, section 5.1.1)."""
+    # RFC 2046, section 5.1.1.
     boundary = http_rules.parameter(body.media_type, "boundary")
     if not boundary:
         return BodyContent([])
@@ -301,7 +296,7 @@ def _read_part(piece: bytes, options: ContentOptions) -> BodyContent:
 
 
 def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return server-sent events (WHATWG HTML, 9.2.6), `most` of them, and notes on the others."""
+    # WHATWG HTML, section 9.2.6.
     text, notes, _ = text_content.decode_text(content[:_READ])
     text = text.removeprefix("\ufeff")
     if len(content) > _READ:
@@ -332,7 +327,7 @@ def _read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[
 
 
 def _json_or_text(text: str) -> tuple[Any, list[str]]:
-    """Return the value of JSON text, and whether it was rounded; other text, also `NaN`, as is."""
+    # Not every event is JSON: `NaN` and bare words stay strings.
     if text.lstrip()[:1] not in tuple('{["-0123456789tfn'):
         return text_content.clean_text(text), []
     try:
@@ -345,7 +340,7 @@ def _json_or_text(text: str) -> tuple[Any, list[str]]:
 
 
 def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], list[str]]:
-    r"""Return the values of JSON lines, or of a JSON text sequence (`\x1e`; RFC 7464, 2.1)."""
+    # JSON lines, or a JSON text sequence (RFC 7464, section 2.1).
     values: list[Any] = []
     notes: list[str] = []
     read = unreadable = 0
@@ -369,7 +364,7 @@ def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], 
 
 
 def _split_pieces(content: bytes, delimiter: bytes) -> Iterator[bytes]:
-    """Split without holding all pieces at once: there may be millions."""
+    # `bytes.split` would hold all pieces at once, and there may be millions.
     start = 0
     while (end := content.find(delimiter, start)) >= 0:
         yield content[start:end]

@@ -75,7 +75,6 @@ def error_result(
 
 
 def _read_error_body(response: APIResponse) -> Any:
-    """Return the body of an error, in at most 2,400 characters."""
     if response.method == "HEAD":
         return None
     # Of an error that is longer than any API's, a beginning is enough.
@@ -114,7 +113,7 @@ def unreadable_result(
 
 
 def error_message(response: APIResponse, body: Any, fields: dict[str, str]) -> str:
-    """Return an error's message: status, its body's words, and arguments that those do not name."""
+    """Return an error's message: status, the body's message, arguments that it does not name."""
     phrase = ""
     with suppress(ValueError):
         phrase = f" {HTTPStatus(response.status).phrase}"
@@ -162,7 +161,6 @@ def _iter_lines(body: Any) -> Iterator[str]:
 
 
 def _sentence(body: dict[str, Any]) -> str:
-    """Return the sentences of an object, and its short code when they do not hold it."""
     texts: list[str] = []
     for text in (body[name].strip() for name in _WORDS if isinstance(body.get(name), str)):
         if text and not any(text in other for other in texts):
@@ -180,7 +178,7 @@ def _sentence(body: dict[str, Any]) -> str:
 
 
 def _is_code(code: object) -> bool:
-    """Whether a code is a short name; `about:blank` is the type of untyped problems."""
+    # `about:blank` is the type of untyped problems (RFC 9457, section 4.2.1).
     return isinstance(code, str) and 0 < len(code) <= _LINE and code != "about:blank"
 
 
@@ -210,7 +208,6 @@ def _fault_line(item: Any) -> str:
 
 
 def _fault_location(value: Any) -> str:
-    """Return the place of a fault: a name, a pointer, or the steps of a path."""
     match value:
         case str():
             return value
@@ -247,7 +244,6 @@ def find_faulty_arguments(body: Any, operation: Operation) -> dict[str, str]:
 
 
 def _argument_path(steps: list[str], arguments_by_name: dict[str, str]) -> list[str]:
-    """Return the steps of an API's place from an argument on; none where it names no argument."""
     for start, step in enumerate(steps):
         is_wrapper = step in _WRAPPERS and steps[start + 1 :] != []
         is_outside = is_wrapper and _fold_name(steps[start + 1]) in arguments_by_name
@@ -265,7 +261,6 @@ def _fold_name(name: str) -> str:
 
 
 def _iter_locations(value: Any, depth: int = 0, names: tuple[str, ...] = _OWN) -> Iterator[str]:
-    """Yield the fields that an error's body names; the items of a list do it by more members."""
     if isinstance(value, list) and depth < _LINES:
         for item in value[:_LINES]:
             yield from _iter_locations(item, depth + 1, _PLACES)

@@ -14,7 +14,7 @@ from openapi_tools.responses.text_content import clean_text, decode_text
 
 VALUES = 200_000  # default for the most values of one JSON text: some 25 MB of objects
 READ_IN_PART = "the response is longer; only its beginning was read"
-"""The note on a text with more values or lines than can be shown."""
+"""The note on a response with more values or lines than were read."""
 
 _DEEPEST = 200
 _C1 = re.compile(rb"\xc2[\x80-\x9f]")
@@ -45,7 +45,6 @@ def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tup
 
 
 def _is_suspicious(content: bytes) -> bool:
-    """Whether a string in it may hold a control character."""
     # Searches for bytes are ten times as fast as one for a pattern, most so for a single one.
     if b"\\" in content and any(map(content.__contains__, _ESCAPED)):
         return True
@@ -65,13 +64,12 @@ def read_truncated_json(content: bytes, charset: str = "") -> tuple[Any, list[st
 
 
 def _close_brackets(text: str) -> str:
-    """Return JSON text up to its last comma or bracket, with all brackets closed."""
     # pydantic's parser for unfinished text takes wrong text too.
     closers: list[str] = []
     end = depth = 0
     for token in _TOKENS.finditer(text):
         mark = token[0]
-        if mark == '"':  # a text without an end
+        if mark == '"':  # a string without an end
             break
         if mark in _CLOSERS:
             closers.append(_CLOSERS[mark])
@@ -124,7 +122,7 @@ ROUNDED = "decimals with more digits than a float keeps were rounded"
 
 _DIGITS = bytes.maketrans(b".123456789", b"0000000000")
 _RUN = b"0" * 17  # 16 digits and a point: a float keeps any 15
-_MEASURED = 400_000  # bytes; of longer responses less is shown
+_MEASURED = 400_000  # bytes; a result holds less of longer responses
 _LOOKED_AT = 200  # runs: of a server whose floats need no more digits, more would be the same
 _LONGEST = 1000  # characters of a number that are compared
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?=[\s,\]}]|\Z)")
@@ -132,7 +130,7 @@ _BEFORE = b" \t\r\n,:[-"
 
 
 def has_rounded_decimals(content: bytes) -> bool:
-    """Whether a float shows other digits than a decimal in JSON text has.
+    """Return whether a decimal in JSON text has digits that a float loses.
 
     The first 200 runs of digits in 400 kB are looked at. Searches for bytes keep it cheap: a
     pattern over the whole text would take twice the time of the parser.

@@ -1,4 +1,4 @@
-"""Answers as results, without secrets."""
+"""Responses as results, without secrets."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _CONDITIONS = ("if-none-match", "if-modified-since")  # which a 304 answers (RFC
 
 _MARKER = 20
 _OCTETS = "application/octet-stream"
-_VALUE = 50  # bytes of a JSON value, on average: more are read where larger answers are allowed
+_VALUE = 50  # bytes of a JSON value, on average: more are read where larger responses are allowed
 _GROWTH = 4  # upper bound for the growth of JSON text when it is rewritten
 _LONGEST = 1024  # characters of a header that a result keeps
 
@@ -73,7 +73,7 @@ _RANGE = re.compile(r"(?:[\w-]{1,30} )?(?:[0-9]{1,20}-[0-9]{1,20}|\*)/(?:[0-9]{1
 _LABELS = ("Next page", "Total", "Content-Range", "Location")
 _EACH = 3
 _NOTE_ROOM = 1200
-_ADVICE = 220  # characters that are left for words about a cut, where there is room for `_ROOMY`
+_ADVICE = 220  # characters left for advice about a cut, if the limit is at least `_ROOMY`
 _ROOMY = 2000
 
 
@@ -87,7 +87,7 @@ def read_response(
     after: Callable[[Any, Mapping[str, str]], str] | None = None,
     shaper: ResponseShaper | None = None,
 ) -> ToolResult:
-    """Return an answer as a result; CallError where no whole value came in time.
+    """Return a response as a result; CallError if no whole value came in time.
 
     Secrets are masked before anything is read or cut; `after` says in one line what follows the
     response, or nothing.
@@ -183,7 +183,7 @@ def _read_body(
 
 
 def _add_location(content: BodyContent, response: APIResponse, headers: dict[str, str]) -> None:
-    """Give the address of a redirect whole, in place of a page that only repeats it."""
+    # The page of a redirect only repeats its address.
     content.notes.append(f"the response is a redirect ({response.status}), which was not followed")
     location = headers.pop("location")
     with suppress(InvalidUrlError):
@@ -203,7 +203,6 @@ def _build_output(
     about: tuple[Operation, Settings, ResponseShaper | None],
     most: int,
 ) -> Any:
-    """Return the value within the cap; the metadata notes the rest."""
     notes = list(content.notes)
     goes_on = READ_IN_PART if READ_IN_PART in notes else ""
     if response.cut:
@@ -243,17 +242,16 @@ def _build_output(
 
 
 def _space_beside_advice(most: int) -> int:
-    """Return the characters for an answer that is cut, beside the words about that."""
     return most - _ADVICE if most >= _ROOMY else most
 
 
 def _mask_secrets(response: APIResponse, redactor: Redactor) -> tuple[APIResponse, list[str]]:
-    """Return an answer with `***` in place of secrets, and notes on JSON that was read for it."""
+    # Before anything is read or cut: half a secret is not found.
     notes: list[str] = []
     content, lines = response.content, response.headers.raw
     media_type = response.headers.get("content-type", "")
     plain = to_utf8(content, charset_of(media_type, content))
-    # Most answers hold none: one search tells. No tag goes on over `<>`.
+    # Most responses hold none, and one search proves it. No tag continues over `<>`.
     everything = b"\n<>\n".join((plain, *(value for _, value in lines)))
     if redactor.content(everything) is everything:
         return response, notes
@@ -272,7 +270,7 @@ def _mask_secrets(response: APIResponse, redactor: Redactor) -> tuple[APIRespons
 
 
 def _select_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
-    """Return the headers that a result keeps, by lower-case name (WHATWG Fetch, 3.3.5)."""
+    # The headers that browsers let scripts read (WHATWG Fetch, section 3.3.5), and declared ones.
     lines = [(*_classify_header(raw_name), raw_value) for raw_name, raw_value in headers.raw]
     exposed = [
         value[:_LONGEST_LIST].decode("latin-1") for name, _, value in lines if name == _EXPOSED
@@ -296,7 +294,7 @@ def _classify_header(raw_name: bytes) -> tuple[str, bool | None]:
 
 
 def _add_header(headers_by_name: dict[str, str], name: str, raw_value: bytes) -> None:
-    """Keep a line of a header; lines with one name are joined (RFC 9110, section 5.3)."""
+    # RFC 9110, section 5.3: lines of one name are joined with commas.
     if len(headers_by_name) <= _MOST or name in headers_by_name or name == "content-type":
         try:
             text = raw_value.decode()
@@ -309,7 +307,6 @@ def _add_header(headers_by_name: dict[str, str], name: str, raw_value: bytes) ->
 
 
 def _header_note(headers: Mapping[str, str], following: str = "", *, room: int = _NOTE_ROOM) -> str:
-    """Return words, numbers and ranges of headers; `more` replaces what they say about pages."""
     facts_by_label: dict[str, list[str]] = {}
     left = room
     for name, value in headers.items():
@@ -331,7 +328,6 @@ def _header_note(headers: Mapping[str, str], following: str = "", *, room: int =
 
 
 def _header_fact(label: str, value: str) -> str:
-    """Return the word, number or range in a header's value; empty for none."""
     if label == "Total":
         return value if _NUMBER.fullmatch(value) else ""
     if label == "Content-Range":

@@ -1,4 +1,4 @@
-"""Answers made smaller for a model: parts chosen, members and items left out, each counted."""
+"""Responses made smaller for a model: parts selected, properties and items left out."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _OF_SAME_VALUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ResponseShaper:
-    """Makes answers smaller: first `fields`, a JMESPath, then `drop`, `nulls`, `max_items`."""
+    """Makes responses smaller: first `fields`, a JMESPath, then `drop`, `nulls`, `max_items`."""
 
     fields: str = ""
-    drop: tuple[str, ...] = ()  # name patterns of members, at any depth
+    drop: tuple[str, ...] = ()  # name patterns of properties, at any depth
     nulls: bool = True
     max_items: int = 0
     max_chars: int = 0
@@ -81,7 +81,7 @@ class ResponseShaper:
 
 
 class ResponseShapes:
-    """Makes the answers of one tool smaller; SettingsError where its own shape is wrong."""
+    """The shapes of one tool's responses; SettingsError if its own shape is wrong."""
 
     def __init__(self, tool: Any, settings: Settings) -> None:
         self._tool = tool
@@ -92,7 +92,7 @@ class ResponseShapes:
     async def shaper_for_call(
         self, shape: Any, fields: Any, *, is_known: bool = True
     ) -> ResponseShaper:
-        """Return the shaper for a call, whose answer is the documented one if `is_known`."""
+        """Return the shaper for a call, whose response is the documented one if `is_known`."""
         if not isinstance(shape, AnswerShape | Mapping | None):
             raise InputError(f"answer: expected an AnswerShape or a mapping, got {kind_of(shape)}.")
         keys = dict(shape.shown() if isinstance(shape, AnswerShape) else shape or {})
@@ -118,7 +118,7 @@ def make_shaper(
     tool_shape: AnswerShape | None = None,
     call_keys: Mapping[str, Any] | None = None,
 ) -> ResponseShaper:
-    """Return a shaper: the members `given` come before the tool's `own` and the settings."""
+    """Return a shaper; keys of the call override those of the tool, and these the settings."""
     call_shape = None if call_keys is None else _check_shape(call_keys)
     default = AnswerShape(settings.drop, settings.nulls, "", settings.max_items)
     shape = over_answer(call_shape, over_answer(tool_shape, default)) or default
@@ -159,7 +159,7 @@ class _Pruner:
         self.counts = {name: 0 for name, is_asked in asked.items() if is_asked}
 
     def prune(self, value: Any) -> Any:
-        """Return a value without dropped members and items; a cut list ends with their number."""
+        """Return a value without what is dropped; a cut list ends with the number of its items."""
         if isinstance(value, dict):
             return {n: self.prune(v) for n, v in value.items() if self._is_kept(n, v)}
         if not isinstance(value, list):
@@ -208,7 +208,6 @@ def _unfit(expression: str, reason: str) -> SettingsError:
 
 
 def _first_level(schema: dict[str, Any]) -> tuple[bool, Mapping[str, Any]]:
-    """Return whether the value is a list, and the only properties of it, or of its items."""
     node = follow_references(schema, schema)
     is_list = "items" in node
     node = follow_references(schema, node["items"]) if is_list else node
@@ -218,7 +217,6 @@ def _first_level(schema: dict[str, Any]) -> tuple[bool, Mapping[str, Any]]:
 
 
 def _first_names(node: Any) -> Iterator[tuple[str, bool]]:
-    """Yield the names that an expression takes from the value, or (True) from its items."""
     kind, inner = node["type"], node.get("children", ())
     if kind == "field":
         yield node["value"], False

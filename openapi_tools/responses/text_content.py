@@ -19,7 +19,7 @@ _PIECE = 64 * 1024  # of text at once: one long step would hold up all threads
 
 
 class DecodedText(NamedTuple):
-    """As much of a text as was asked for, differences from the bytes, and the whole's length."""
+    """The requested part of a text, notes on lost bytes, and the length of the whole."""
 
     text: str
     notes: list[str]
@@ -27,7 +27,7 @@ class DecodedText(NamedTuple):
 
 
 def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -> DecodedText:
-    """Return bytes as text of at most `most` characters; UTF-8 for a charset not honoured."""
+    """Return at most `most` characters of bytes; as UTF-8 if the charset is not supported."""
     codec = _find_codec(content, charset)
     notes = []
     if not codec and charset and not content.isascii():
@@ -53,20 +53,18 @@ def to_utf8(content: bytes, charset: str = "") -> bytes:
 
 
 def is_mostly_text(content: bytes, charset: str = "") -> bool:
-    """Whether at most a tenth of the beginning is no text."""
+    """Return whether at least nine tenths of the beginning are text."""
     beginning = content[:_PIECE].strip(b"\0")
     text = decode_text(beginning, charset).text
     return 10 * (len(_CONTROLS.findall(text)) + text.count("\ufffd")) <= len(text)
 
 
 def _find_codec(content: bytes, charset: str) -> str:
-    """Return the codec that a byte order mark or the charset names; empty for neither."""
     marked = next((codec for mark, codec in _MARKS if content.startswith(mark)), "")
     return marked or find_codec(charset)
 
 
 def _decode(content: bytes, codec: str, most: int | None) -> tuple[str, int, int]:
-    """Return the text, the length of the whole, and how often U+FFFD is in it."""
     decoder = codecs.getincrementaldecoder(codec)("replace")
     kept: list[str] = []
     length = replaced = 0
@@ -132,7 +130,6 @@ def extract_page_text(page: str) -> str:
 
 
 def _replace_tag(tag: re.Match[str]) -> str:
-    """Return what takes the place of a tag: a line break for those of blocks."""
     is_inline = not tag["hidden"] and (tag["name"] or "").lower() in _INLINE
     return "" if is_inline else "\n"
 

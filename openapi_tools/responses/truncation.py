@@ -34,7 +34,7 @@ def encode_json(value: Any) -> str:
 
 
 def shorten_value(value: Any, room: int) -> Any:
-    """Return a value cut to `room` characters of JSON, 40 or more; marks count the rest."""
+    """Return a value cut to `room` characters of JSON, at least 40; marks count the rest."""
     cutter = _ValueCutter()
     return value if cutter.size(value, room) <= room else cutter.cut(value, room)
 
@@ -123,7 +123,7 @@ class _ValueCutter:
 
 
 def _equal_share(wishes: list[int], room: int) -> int:
-    """Return the largest equal share; smaller wishes are met in full."""
+    # A wish below the equal share is met in full, and the others share what it leaves.
     wishes.sort()
     for index, wish in enumerate(wishes):
         fair = room // (len(wishes) - index)
@@ -134,7 +134,7 @@ def _equal_share(wishes: list[int], room: int) -> int:
 
 
 def append_mark(value: Any, words: str) -> Any:
-    """Return a value with words about its missing part behind it, or behind the mark there."""
+    """Return a value with a remark on its missing part, after the mark if it has one."""
     match value:
         case str():
             return f"{value.removesuffix(']')}; {words}]"
@@ -173,7 +173,7 @@ def truncation_advice(
 
 
 def truncate_text(text: str, room: int, whole: int = 0) -> str:
-    """Return the head of a text in `room` characters of JSON, and the length of the whole."""
+    """Return the beginning of a string in `room` characters of JSON, and the whole's length."""
     marker = f"{_ELLIPSIS} [{whole or len(text)} characters in all]"
     left = room - 2 - len(marker)
     if left < len(marker):

@@ -46,7 +46,7 @@ def _keep_access(path: Path, former: os.stat_result) -> None:
 
 
 def _synchronise(folder: Path) -> None:
-    """Have the new name survive a power cut, where folders can be synchronised."""
+    # Without it the new name may be lost in a power cut. Not every system can synchronise folders.
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from openapi_tools.redaction import Redactor
     from openapi_tools.settings import FileStore, Settings
 
-_STEP = 256 * 1024  # bytes masked and written at once; smaller answers stay in memory
+_STEP = 256 * 1024  # bytes masked and written at once; smaller responses stay in memory
 _OVERLAP = 4096
 _SPREAD = 16  # bytes that a byte of a secret may take in a file, for secrets across two steps
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -110,7 +110,7 @@ def new_handle(filename: str, media_type: str) -> str:
 
 
 def _move_draft(draft: str, path: Path) -> None:
-    """Put a draft at a path; a file that is there stays and is an error."""
+    # A hard link fails if the name is taken, so no file is ever overwritten.
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -125,7 +125,6 @@ def _close_draft(draft: BinaryIO) -> None:
 
 
 def _safe_name(name: str, media_type: str) -> tuple[str, str]:
-    """Return a safe name as its stem and its ending: `("report", ".pdf")`."""
     name = _UNSAFE.sub("_", re.split(r"[/\\]", name)[-1]).lstrip("._-")
     stem, dot, ending = name.rpartition(".")
     if not dot:
@@ -143,13 +142,13 @@ def find_store(settings: Settings) -> FileStore | None:
 
 
 class ResponseFiles(NamedTuple):
-    """Answers on their way into a store."""
+    """Responses on their way into a store."""
 
     store: FileStore
     settings: Settings
 
     def begin(self, redactor: Redactor, status: int, headers: Mapping[str, str]) -> Download | None:
-        """Return a download where an answer may be one."""
+        """Return a download if the response may be one."""
         kind = headers.get("content-type", "")
         may_be = 200 <= status < 300 and http_rules.is_bytes(kind)  # noqa: PLR2004
         return Download(self, redactor, kind) if may_be else None
@@ -177,7 +176,7 @@ class ResponseFiles(NamedTuple):
 
 
 class Download:
-    """The body of an answer on its way into a store, of up to `limit` bytes, or CallError."""
+    """The body of a response on its way into a store, of up to `limit` bytes, or CallError."""
 
     def __init__(self, files: ResponseFiles, redactor: Redactor, content_type: str) -> None:
         self._store, settings = files
@@ -241,7 +240,6 @@ class Download:
             _close_draft(self._draft)
 
     def _belongs_in_file(self) -> bool:
-        """Whether the body is bytes, by its media type or its beginning."""
         if self._is_text is None:
             begin = bytes(self._waiting)
             is_utf_16 = self._charset not in _PLAIN_CHARSETS or begin.startswith(_UTF_16)
@@ -273,7 +271,7 @@ class Download:
                 self.discard()
 
     def _mask_piece(self, data: bytes, *, last: bool) -> bytes:
-        """Return what can be written without secrets; its end waits for the next bytes."""
+        # A secret may go on in the next piece, so the end of this one waits.
         if not self._redactor:
             return data
         data = self._tail + data
@@ -295,7 +293,7 @@ def _write_error(error: OSError) -> CallError:
 
 
 class StoredFile:
-    """A file to send, opened anew each time; raises OSError if it cannot be opened."""
+    """A file to send, opened each time it is sent; raises OSError if it cannot be opened."""
 
     def __init__(self, name: str, opened: Callable[[], BinaryIO], media_type: str = "") -> None:
         self.name, self.media_type = name, media_type
@@ -337,7 +335,7 @@ def find_file(source: str, value: str, settings: Settings) -> StoredFile:
 
 
 def _open_below(root: Path, path: str) -> BinaryIO:
-    """Open a regular file below a root; links are followed before that is decided."""
+    # Links are followed before the path is compared with the root, so no link leads out of it.
     folder = root.resolve(strict=True)
     target = (folder / path).resolve(strict=True)
     if not target.is_relative_to(folder):
@@ -346,7 +344,7 @@ def _open_below(root: Path, path: str) -> BinaryIO:
 
 
 def _open_regular(path: Path) -> BinaryIO:
-    """Open a regular file; a link put there meanwhile is not followed."""
+    # O_NOFOLLOW: a link could have been put there since the path was checked.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     opened = os.open(path, flags | getattr(os, "O_BINARY", 0))
     if not stat.S_ISREG(os.fstat(opened).st_mode):

@@ -67,7 +67,6 @@ def _expression_error(expression: str, reason: str) -> SettingsError:
 
 
 def _iter_nodes(tree: Any) -> Iterator[tuple[Any, int]]:
-    """Yield the nodes of a tree, with their depth; the children of a slice are numbers."""
     waiting = [(tree, 1)]
     while waiting:
         node, depth = waiting.pop()
@@ -77,7 +76,6 @@ def _iter_nodes(tree: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _find_problem(node: dict[str, Any]) -> str:
-    """Return the mistake in a node that would show only when it is applied; empty for none."""
     if node["type"] == "slice":
         return "has a slice with the step 0" if node["children"][2] == 0 else ""
     if node["type"] != "function_expression":

@@ -76,6 +76,5 @@ class ListReader:
 
 @lru_cache(maxsize=4096)  # the properties of an API's responses have the same names in each call
 def _says_more(property_name: str) -> bool:
-    """Tell whether a property of this name may say that there are more items."""
     name = folded(property_name)
     return name in _SIGNS or TOTALS.fullmatch(name) is not None or NEXT.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""Long work: whether an answer says that it goes on, where to ask, and how it ended.
+"""Long-running operations: whether a response starts one, its status URL, and how it ended.
 
 Spec: RFC 9110, sections 15.3.3 (202) and 10.2.2 (`Location`); `Operation-Location` and
 `Azure-AsyncOperation` as Microsoft's REST API guidelines have them.
@@ -35,7 +35,7 @@ _OF_TASK = re.compile(
     "(?:async)?(?:task|job|operation|status|state|poll(?:ing)?|monitor|progress)"
     "(?:querygeturi|(?:self)?(?:url|uri|href|link|location)?)"
 )
-"""Names of a member that holds the address of a task, or an object with it."""
+"""Names of a property that holds the address of a task, or an object with it."""
 _OF_ANY = frozenset(
     {"href", "link", "location", "pulphref", "self", "selfhref", "selflink", "selfurl"}
     | {"uri", "url"}
@@ -70,7 +70,7 @@ def may_name_task(status: int, content: bytes) -> bool:
 
 
 class LongRunningOperation(NamedTuple):
-    """Long work after an answer, asked for at `url`; `outside` says why an address is not asked."""
+    """A long-running operation with its status URL; `outside` says why that is not requested."""
 
     state: str = ""
     url: str = ""
@@ -85,7 +85,7 @@ _NONE = LongRunningOperation()
 
 @dataclass(eq=False, slots=True)
 class LongRunningReader:
-    """Finds long work in an answer; `work` is false where none begins.
+    """Finds a long-running operation in a response; `long_operation` is false if none begins.
 
     `ask` returns the tool that asks for an address, which has to be below `server`. If `polled`,
     the request asked for a state; if `loosely`, the answer to a read may be a state, too.
@@ -104,7 +104,7 @@ class LongRunningReader:
     status_tool: tuple[str, dict[str, Any]] | None = None
 
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
-        """Note the work after an answer, and return how to ask for it in one line."""
+        """Note the operation that a response starts; return in one line how to get its status."""
         self.value = value
         self._detect_operation(value, headers)
         if not self.goes_on:
@@ -116,23 +116,23 @@ class LongRunningReader:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the work has not ended."""
+        """Whether the operation is still running."""
         return self.long_operation.state == RUNNING
 
     @property
     def is_done(self) -> bool:
-        """Whether the work has ended well."""
+        """Whether the operation succeeded."""
         return self.long_operation.state == DONE
 
     @property
     def reason(self) -> Any:
-        """The part of the answer that says why work failed."""
+        """The part of the response that says why the operation failed."""
         value = self.value
         error = value.get("error") if isinstance(value, dict) else None
         return {"error": error} if isinstance(error, dict) else error or value
 
     def handle(self) -> dict[str, Any]:
-        """Return the address of the work, and who asks for it, as plain data."""
+        """Return the status URL, and the tool that requests it, as plain data."""
         facts = {"url": self.long_operation.url, "retry_after": self.pause}
         asker = self.status_tool and {"tool": self.status_tool[0], "arguments": self.status_tool[1]}
         return {name: value for name, value in (*facts.items(), ("ask", asker)) if value}
@@ -165,11 +165,9 @@ class LongRunningReader:
             )
 
     def _find_addresses(self, value: Any, state: str) -> list[str]:
-        """Return the addresses of a task in a body, its own first; none where none begins.
-
-        After a 202 any will do. Every resource may have an address, so in a 200 it is a task's if
-        it is called so in an object that says nothing else, or if the work is said to go on.
-        """
+        # After a 202 any address will do. Every resource may have an address, so in a 200 it is a
+        # task's if it is named so in an object that says nothing else, or if the state says that
+        # it is running.
         if isinstance(value, str):
             return [value] if self.status == _ACCEPTED and _is_address(value) else []
         addresses = list(islice(_addresses_in(value), _LINKS)) if isinstance(value, dict) else []
@@ -186,7 +184,7 @@ class LongRunningReader:
         return of_task + of_anything if state == RUNNING or all(map(_is_of_task, value)) else []
 
     def _choose_address(self, addresses: list[str]) -> LongRunningOperation:
-        """Return work at the address that a tool asks for, else the first inside the API."""
+        # An address that a tool can request is of more use to a model than one it cannot.
         works = [self._resolve_location(RUNNING, address) for address in dict.fromkeys(addresses)]
         inside = [work for work in works if work.url]
         return next((work for work in inside if self.find_tool(work.url)), (inside or works)[0])
@@ -199,7 +197,7 @@ class LongRunningReader:
 
 
 def state_of(value: Any) -> str:
-    """Return the state that an answer's words tell; empty for none."""
+    """Return the state that a response names; empty for none."""
     if not isinstance(value, dict):
         return ""
     if isinstance(value.get("done"), bool):
@@ -218,7 +216,6 @@ def state_of(value: Any) -> str:
 
 
 def _iter_strings(value: Any) -> Iterator[tuple[str, str]]:
-    """Return the texts that may tell about work, by folded name."""
     strings = (pair for pair in members_in(value, _INNER, 1) if isinstance(pair[1], str))
     return islice(strings, _MEMBERS)
 
@@ -226,7 +223,6 @@ def _iter_strings(value: Any) -> Iterator[tuple[str, str]]:
 def _addresses_in(
     value: Mapping[str, Any], *, is_own: bool = False, depth: int = 2
 ) -> Iterator[tuple[bool, str]]:
-    """Yield addresses in an object; first whether it calls them a task's."""
     for key, member in islice(value.items(), _MEMBERS):
         name = folded(key)
         of_task = _OF_TASK.fullmatch(name) is not None
@@ -245,7 +241,6 @@ def _is_address(text: str) -> bool:
 
 
 def _is_link(link: Any) -> bool:
-    """Whether an object links to a task, or to itself."""
     if not isinstance(link, dict) or not all(isinstance(link.get(n), str) for n in ("rel", "href")):
         return False
     rel = folded(link["rel"])

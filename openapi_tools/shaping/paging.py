@@ -1,4 +1,4 @@
-"""The page after an answer: the arguments that ask for it, or its address.
+"""The page after a response: the arguments that request it, or its URL.
 
 Spec: RFC 8288, section 3, for `Link`.
 """
@@ -76,14 +76,14 @@ def paging_faults(paging: Paging, argument_names: Collection[str]) -> Iterator[t
 
 
 def find_items(value: Any, paging: Paging | None) -> list[Any] | None:
-    """Return the items in an answer; None where it holds no plain list of them."""
+    """Return the items in a response; None if it has no plain list of them."""
     items = search_value(paging.items, value) if paging is not None and paging.items else None
     return items if isinstance(items, list) else find_list(value)
 
 
 @dataclass(eq=False, slots=True)
 class PageReader:
-    """Finds the next page in the answer of an operation; `step` is None after the last one.
+    """Finds the next page in a response; `step` is None after the last one.
 
     The next page has to be below `server`; `hidden` names in its query are of credentials. Of
     `linked` pages the last names none. Where an address was `followed`, arguments cannot say it.
@@ -108,7 +108,7 @@ class PageReader:
         return self.operation.paging or _NONE
 
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
-        """Note the step after an answer, and return it in words for a model; empty for none."""
+        """Note the step after a response, and return it as a line for a model; empty for none."""
         self._value = value
         properties = list(http_rules.members_in(value, http_rules.CONTAINERS, 2))
         self._members = dict(reversed(properties))  # the first ones count
@@ -133,7 +133,7 @@ class PageReader:
             if self._paging.style == "link" or _is_address(value):
                 return self._step_to_address(str(value))
             return self._step_to_value(self._paging.argument, value)
-        # The member for the next page is absent, rather than empty.
+        # The property for the next page is absent, rather than empty.
         last, names = folded(self._paging.next.rpartition(".")[2]), self._members
         silent = last not in names if last else not any(map(http_rules.NEXT.fullmatch, names))
         step = self._step_by_count(headers) if silent and not self.linked else None
@@ -162,7 +162,6 @@ class PageReader:
         return next((v for v in usable if paging.style or _is_address(v)), None)
 
     def _step_to_value(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
-        """Return the step to a value of an argument; None where the tool does not take it."""
         schema = property_schema(self.schema, argument) if argument else None
         if schema is None:
             return None if self._paging.argument else Step(sure=sure)  # it is hidden
@@ -172,10 +171,7 @@ class PageReader:
         return Step(arguments_with(self.arguments, argument, taken), sure=sure)
 
     def _find_shortfall(self, headers: Mapping[str, str]) -> Step | None:
-        """Return a step that leads nowhere, where the response has more items than came.
-
-        Of a page behind the first one only the caller can say how many came in all.
-        """
+        # Only on the first page: behind it, only the caller knows how many items came in all.
         items = find_items(self._value, self._paging)
         if items is None or not self._is_first():
             return None
@@ -189,7 +185,6 @@ class PageReader:
         return Step(sure=LIKELY, shortfall=words)
 
     def _is_first(self) -> bool:
-        """Tell whether no argument asks for a page behind the first one."""
         paging = self._paging
         if self.followed or self.linked:
             return False
@@ -200,14 +195,12 @@ class PageReader:
         return paging.style in ("page", "offset") and start == base
 
     def _asked_size(self) -> int | None:
-        """Return the number of items that the caller asked for; None without one."""
         if self._paging.size:
             return self._number(self._paging.size)
         named = (v for name, v in self.arguments.items() if folded(name) in http_rules.SIZES)
         return next((n for value in named if (n := parse_integer(value)) is not None), None)
 
     def _names_no_next_page(self, headers: Mapping[str, str]) -> bool:
-        """Tell whether the response names no next page where it would name one."""
         if headers.get("link") and any(linked(headers["link"], name) for name in _PLACES):
             return True
         names = self._members
@@ -216,7 +209,6 @@ class PageReader:
         )
 
     def _step_to_address(self, target: str) -> Step:
-        """Return the step to an address, by arguments where these say the same."""
         if not http_rules.is_safe(self.operation.method):  # an address would be asked by GET
             return Step()
         try:
@@ -228,7 +220,6 @@ class PageReader:
         return Step(changes or {}, str(url), linked=True)
 
     def _argument_changes(self, url: httpx.URL) -> dict[str, Any] | None:
-        """Return the arguments in which an address differs; None where they cannot say it."""
         properties = self.schema.get("properties", {})
         sent, asked = (parse_qs(u.query.decode(), keep_blank_values=True) for u in (self.url, url))
         taken = {
@@ -273,11 +264,10 @@ class PageReader:
         step = self._step_to_value(paging.argument, after, sure) if sure else None
         if step is None or start is not None or paging.style != "page":
             return step
-        # The first page is 0 or 1: the answer to `1` decides.
+        # The first page is 0 or 1: the response to `1` decides.
         return self._step_to_value(paging.argument, 1, sure)._replace(first=True)  # type: ignore[union-attr]
 
     def _likelihood(self, count: int, size: int | None, argument: str) -> int:
-        """Return how likely a page follows one of `count` items; 0 for not at all."""
         if size is None:
             return POSSIBLE
         if count >= size:
@@ -288,7 +278,7 @@ class PageReader:
         return 0 if is_bounded or all(count % each for each in _ROUND) else POSSIBLE
 
     def _step_by_size(self, count: int) -> Step | None:
-        """Return the step to a greater size, which gives the first items again."""
+        # Without pages, a larger size gives the first items again, and more.
         argument = self._paging.argument
         size, schema = self._number(argument), self._schema_of(argument)
         sure = self._likelihood(count, size, argument)
@@ -301,7 +291,6 @@ class PageReader:
         )
 
     def _page_start(self) -> tuple[int | None, int]:
-        """Return the number of this page or of its first item, and that of the first one."""
         name, style = self._paging.argument, self._paging.style
         schema = self._schema_of(name)
         word = folded(name.rpartition(".")[2])

@@ -27,8 +27,8 @@ MAX_FAILS: Final = 200  # characters of the line about failures
 ENOUGH: Final = 100  # characters of a description that needs no line about what comes back
 
 _MEMBERS = 5
-_NEW = 2  # new words that the description of an answer must have; that of an error needs one
-_LOOKED_AT = 24  # members and branches of one schema that are looked at
+_NEW = 2  # new words that the description of a response must have; that of an error needs one
+_LOOKED_AT = 24  # properties and branches of one schema that are looked at
 _DEEPEST = 4  # arrays in one another
 _CLAUSE = 90
 _NAME = re.compile(r"[A-Za-z_$@][\w$@.-]{0,39}", re.ASCII)
@@ -40,13 +40,13 @@ _OPENING = re.compile(  # a status in words, before those that say more
     re.IGNORECASE,
 )
 _TELLING = frozenset({"GET", "POST", "QUERY"})
-"""Methods that read or create; others seldom answer with something to work with."""
+"""Methods that read or create; the responses of others seldom hold anything to work with."""
 _OTHERS = frozenset({"401", "407", "429"})  # statuses of 4xx that say nothing about one operation
 _WORDS = Path(__file__).with_name("empty_words.txt")  # that say nothing by themselves
 _EMPTY = frozenset(_WORDS.read_text(encoding="ascii").split())
 _ENVELOPE = frozenset({"apiVersion", "code", "data", "error", "errors", "infos", "items", "kind"})
 _ENVELOPE |= {"message", "metadata", "ok", "result", "status", "success", "warnings"}
-"""Members that say nothing about what comes back."""
+"""Properties that say nothing about what comes back."""
 
 
 class ResponseLines:
@@ -60,7 +60,7 @@ class ResponseLines:
     def lines(
         self, method: str, operation: dict[str, Any], resource: Any, description: str
     ) -> list[str]:
-        """Return the lines that add words to the description `told`."""
+        """Return the lines that add something to the description."""
         answers = operation.get("responses")
         lines: list[str] = []
         if not isinstance(answers, dict) or not (self._returns or self._fails):
@@ -85,14 +85,13 @@ class ResponseLines:
         return lines
 
     def _describe_return(self, node: Any, resource: Any, description: str) -> str:
-        """Return the content of an answer in the words of its description or its schema."""
         try:
             node, resource, _ = self._follow(node, resource)
             if not isinstance(node, dict):
                 return ""
             clause = _new_clause(node.get("description"), description, _NEW)
             return clause or self._describe_content(node, resource)
-        except DocumentError:  # an answer that cannot be read does not spoil the tool
+        except DocumentError:  # a response that cannot be read does not spoil the tool
             return ""
 
     def _describe_content(self, answer: dict[str, Any], resource: Any) -> str:
@@ -111,7 +110,6 @@ class ResponseLines:
         )
 
     def _describe_schema(self, node: Any, resource: Any, deepest: int = _DEEPEST) -> str:
-        """Return the name and the first members of an object, or of the objects in an array."""
         if not isinstance(node, dict) or not deepest:
             return ""
         reference = node.get("$ref")
@@ -150,7 +148,6 @@ class ResponseLines:
                 yield name
 
     def _iter_properties(self, node: Any, resource: Any) -> Iterator[Any]:
-        """Yield the names of an object's members, those of its `allOf` among them."""
         waiting = [(node, resource)]
         for part in waiting:  # grows while it is walked
             node, owner, _ = self._follow(*part)
@@ -165,7 +162,6 @@ class ResponseLines:
 
 
 def _new_clause(text: Any, description: str, new: int) -> str:
-    """Return an answer's description, empty if it has fewer than so many new words."""
     if text.__class__ is not str:
         return ""
     clause, words = _read_description(text)
@@ -175,7 +171,6 @@ def _new_clause(text: Any, description: str, new: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _read_description(text: str) -> tuple[str, set[str]]:
-    """Return a description without an opening that repeats the status, and what it is about."""
     plain = " ".join(plain_text(text, MAX_FAILS).split())
     plain = _OPENING.sub("", plain).strip(" .;,:-")
     words = {word.lower() for word in _WORD.findall(plain)} - _EMPTY

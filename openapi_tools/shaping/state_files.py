@@ -70,7 +70,7 @@ class StateFiles:
 
 
 def _run_in_thread(work: Coroutine[Any, Any, Any]) -> Any:
-    """Return the result of work in an event loop of its own; this thread may run one already."""
+    # Stores are synchronous, and this thread may already run an event loop.
     try:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, work).result()

@@ -45,7 +45,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SMALL = frozenset(
     {"a", "an", "by", "for", "in", "is", "its", "of", "on", "that", "the", "this", "to", "with"}
 )
-_IMPLIED = {  # words that say nothing more where a member's name has another one
+_IMPLIED = {  # words that say nothing more if a property's name has another one
     "id": {"unique", "identifier", "identifies", "id"},
     "number": {"identifies"},
     "ids": {"identifiers"},
@@ -55,7 +55,7 @@ _REPEATED = 80  # characters of a description that may be a repetition of a name
 
 
 class Wording(NamedTuple):
-    """How much is said: characters of texts that stay whole, of members, of tools."""
+    """Characters of descriptions: of those that stay whole, of properties, of tools."""
 
     whole: int
     member: int
@@ -67,7 +67,7 @@ WORDINGS = {"short": Wording(60, 300, 500), "tight": Wording(40, 120, 240)}
 
 
 def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
-    """Return a text without sentences that tell nothing about a call, cut at the end of one.
+    """Return a text without sentences that say nothing about a call, cut at the end of one.
 
     After the first, sentences about values are kept if `telling`; else all but those about callers.
     """
@@ -88,14 +88,13 @@ def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
 
 
 def brief_tool(text: str, wording: Wording) -> str:
-    """Return the description of a tool in a wording; lines about answers and errors stay."""
+    """Return the description of a tool in a wording; lines about responses and errors stay."""
     lines = _response_lines(text)
     body = text.removesuffix(lines)
     return brief(body, wording.whole, wording.tool, telling=False) + lines
 
 
 def _response_lines(text: str) -> str:
-    """Return the lines about responses and errors at the end of a description."""
     end = len(text)
     while (start := text.rfind("\n", 0, end)) >= 0 and text.startswith(_RESPONSE_LINES, start):
         end = start
@@ -116,7 +115,7 @@ def _has(text: str, words: tuple[str, ...]) -> bool:
 
 
 def repeats(text: str, name: str) -> bool:
-    """Tell whether a text has no words but those of a name."""
+    """Return whether a text has no words but those of a name."""
     if len(text) > _REPEATED or "`" in text:
         return False
     named = _words(name)

@@ -33,7 +33,7 @@ _LONGEST_PATTERN = 10_000
 _SLOWNESS = {4_000: 1_500.0, 16_000: 5_500.0, 64_000: 12_000.0, 256_000: 33_000.0}
 _SLOWEST = 115_000.0
 """Nanoseconds that a character may take, by the bytes of the pattern: measured with patterns and
-texts made for it; others are a thousand times faster."""
+strings made for it; others are a thousand times faster."""
 
 _AT_ONCE = 50_000_000.0
 """Nanoseconds that a verdict may take, by estimates that are far too high for common schemas."""

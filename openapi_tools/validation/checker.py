@@ -81,12 +81,12 @@ class Checker:
         self._errors: dict[tuple[str | None, int], float] = {}
 
     def fits(self, arguments: Any) -> bool:
-        """Tell whether arguments as `accept` returns them fit, if that can be told in time."""
+        """Return whether arguments from `accept_input` fit; True if a check would take too long."""
         judge = self._affordable_validator(measure_value(arguments))
         return judge is None or judge.validator.is_valid(arguments)
 
     def check(self, arguments: dict[str, Any], *, example: bool = False) -> None:
-        """Raise InputError for arguments that do not fit: place, value and allowed values.
+        """Raise InputError for arguments that do not fit, with location, value and allowed values.
 
         The first five faults have a line each; an example call follows where asked for and of help.
         """
@@ -105,7 +105,8 @@ class Checker:
         return prepare_validator(self._schema, cheap=True)
 
     def _iter_flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
-        """Yield the flaws of arguments; those with too many possible errors are checked alone."""
+        # jsonschema-rs makes all errors at once, with copies of values. An argument that may have
+        # very many is checked on its own, and one error of it is reported.
         large = self._large_arguments(arguments)
         small = {name: value for name, value in arguments.items() if name not in large}
         judge = self._affordable_validator(measure_value(small))
@@ -136,7 +137,6 @@ class Checker:
         return errors + before * size.characters / _TEXT
 
     def _errors_by_value(self, name: str, depth: int) -> float:
-        """Return how many errors a value at that depth, and those that hold it, may have."""
         key = (name if name in self._properties else None, depth)
         if key not in self._errors:
             properties = {name: self._properties[name]} if name in self._properties else {}
@@ -145,7 +145,6 @@ class Checker:
         return self._errors[key]
 
     def _iter_flaws_of_large(self, name: str, value: Any) -> Iterator[Flaw]:
-        """Give one flaw of an argument that may have too many."""
         if name in self._properties:
             alone, definitions = {name: self._properties[name]}, self._schema.get("$defs", {})
             checker = Checker({"properties": alone, "$defs": definitions})
@@ -156,7 +155,6 @@ class Checker:
             yield Flaw((name,), "additionalProperties", list(self._properties), value)
 
     def _iter_first_flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
-        """Give the flaws of the first error by cheap keywords, for values not too large."""
         from jsonschema_rs import ValidationError
 
         size, judge = measure_value(arguments), self._cheap_validator
@@ -272,7 +270,6 @@ class _CheckableSchema:
         return copied
 
     def _copy_keyword(self, keyword: str, value: Any, place: str, depth: int) -> Iterator[Any]:
-        """Give the copy of a keyword's value, or nothing when the keyword is left out."""
         if fault := self._find_fault(keyword, value):
             self._leave_out(place, fault)
         elif keyword in json_schema.SCHEMA_KEYWORDS:
@@ -301,7 +298,6 @@ class _CheckableSchema:
         return "" if is_usable else "has a value that cannot be checked"
 
     def _can_compile(self, pattern: str) -> bool:
-        """Tell whether a pattern can be compiled beside those before it."""
         if self._pattern_budget <= 0:
             return False
         size = pattern_size(pattern)
@@ -322,7 +318,6 @@ class _CheckableSchema:
 
 
 def _relax_schema(root: Node, left_out: list[tuple[Node, str]]) -> None:
-    """Remove the keywords that would refuse more values now that other parts are missing."""
     # `left_out` has the schemas that miss a part, each with the keyword of that part.
     for node, keyword in left_out:
         if keyword in ("properties", "patternProperties"):

@@ -21,7 +21,7 @@ _LIKE = 4
 
 
 def explain_flaws(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], str]:
-    """Return the flaws of arguments, those in a wrong place told once, and an example call."""
+    """Return the flaws of arguments, with misplaced ones grouped, and an example call."""
     properties = as_dict(schema.get("properties"))
     wraps = {flaw.place[0]: inner for flaw in flaws if (inner := _wrapped_names(flaw, properties))}
     unknown = [str(flaw.place[0]) for flaw in flaws if _is_unknown(flaw)]
@@ -57,7 +57,6 @@ def _is_unknown(flaw: Flaw) -> bool:
 
 
 def _wrapped_names(flaw: Flaw, properties: Mapping[str, Any]) -> list[str]:
-    """Return names of arguments that were given inside another one, which does not take them."""
     is_wrong = len(flaw.place) == 1 and flaw.keyword in ("additionalProperties", "type")
     members = flaw.value if is_wrong and isinstance(flaw.value, dict) else {}
     inner = [name for name in members if name in properties and name not in flaw.place]
@@ -65,7 +64,6 @@ def _wrapped_names(flaw: Flaw, properties: Mapping[str, Any]) -> list[str]:
 
 
 def _example_paths(flaw: Flaw, properties: Mapping[str, Any]) -> list[Path]:
-    """Return what an example shows for a flaw beside the required arguments."""
     if _is_unknown(flaw):
         name = str(flaw.place[0])
         return [(n,) for n in nearest(name, properties, most=1) if abs(len(n) - len(name)) < _LIKE]
@@ -73,7 +71,7 @@ def _example_paths(flaw: Flaw, properties: Mapping[str, Any]) -> list[Path]:
 
 
 def _needs_example(flaw: Flaw) -> bool:
-    """Tell whether an example call helps: a name near the root is wrong or missing, or a shape."""
+    # An example helps with names and shapes, not with a wrong number.
     if flaw.keyword == "type":
         has_parts = "array" in flaw.limit or "object" in flaw.limit
         return has_parts and len(flaw.place) == 1 and not is_quoted_json(flaw)
@@ -82,7 +80,6 @@ def _needs_example(flaw: Flaw) -> bool:
 
 
 def _find_homes(names: list[str], schema: Mapping[str, Any]) -> list[tuple[list[str], list[Path]]]:
-    """Return unknown names that are members of arguments, with the paths of those."""
     homes = Sampler(schema, brief=True).object_paths() if names else []
     homes_found: list[tuple[list[str], list[Path]]] = []
     while names and homes:

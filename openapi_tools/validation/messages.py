@@ -53,7 +53,7 @@ _FILE_HINT = '; pass {"text": …} or {"base64": …}'
 
 
 class Flaw(NamedTuple):
-    """A fault of a value at a place; the keyword is `false` where nothing is allowed."""
+    """A fault of the value at a path; the keyword is `false` if no value is allowed."""
 
     place: tuple[str | int, ...]
     keyword: str
@@ -156,7 +156,7 @@ def _label(branch: Schema, index: int) -> str:
 
 
 def _distance(flaws: list[Flaw], place: Place) -> tuple[bool, int, int, int]:
-    """Return how far an alternative is from fitting: wrong type, constants, flaws, their depth."""
+    # A wrong type says most against an alternative, then a wrong discriminator.
     constants = sum(_is_constant(f) and len(f.place) <= len(place) + 1 for f in flaws)
     has_wrong_type = any(flaw.keyword == "type" and flaw.place == place for flaw in flaws)
     deepest = max((len(flaw.place) for flaw in flaws), default=0)
@@ -164,7 +164,7 @@ def _distance(flaws: list[Flaw], place: Place) -> tuple[bool, int, int, int]:
 
 
 def _merge_flaws(branches: list[list[Flaw]], place: Place, value: Any) -> Flaw | None:
-    """Return one flaw where all want another type, or other constants in one place."""
+    # If all alternatives fail alike, the list of what they want says more than the nearest one.
     # The constants are those of a discriminator, or of enumerations side by side.
     firsts = [flaws[0] for flaws in branches if flaws]
     is_here = all(flaw.place == place for flaw in firsts)
@@ -184,7 +184,6 @@ def _merge_flaws(branches: list[list[Flaw]], place: Place, value: Any) -> Flaw |
 
 
 def _kinds_of(flaw: Flaw) -> list[str]:
-    """Return the types that would fit, in the words of a message where they are constants."""
     if flaw.keyword == "type":
         return [flaw.limit] if isinstance(flaw.limit, str) else flaw.limit
     return [
@@ -199,7 +198,7 @@ def _is_constant(flaw: Flaw) -> bool:
 
 
 def describe_flaw(flaw: Flaw) -> str:
-    """Describe a fault and the allowed values in a sentence, without the place."""
+    """Describe a fault and the allowed values in a sentence, without the path."""
     phrase = _PHRASES.get(flaw.keyword)
     text = phrase(flaw) if phrase else f"{format_value(flaw.value)} does not match its schema"
     return f"{text}{flaw.remark}{'' if text.endswith('?') else '.'}"
@@ -294,7 +293,6 @@ def _unknown_kind(flaw: Flaw) -> str:
 
 
 def _describe_misplaced(flaw: Flaw) -> str:
-    """Say in which arguments members belong that were given beside them."""
     places = " or ".join(format_value(".".join(map(str, path)), _NAME) for path in flaw.limit)
     return f"{join_names(flaw.value)} belong{'s' * (len(flaw.value) == 1)} inside {places}"
 

@@ -46,8 +46,8 @@ _OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a
 def sample(schema: Any, document: Mapping[str, Any]) -> Any:
     """Return a value that fits a Schema Object of any version; `$ref` lead into the document.
 
-    The schema's own values come first. Objects get required members, and near the top optional
-    ones; recursion ends in the shortest value. Usual texts are tried for a `pattern`.
+    The schema's own values come first. Objects get required properties, and near the top
+    optional ones; recursion ends in the shortest value. Common strings are tried for a `pattern`.
 
     Spec: OpenAPI 3.1.2, section 4.24 (Schema Object).
     """
@@ -55,7 +55,7 @@ def sample(schema: Any, document: Mapping[str, Any]) -> Any:
 
 
 class Sampler:
-    """Makes values from a bounded number of schemas; brief ones have required members and `…`."""
+    """Makes values from a bounded number of schemas; brief ones have required parts and `…`."""
 
     def __init__(self, document: Mapping[str, Any], *, brief: bool = False) -> None:
         self.document = document
@@ -64,7 +64,7 @@ class Sampler:
         self.fills = False
 
     def add_value(self, target: dict[str, Any], path: Path) -> None:
-        """Add a value at a path of names; nothing where the schema has no such place."""
+        """Add a value at a path of names, if the schema has that path."""
         node: Any = self.document
         for name in path:
             properties = self._properties(node)
@@ -76,7 +76,7 @@ class Sampler:
             target[name] = target = {**value} if isinstance(value, dict) else value
 
     def object_paths(self) -> list[tuple[Path, Mapping[str, Any]]]:
-        """Return the objects inside the arguments, outermost first: their paths and members."""
+        """Return the objects inside the arguments, outermost first: their paths and properties."""
         paths: list[tuple[Path, Mapping[str, Any]]] = [((), self._properties(self.document))]
         for path, members in paths:  # which grows
             if len(path) < _NESTED and len(paths) < _MOST_HOMES:
@@ -103,7 +103,7 @@ class Sampler:
         return follow_references(self.document, node)
 
     def _merge_schemas(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Return the schema with `allOf` and the first branch of `oneOf` and `anyOf` in it."""
+        # The first branch of a union is as good as any: a sample has to fit one.
         merged = {key: schema[key] for key in schema if key not in ("allOf", "oneOf", "anyOf")}
         unions = (as_list(schema.get(key)) for key in ("oneOf", "anyOf"))
         choices = ([part for part in union if part != {"type": "null"}] for union in unions)
@@ -130,7 +130,6 @@ class Sampler:
         return merged
 
     def _discriminator_schemas(self, schema: Mapping[str, Any], branches: list[Any]) -> list[Any]:
-        """Return a schema that fixes the discriminator of a union's first branch."""
         # Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
         discriminator, branch = (
             as_dict(schema.get("discriminator")),
@@ -165,7 +164,6 @@ class Sampler:
         )
 
     def _sample_object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Return an object; without `writeOnly` members, as of an answer, where it is not brief."""
         required = [name for name in as_list(schema.get("required")) if isinstance(name, str)]
         properties = as_dict(schema.get("properties"))
         if not self.brief and properties.keys() > _FILE.keys() and "content_type" in properties:
@@ -188,7 +186,6 @@ class Sampler:
         return members
 
     def _sample_array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
-        """Return as few items as allowed, near the top one at least where there is room."""
         count = max(_count_keyword(schema, "minItems", 0), 1 if depth <= _OPTIONAL_UNTIL else 0)
         count = min(count, _count_keyword(schema, "maxItems", count), _MOST_ITEMS)
         shapes = as_list(schema.get("prefixItems"))[:count]
@@ -198,7 +195,6 @@ class Sampler:
 
 
 def _stated_values(schema: Mapping[str, Any]) -> list[Any]:
-    """Return the value that the schema itself shows, in a list; an empty one when there is none."""
     for key in ("example", "const"):
         if key in schema:
             return [schema[key]]
@@ -222,7 +218,6 @@ def _schema_type(schema: Mapping[str, Any]) -> str:
 
 
 def _make_distinct(items: list[Any]) -> list[Any]:
-    """Return items that differ where that is easy: numbers count up, texts get a number."""
     for place, item in enumerate(items):
         if place and isinstance(item, str):
             items[place] = f"{item}{place + 1}"
@@ -245,7 +240,6 @@ def _sample_number(schema: Mapping[str, Any], *, whole: bool) -> float:
 
 
 def _number_bounds(schema: Mapping[str, Any], *, whole: bool) -> tuple[float, float]:
-    """Return the least and the greatest number allowed, a little inside exclusive bounds."""
     # Spec: OpenAPI 3.0 writes exclusive bounds as booleans, 3.1 as numbers.
     least = _finite_number(schema.get("minimum"), -math.inf)
     most = _finite_number(schema.get("maximum"), math.inf)
@@ -273,7 +267,7 @@ def _sample_string(schema: Mapping[str, Any]) -> str:
 
 
 def _spell_pattern(pattern: str) -> str:
-    """Return a text for a regular expression without groups and alternatives; others do not fit."""
+    # Simple patterns only; the engine checks the result.
     text = ""
     for atom, sign, count in _ATOM.findall(pattern.strip("^$"))[:_MOST_ATOMS]:
         char = atom.lstrip("[\\")[:1]

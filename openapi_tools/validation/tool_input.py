@@ -7,7 +7,7 @@ these rules:
 - Dates, times, durations, UUIDs, paths, URLs and IP addresses become strings, as pydantic writes
   them (ISO 8601, RFC 9562).
 - A Decimal becomes a number; one that a float cannot hold exactly is refused.
-- A float such as 5.0 becomes the integer 5, in every place of a request.
+- A float such as 5.0 becomes the integer 5, in every location of a request.
 - A member of an Enum becomes its value.
 - Bytes are refused: `{"base64": …}` says which bytes are meant.
 """
@@ -84,7 +84,7 @@ def call_id_of(arguments: object) -> str:
 
 
 def _describe_value(value: object) -> str:
-    """Return a plain value's text, and any other value's kind, without trusting it to be JSON."""
+    # The value is not yet known to be JSON: its `repr` could be long, or run code.
     if value is None or issubclass(type(value), list | tuple):
         return "null" if value is None else "an array"
     if type(value) in (bool, int, float, str):
@@ -94,7 +94,7 @@ def _describe_value(value: object) -> str:
 
 @dataclass(slots=True)
 class _InputCopier:
-    """Copies a value; `room` counts its characters, a small one raises `_LargeError`."""
+    """Copies a value within limits; if it has to be small, a larger one raises `_LargeError`."""
 
     _characters_left: int
     _values_left: int
@@ -199,7 +199,6 @@ class _InputCopier:
             raise _LargeError
 
     def _convert_value(self, value: Any, depth: int) -> Any:
-        """Return a value of another type than JSON's, by the module's rules."""
         kind = type(value)
         if issubclass(kind, Enum):
             return self._copy_value(value.value, depth)
