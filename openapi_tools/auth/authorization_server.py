@@ -1,4 +1,4 @@
-"""Authorization servers: endpoints, and bounded exchanges with them; failures are `CallError`s."""
+"""Authorization servers: endpoints, and bounded requests to them; errors are CallErrors."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
 
-    from openapi_tools.auth import OriginPolicy
     from openapi_tools.auth.oauth2 import OAuth2
+    from openapi_tools.auth.origin_policy import OriginPolicy
     from openapi_tools.model import SecurityScheme
 
 PATIENCE = 30.0  # seconds for one exchange, to the last byte
-_LARGEST = 1024 * 1024
+_LARGEST_BODY = 1024 * 1024
 _TOO_MANY = 429
 _MOST_FIELDS = 100
-_OF_FORMS = frozenset({"access_token", "device_code", "error"})  # by which a form is recognised
+_FORM_FIELDS = frozenset({"access_token", "device_code", "error"})  # by which a form is recognised
 SUCCESS = range(200, 300)
 _REDIRECTS = range(300, 400)
-STARTS = {
+LOGIN_ENDPOINTS = {
     AUTHORIZATION_CODE: ("authorization_url", "authorizationUrl"),
     DEVICE: ("device_authorization_url", "deviceAuthorizationUrl"),
 }
-"""Where a login begins: the members of `OAuth2` and of a document."""
+"""Where a login begins, by flow: the field of `OAuth2`, and the key of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +48,30 @@ class Channel:
     """The parts of a toolset that token requests use."""
 
     transport: httpx.AsyncBaseTransport
-    may_go: Callable[[str], bool]  # whether the origin policy lets a secret go to a URL
+    is_allowed: Callable[[str], bool]  # whether the origin policy lets a secret go to a URL
     learn: Callable[..., None]  # masks new secrets
     api_origin: str
     base_url: str = ""
 
     @classmethod
-    def over(
+    def for_call(
         cls, transport: httpx.AsyncBaseTransport, policy: OriginPolicy, learn: Callable[..., None]
     ) -> Self:
-        """Return the channel of a request."""
+        """Return the channel of a call."""
         origins, server = policy.origins - {""}, policy.server
         return cls(
             transport, lambda url: origin_of(url) in origins, learn, origin_of(server), server
         )
 
-    def absolute(self, url: str) -> str:
-        """Return a document's URL as an absolute one (OpenAPI 3.1.2, section 4.6.1), or nothing."""
+    def resolve(self, url: str) -> str:
+        """Return the absolute form of a URL (OpenAPI 3.1.2, 4.6.1); empty for an invalid one."""
         try:
             return urljoin(self.base_url or f"{self.api_origin}/", url)
         except ValueError:
             return ""
 
 
-class Form(NamedTuple):
+class TokenForm(NamedTuple):
     """The body of a token request, and the header that authenticates the client."""
 
     body: Secret
@@ -87,28 +87,29 @@ class Reply:
     wait: float | None = None
 
 
-async def exchange(channel: Channel, url: str, form: Form | None = None) -> Reply:
-    """POST a form, or GET without one, and return the members of the response."""
-    request = _request(url, form)
+async def request_json(channel: Channel, url: str, form: TokenForm | None = None) -> Reply:
+    """POST a form, or GET without one, and return the JSON object or form of the response."""
+    request = _make_request(url, form)
     # One deadline for the exchange; the transport's own timeout restarts with every byte.
     request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"))
     try:
         async with asyncio.timeout(PATIENCE):
-            return await _answered(channel.transport, request)
+            return await _receive_reply(channel.transport, request)
     except CallError as error:
-        fault = error
+        call_error = error
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
-        fault = make_call_error(error, request, PATIENCE)
-    facts = dict(fault.facts)
-    if fault.kind in ("connection", "timeout"):
-        facts["retryable"] = True
+        call_error = make_call_error(error, request, PATIENCE)
     # The request may have fetched a token twice, but has not run the operation.
-    said = fault.reason.replace("; it may have run", "")
-    at = origin_of(str(request.url))
-    raise CallError(fault.kind, f"the authorization server {at}: {said}", **facts)
+    reason = call_error.reason.replace("; it may have run", "")
+    origin = origin_of(str(request.url))
+    raised = CallError(call_error.kind, f"the authorization server {origin}: {reason}")
+    raised.facts |= call_error.facts
+    if call_error.kind in ("connection", "timeout"):
+        raised.facts["retryable"] = True
+    raise raised
 
 
-def _request(url: str, form: Form | None) -> httpx.Request:
+def _make_request(url: str, form: TokenForm | None) -> httpx.Request:
     """Return a request; only this frame, which never raises, holds plain secrets."""
     headers = {
         "Accept": "application/json",
@@ -123,26 +124,26 @@ def _request(url: str, form: Form | None) -> httpx.Request:
     return httpx.Request("POST", url, content=form.body.reveal().encode("ascii"), headers=headers)
 
 
-async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> Reply:
+async def _receive_reply(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> Reply:
     response = await transport.handle_async_request(request)
     try:
         wait = retry_after(response.headers)
         _check_status(response.status_code, wait)
-        raw = await _read(response)
+        raw = await _read_body(response)
     finally:
         await response.aclose()
-    value = _read_members(raw, is_form_allowed=request.method == "POST")
+    value = _read_object(raw, is_form_allowed=request.method == "POST")
     if value is not None:
         return Reply(response.status_code, value, wait)
-    reason = f"it answered {response.status_code} without a JSON object or a token's form."
+    reason = (
+        f"its response ({response.status_code}) is neither a JSON object nor a form with a token."
+    )
     raise CallError("protocol", reason, retryable=False)
 
 
-def _read_members(raw: bytes, *, is_form_allowed: bool) -> dict[str, Any] | None:
-    """Return the members of a JSON object, or of a form; None for neither.
-
-    GitHub and others answer with a form, under any media type (RFC 6749, section 5.1 has JSON).
-    """
+def _read_object(raw: bytes, *, is_form_allowed: bool) -> dict[str, Any] | None:
+    """Return a JSON object, or a form as a dict; None for neither."""
+    # RFC 6749, section 5.1, has JSON. GitHub and others send a form, under any media type.
     try:
         value = json.loads(raw)
     except RecursionError:
@@ -159,24 +160,25 @@ def _read_form(raw: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     members: dict[str, Any] = dict(pairs)
-    is_answer = not _OF_FORMS.isdisjoint(members)
-    return members if is_answer and len(members) == len(pairs) else None
+    is_token_form = not _FORM_FIELDS.isdisjoint(members)
+    return members if is_token_form and len(members) == len(pairs) else None
 
 
 def _check_status(status: int, wait: float | None) -> None:
     if status in _REDIRECTS:
-        reason = f"it answered {status}, a redirect, which secrets do not follow."
+        reason = f"it redirected the request ({status}), and secrets are not sent elsewhere."
         raise CallError("redirect", reason, retryable=False)
     if status == _TOO_MANY:
-        known = {} if wait is None else {"retry_after": wait}
-        reason = "it answered 429: too many requests."
-        raise CallError("rate_limited", reason, **known, retryable=True)
+        error = CallError("rate_limited", "it returned 429: too many requests.", retryable=True)
+        if wait is not None:
+            error.facts["retry_after"] = wait
+        raise error
     if status >= 500:  # noqa: PLR2004 -- the server's own failures
-        raise CallError("connection", f"it failed with status {status}.", retryable=True)
+        raise CallError("connection", f"it returned {status}.", retryable=True)
 
 
-async def _read(response: httpx.Response) -> bytes:
-    decoder = Decoder(response.headers.get("Content-Encoding", ""), _LARGEST)
+async def _read_body(response: httpx.Response) -> bytes:
+    decoder = Decoder(response.headers.get("Content-Encoding", ""), _LARGEST_BODY)
     body = bytearray()
     try:
         async for chunk in response.stream:  # type: ignore[union-attr] # an async one here
@@ -184,11 +186,11 @@ async def _read(response: httpx.Response) -> bytes:
                 body += piece
         decoder.finish()
     except CallError as error:
-        if error.kind != "too_large":  # whose message names a setting for the API's answers
+        if error.kind != "too_large":  # whose message names a setting for the API's responses
             raise
-        body += bytes(_LARGEST + 1)
-    if len(body) > _LARGEST:
-        reason = f"its answer is larger than {_LARGEST} bytes."
+        body += bytes(_LARGEST_BODY + 1)
+    if len(body) > _LARGEST_BODY:
+        reason = f"its response is larger than {_LARGEST_BODY} bytes."
         raise CallError("too_large", reason, retryable=False)
     return bytes(body)
 
@@ -209,13 +211,13 @@ def is_protected(url: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address."""
+    """Whether a host is this machine."""
     with suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     return host == "localhost"
 
 
-def fault(scheme: str, reason: str, *, path: str | PathLike[str] = "") -> CallError:
+def scheme_error(scheme: str, reason: str, *, path: str | PathLike[str] = "") -> CallError:
     """Return the error for the credential of a scheme; the reason may name the file at a path."""
     error = CallError("credentials", f"security scheme {scheme!r}: {reason}")
     error.path = str(path)
@@ -223,50 +225,57 @@ def fault(scheme: str, reason: str, *, path: str | PathLike[str] = "") -> CallEr
 
 
 class Endpoints:
-    """The endpoints for one scheme; a missing or forbidden one is a `CallError`."""
+    """The endpoints for one scheme; CallError if one is missing or must not get secrets."""
 
     def __init__(self, config: OAuth2, scheme: SecurityScheme, name: str) -> None:
         self._config, self._scheme, self._name = config, scheme, name
         self._metadata: dict[str, Any] = {}
 
-    async def token(self, channel: Channel, flow: str | None, *, refresh: bool = False) -> str:
+    async def find_token_url(
+        self, channel: Channel, flow: str | None, *, refresh: bool = False
+    ) -> str:
         """Return the token endpoint of a flow, None for the user's; a secret may be sent there."""
-        declared = self._declared(flow, refresh=refresh)
-        return await self._endpoint(channel, "token_url", declared)
+        declared = self._document_url(flow, refresh=refresh)
+        return await self._find_endpoint(channel, "token_url", declared)
 
-    async def start(self, channel: Channel, flow: str) -> str:
+    async def find_login_url(self, channel: Channel, flow: str) -> str:
         """Return the endpoint where a login begins; a client secret may go to that for devices."""
-        member, key = STARTS[flow]
-        declared = _text(self._scheme.flows.get(flow, {}).get(key))
-        return await self._endpoint(channel, member, declared, is_secret=flow == DEVICE)
+        member, key = LOGIN_ENDPOINTS[flow]
+        declared = _string_or_empty(self._scheme.flows.get(flow, {}).get(key))
+        return await self._find_endpoint(channel, member, declared, is_secret=flow == DEVICE)
 
-    def _declared(self, flow: str | None, *, refresh: bool) -> str:
+    def _document_url(self, flow: str | None, *, refresh: bool) -> str:
         flows = self._scheme.flows
         order = (flow,) if flow is not None else (*USER_FLOWS, CLIENT_CREDENTIALS)
         keys = ("refreshUrl", "tokenUrl") if refresh else ("tokenUrl",)
-        urls = (_text(flows[name].get(key)) for key in keys for name in order if name in flows)
+        urls = (
+            _string_or_empty(flows[name].get(key))
+            for key in keys
+            for name in order
+            if name in flows
+        )
         return next(filter(None, urls), "")
 
-    async def _endpoint(
+    async def _find_endpoint(
         self, channel: Channel, member: str, declared: str, *, is_secret: bool = True
     ) -> str:
         """Return the user's URL, else the metadata's or the document's if a secret may go there."""
         name = member.replace("_url", "_endpoint")
-        told = name.replace("_", " ")
+        title = name.replace("_", " ")
         if url := getattr(self._config, member):
-            return self._protected(url, told)
+            return self._check_url(url, title)
         url = "" if is_secret and self.discovery_url else declared
         if self.discovery_url:
-            url = _text((await self.metadata(channel)).get(name)) or url
+            url = _string_or_empty((await self.fetch_metadata(channel)).get(name)) or url
         if not url:
-            raise fault(self._name, f"the document names no {told}; give OAuth2({member}=…).")
-        url = self._protected(channel.absolute(url), told)
-        if is_secret and not self._config.openid_connect_url and not channel.may_go(url):
+            raise scheme_error(self._name, f"the document has no {title}; set OAuth2({member}=…).")
+        url = self._check_url(channel.resolve(url), title)
+        if is_secret and not self._config.openid_connect_url and not channel.is_allowed(url):
             there, here = origin_of(url), channel.api_origin
             reason = f"the document names a token endpoint at {there}, but its credentials are for "
-            reason += f"{here}; nothing was sent. To allow it give OAuth2(token_url=…) or "
+            reason += f"{here}; nothing was sent. To allow it, set OAuth2(token_url=…) or "
             reason += f"Settings(credential_origins=({here!r}, {there!r}))."
-            raise fault(self._name, reason)
+            raise scheme_error(self._name, reason)
         return url
 
     @property
@@ -274,36 +283,38 @@ class Endpoints:
         """The URL of the server's metadata; may be empty."""
         return self._config.openid_connect_url or self._scheme.openid_connect_url
 
-    async def metadata(self, channel: Channel) -> dict[str, Any]:
+    async def fetch_metadata(self, channel: Channel) -> dict[str, Any]:
         """Return the server's metadata (RFC 8414, section 2), fetched once."""
         if not self._metadata:
-            url = self._protected(channel.absolute(self.discovery_url), "OpenID Connect address")
+            url = self._check_url(channel.resolve(self.discovery_url), "OpenID Connect URL")
             if "/.well-known/" not in url:
                 url = metadata_urls(url)[0]
-            reply = await exchange(channel, url)
-            self._check(reply, url)
+            reply = await request_json(channel, url)
+            self._check_metadata(reply, url)
             self._metadata = reply.members
         return self._metadata
 
-    def _check(self, reply: Reply, url: str) -> None:
+    def _check_metadata(self, reply: Reply, url: str) -> None:
         at = origin_of(url)
         if reply.status not in SUCCESS:
-            raise fault(self._name, f"{at} answered {reply.status} instead of describing itself.")
-        issuer = _text(reply.members.get("issuer"))
+            raise scheme_error(self._name, f"{at} returned {reply.status} instead of its metadata.")
+        issuer = _string_or_empty(reply.members.get("issuer"))
         if not is_protected(issuer) or url not in metadata_urls(issuer):
             shown = repr(excerpt(issuer, 100)) if issuer else "none"
-            reason = f"{at} describes the issuer {shown}, which does not belong to the address "
-            reason += "that was asked (OpenID Connect Discovery, section 4.3); "
-            raise fault(self._name, f"{reason}give OAuth2(token_url=…).")
+            reason = f"the metadata at {at} has the issuer {shown}, which does not match its URL "
+            reason += "(OpenID Connect Discovery, section 4.3); set OAuth2(token_url=…)."
+            raise scheme_error(self._name, reason)
 
-    def _protected(self, url: str, what: str) -> str:
+    def _check_url(self, url: str, title: str) -> str:
         if is_protected(url):
             return url
-        reason = f"its {what} is not an https address of the form https://host/path"
-        raise fault(self._name, f"{reason}; secrets go nowhere else but to this machine.")
+        reason = f"its {title} is not of the form https://host/path"
+        raise scheme_error(
+            self._name, f"{reason}; secrets are sent over https only, or to this machine."
+        )
 
 
-def _text(value: Any) -> str:
+def _string_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -311,11 +322,11 @@ def metadata_urls(issuer: str) -> tuple[str, ...]:
     """Return the URLs of an issuer's metadata (OpenID Connect Discovery, 4.1; RFC 8414, 3.1)."""
     bare = issuer.rstrip("/")
     parts = urlsplit(issuer)
-    known = f"{parts.scheme}://{parts.netloc}/.well-known"
+    well_known = f"{parts.scheme}://{parts.netloc}/.well-known"
     whole, path = "" if parts.path == "/" else parts.path, urlsplit(bare).path
     return (
         f"{bare}/.well-known/openid-configuration",
-        f"{known}/oauth-authorization-server{whole}",
-        f"{known}/oauth-authorization-server{path}",
-        f"{known}/openid-configuration{path}",
+        f"{well_known}/oauth-authorization-server{whole}",
+        f"{well_known}/oauth-authorization-server{path}",
+        f"{well_known}/openid-configuration{path}",
     )

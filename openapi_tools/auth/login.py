@@ -12,9 +12,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from openapi_tools.auth.authorization_server import STARTS, Endpoints, exchange, fault, is_protected
+from openapi_tools.auth.authorization_server import (
+    LOGIN_ENDPOINTS,
+    Endpoints,
+    is_protected,
+    request_json,
+    scheme_error,
+)
 from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE, OAuth2
-from openapi_tools.auth.tokens import Grants, RefusedError, Stored, Token, form_of, seconds_of
+from openapi_tools.auth.token_requests import (
+    RefusedError,
+    Token,
+    TokenEndpoint,
+    make_form,
+    read_seconds,
+)
+from openapi_tools.auth.token_store import StoredToken
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.requests import origin_of
@@ -52,12 +65,12 @@ _BODY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LoginPlan:
     """A login's configuration with every endpoint, for the user to confirm before it begins."""
 
     config: OAuth2
     issuer: str  # empty if unknown
-    names_itself: bool  # the answer has to name the issuer
+    names_itself: bool  # the response has to contain the issuer
     elsewhere: tuple[str, ...]  # endpoints of the document that need the user's consent
 
 
@@ -68,7 +81,7 @@ class DeviceCode(NamedTuple):
     user_code: str
 
 
-class CodeAnswer(NamedTuple):
+class AuthorizationResponse(NamedTuple):
     """An authorization response: a code, or else a cleaned error code; and its `iss`."""
 
     code: Secret | None
@@ -86,83 +99,103 @@ class Login:
         self._redactor = Redactor()
         self._redactor.learn(*config.secrets())
 
-    async def plan(self, *, device: bool) -> Plan:
+    async def make_plan(self, *, device: bool) -> LoginPlan:
         """Return the endpoints of the login; no secret is sent."""
         # Nothing is sent to the endpoints before the user has seen them.
-        channel = replace(self._channel, may_go=lambda _: True)
+        channel = replace(self._channel, is_allowed=lambda _: True)
         endpoints = Endpoints(self._config, self._scheme, self._name)
         flow = DEVICE if device else AUTHORIZATION_CODE
-        found: dict[str, Any] = {"token_url": await endpoints.token(channel, flow)}
-        found[STARTS[flow][0]] = await endpoints.start(channel, flow)
+        urls: dict[str, Any] = {"token_url": await endpoints.find_token_url(channel, flow)}
+        urls[LOGIN_ENDPOINTS[flow][0]] = await endpoints.find_login_url(channel, flow)
         issuer, names_itself = "", False
         if endpoints.discovery_url:
-            metadata = await endpoints.metadata(channel)
+            metadata = await endpoints.fetch_metadata(channel)
             issuer = metadata["issuer"]
             names_itself = metadata.get("authorization_response_iss_parameter_supported") is True
         elsewhere = tuple(
             url
-            for member, url in found.items()
-            if not getattr(self._config, member) and not self._channel.may_go(url)
+            for member, url in urls.items()
+            if not getattr(self._config, member) and not self._channel.is_allowed(url)
         )
-        return Plan(replace(self._config, **found), issuer, names_itself, elsewhere)
+        return LoginPlan(replace(self._config, **urls), issuer, names_itself, elsewhere)
 
-    async def by_browser(
-        self, plan: Plan, *, port: int, show: Callable[[str], None], tell: Callable[[str], None]
-    ) -> Stored:
-        """Show a browser's URL, and return the token of the consent; OSError for a taken port."""
+    async def log_in_by_browser(
+        self,
+        plan: LoginPlan,
+        *,
+        port: int,
+        show: Callable[[str], None],
+        report: Callable[[str], None],
+    ) -> StoredToken:
+        """Show the URL for a browser, and return the token; OSError if the port is in use."""
         state, verifier = Secret(secrets.token_urlsafe(32)), Secret(secrets.token_urlsafe(48))
-        async with Callback(state, port=port, tell=tell) as callback:
+        async with CallbackServer(state, port=port, report=report) as callback:
             show(authorization_url(plan.config, callback.url, state=state, verifier=verifier))
-            answer = await callback.answer()
-        return await self.redeemed(plan, answer, verifier=verifier, back=callback.url)
+            response = await callback.wait_for_response()
+        return await self.redeem_code(plan, response, verifier=verifier, redirect_uri=callback.url)
 
-    async def redeemed(
-        self, plan: Plan, answer: CodeAnswer, *, verifier: Secret, back: str
-    ) -> Stored:
-        """Return the token for the code of an answer that came to the URL `back`."""
+    async def redeem_code(
+        self,
+        plan: LoginPlan,
+        response: AuthorizationResponse,
+        *,
+        verifier: Secret,
+        redirect_uri: str,
+    ) -> StoredToken:
+        """Return the token for the code in a response that came to `redirect_uri`."""
         self._redactor.learn(verifier.reveal(), passing=True)
-        self._check_issuer(plan, answer.issuer)
-        if answer.code is None:
-            raise fault(self._name, f"the authorization server refused: {answer.error}.")
-        self._redactor.learn(answer.code.reveal(), passing=True)
-        given = {"code": answer.code, "code_verifier": verifier}
-        grants, url = Grants(plan.config, self._redactor), plan.config.token_url
-        asked = grants.ask(
-            self._channel, url, "authorization_code", secrets=given, redirect_uri=back
+        self._check_issuer(plan, response.issuer)
+        if response.code is None:
+            raise scheme_error(self._name, f"the authorization server refused: {response.error}.")
+        self._redactor.learn(response.code.reveal(), passing=True)
+        code_parameters = {"code": response.code, "code_verifier": verifier}
+        endpoint, url = TokenEndpoint(plan.config, self._redactor), plan.config.token_url
+        token = await endpoint.request_token(
+            self._channel,
+            url,
+            "authorization_code",
+            parameters={"redirect_uri": redirect_uri},
+            secrets=code_parameters,
         )
-        return self._stored(plan, await asked)
+        return self._make_entry(plan, token)
 
-    def _check_issuer(self, plan: Plan, issuer: str | None) -> None:
-        """Refuse the answer of another server (RFC 9207, section 2.4)."""
+    def _check_issuer(self, plan: LoginPlan, issuer: str | None) -> None:
+        # RFC 9207, section 2.4: a response of another server is an attack.
         if issuer is None:
             if plan.names_itself:
-                reason = "the answer does not say who answers, though it has to (iss)."
-                raise fault(self._name, reason)
+                reason = "the response has no issuer (iss), which this server promises."
+                raise scheme_error(self._name, reason)
             return
         expected = plan.issuer or origin_of(plan.config.authorization_url)
         if (issuer if plan.issuer else origin_of(issuer)) != expected:
-            reason = "another authorization server answers than the one asked (iss)."
-            raise fault(self._name, reason)
+            reason = "the response comes from another authorization server (iss)."
+            raise scheme_error(self._name, reason)
 
-    async def by_device(self, plan: Plan, *, show: Callable[[DeviceCode], None]) -> Stored:
+    async def log_in_by_device(
+        self, plan: LoginPlan, *, show: Callable[[DeviceCode], None]
+    ) -> StoredToken:
         """Return the token of a user who consents on another device; `show` gets the code."""
         config, url = plan.config, plan.config.device_authorization_url
-        form = form_of(config, {"scope": " ".join(config.scopes or ())})
-        reply = await exchange(self._channel, url, form)
-        grants = Grants(config, self._redactor)
-        grants.check(reply, url)
-        code, shown = self._device_code(reply)
+        form = make_form(config, {"scope": " ".join(config.scopes or ())})
+        reply = await request_json(self._channel, url, form)
+        endpoint = TokenEndpoint(config, self._redactor)
+        endpoint.raise_for_error(reply, url)
+        code, device_code = self._read_device_code(reply)
         self._redactor.learn(code.reveal(), passing=True)
-        show(shown)
-        seconds = seconds_of(reply.members.get("expires_in"), largest=86400.0) or 1800.0
+        show(device_code)
+        seconds = read_seconds(reply.members.get("expires_in"), largest=86400.0) or 1800.0
         try:
             async with asyncio.timeout(seconds):
-                return self._stored(plan, await self._polled(plan, grants, code, reply))
+                return self._make_entry(
+                    plan, await self._poll_for_token(plan, endpoint, code, reply)
+                )
         except TimeoutError:
-            raise fault(self._name, "the code expired before approval; begin again.") from None
+            raise scheme_error(
+                self._name, "the code expired before it was approved; log in again."
+            ) from None
 
-    def _device_code(self, reply: Reply) -> tuple[Secret, DeviceCode]:
-        """Return the codes of an answer (RFC 8628, section 3.2)."""
+    def _read_device_code(self, reply: Reply) -> tuple[Secret, DeviceCode]:
+        # RFC 8628, section 3.2.
         members = reply.members
         # Google wrote `verification_url` before there was a standard.
         url = members.get("verification_uri") or members.get("verification_url")
@@ -170,17 +203,23 @@ class Login:
         usable = all(isinstance(text, str) and text.isprintable() and text for text in texts)
         code, user_code, url = map(str, texts)
         if not usable or not is_protected(url) or len(user_code) > _LONGEST_CODE:
-            raise fault(self._name, "the authorization server gives no usable device code.")
+            raise scheme_error(
+                self._name, "the authorization server returned no usable device code."
+            )
         return Secret(code), DeviceCode(url, user_code)
 
-    async def _polled(self, plan: Plan, grants: Grants, code: Secret, reply: Reply) -> Token:
-        """Ask until the user has decided (RFC 8628, section 3.5)."""
-        interval = seconds_of(reply.members.get("interval"), largest=60.0) or _INTERVAL
-        url, asked = plan.config.token_url, {"device_code": code}
+    async def _poll_for_token(
+        self, plan: LoginPlan, endpoint: TokenEndpoint, code: Secret, reply: Reply
+    ) -> Token:
+        # RFC 8628, section 3.5.
+        interval = read_seconds(reply.members.get("interval"), largest=60.0) or _INTERVAL
+        url, code_parameters = plan.config.token_url, {"device_code": code}
         while True:
             await asyncio.sleep(interval)
             try:
-                return await grants.ask(self._channel, url, _DEVICE_GRANT, secrets=asked)
+                return await endpoint.request_token(
+                    self._channel, url, _DEVICE_GRANT, secrets=code_parameters
+                )
             except RefusedError as error:
                 if error.code == "slow_down":
                     interval += SLOWER
@@ -191,30 +230,32 @@ class Login:
                     raise
                 interval = min(interval * 2, _LONGEST_INTERVAL)
 
-    def _stored(self, plan: Plan, token: Token) -> Stored:
+    def _make_entry(self, plan: LoginPlan, token: Token) -> StoredToken:
         config = plan.config
-        return Stored(
+        return StoredToken(
             self._channel.api_origin, self._name, config.client_id, config.token_url, token
         )
 
 
-def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Secret) -> str:
+def authorization_url(config: OAuth2, redirect_uri: str, *, state: Secret, verifier: Secret) -> str:
     """Return the URL at which a user consents."""
     parts = urlsplit(config.authorization_url)
     fields = {
         "response_type": "code",
         "client_id": config.client_id,
-        "redirect_uri": back,
+        "redirect_uri": redirect_uri,
         "scope": " ".join(config.scopes or ()),
         "state": state.reveal(),
         "code_challenge": code_challenge(verifier.reveal()),
         "code_challenge_method": "S256",
     }
-    if taken := fields.keys() & parse_qs(parts.query, keep_blank_values=True):
-        reason = f"the authorization endpoint's address already holds {', '.join(sorted(taken))}"
-        raise CallError("credentials", f"{reason}; give another one.")
-    own = urlencode({name: value for name, value in fields.items() if value})
-    return parts._replace(query=f"{parts.query}&{own}".lstrip("&")).geturl()
+    if duplicates := fields.keys() & parse_qs(parts.query, keep_blank_values=True):
+        reason = (
+            f"the URL of the authorization endpoint already has {', '.join(sorted(duplicates))}"
+        )
+        raise CallError("credentials", f"{reason}; set another one.")
+    query = urlencode({name: value for name, value in fields.items() if value})
+    return parts._replace(query=f"{parts.query}&{query}".lstrip("&")).geturl()
 
 
 def code_challenge(verifier: str) -> str:
@@ -223,16 +264,20 @@ def code_challenge(verifier: str) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-class Callback:
-    """The loopback server for a browser's code, as a context manager; it takes one right answer."""
+class CallbackServer:
+    """The loopback server for a browser's code, as a context manager; it takes one response."""
 
-    def __init__(self, state: Secret, *, port: int, tell: Callable[[str], None]) -> None:
-        self._state, self._port, self._tell = state, port, tell
+    def __init__(self, state: Secret, *, port: int, report: Callable[[str], None]) -> None:
+        self._state, self._port, self._report = state, port, report
 
     async def __aenter__(self) -> Self:
-        self._answer: asyncio.Future[CodeAnswer] = asyncio.get_running_loop().create_future()
+        self._response: asyncio.Future[AuthorizationResponse] = (
+            asyncio.get_running_loop().create_future()
+        )
         self._tasks: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._serve, HOST, self._port, limit=_LARGEST)
+        self._server = await asyncio.start_server(
+            self._handle_connection, HOST, self._port, limit=_LARGEST
+        )
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -249,18 +294,20 @@ class Callback:
         """The redirect URI."""
         return f"http://{HOST}:{self._port}{PATH}"
 
-    async def answer(self) -> CodeAnswer:
-        """Wait for the right answer and return it."""
-        return await asyncio.shield(self._answer)
+    async def wait_for_response(self) -> AuthorizationResponse:
+        """Wait for the response with the right state, and return it."""
+        return await asyncio.shield(self._response)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         task = asyncio.current_task()
         if task is not None:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        over = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+        connection_errors = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
         try:
-            with contextlib.suppress(*over):
+            with contextlib.suppress(*connection_errors):
                 async with asyncio.timeout(_PATIENCE):
                     await self._respond(await reader.readuntil(b"\r\n\r\n"), writer)
         finally:
@@ -269,19 +316,19 @@ class Callback:
                 await writer.wait_closed()
 
     async def _respond(self, head: bytes, writer: asyncio.StreamWriter) -> None:
-        found = self._read(head)
-        status, text = "404 Not Found", "This is not the expected answer."
-        if found is not None:
+        response = self._read_response(head)
+        status, text = "404 Not Found", "This is not the expected response."
+        if response is not None:
             status = "200 OK"
-            text = "The answer has arrived. Close this window and go back to the terminal."
-            if not self._answer.done():
-                self._answer.set_result(found)
+            text = "The login is complete. Close this window and go back to the terminal."
+            if not self._response.done():
+                self._response.set_result(response)
         body = _BODY.format(text=text)  # holds no part of the request
         writer.write(_PAGE.format(status=status, length=len(body), body=body).encode("ascii"))
         await writer.drain()
 
-    def _read(self, head: bytes) -> CodeAnswer | None:
-        """Return the answer in a request (RFC 6749, section 4.1.2); None for any other request."""
+    def _read_response(self, head: bytes) -> AuthorizationResponse | None:
+        # RFC 6749, section 4.1.2. None for any other request.
         line, hosts = _LINE.match(head), [host.strip(b" \t") for host in _HOST.findall(head)]
         # A page of another site can lead a browser here, but only under a name of its own.
         if line is None or hosts != [f"{HOST}:{self._port}".encode()]:
@@ -290,17 +337,17 @@ class Callback:
             parts = urlsplit(line["target"].decode("ascii"))
         except ValueError:  # not an address
             return None
-        if parts.path != PATH or (found := read_answer(parts.query)) is None:
+        if parts.path != PATH or (parsed := read_authorization_response(parts.query)) is None:
             return None
-        given, answer = found
-        if not secrets.compare_digest(given.encode(), self._state.reveal().encode()):
-            self._tell("an answer with a wrong state was passed over.")
+        state, response = parsed
+        if not secrets.compare_digest(state.encode(), self._state.reveal().encode()):
+            self._report("a response with a wrong state was ignored.")
             return None
-        return answer
+        return response
 
 
-def read_answer(query: str) -> tuple[str, CodeAnswer] | None:
-    """Return the state and the answer in a query (RFC 6749, 4.1.2); None for a flood of fields."""
+def read_authorization_response(query: str) -> tuple[str, AuthorizationResponse] | None:
+    """Return the state and the response in a query (RFC 6749, 4.1.2); None for too many fields."""
     try:
         fields = parse_qs(query, keep_blank_values=True, max_num_fields=50)
     except ValueError:
@@ -310,5 +357,5 @@ def read_answer(query: str) -> tuple[str, CodeAnswer] | None:
     error = excerpt(re.sub(r"[^A-Za-z0-9_.-]", "", single.get("error", "")), 64)
     if not code and not error:
         error = "no_code"
-    answer = CodeAnswer(Secret(code) if code else None, error, single.get("iss"))
-    return single.get("state", ""), answer
+    response = AuthorizationResponse(Secret(code) if code else None, error, single.get("iss"))
+    return single.get("state", ""), response

@@ -1,4 +1,4 @@
-"""OAuth 2 configuration of an `oauth2` or `openIdConnect` scheme, and the choice of a flow."""
+"""The OAuth 2 configuration of a scheme, and the choice of a flow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEVICE = "deviceAuthorization"
 USER_FLOWS = (AUTHORIZATION_CODE, DEVICE, PASSWORD, "implicit")
 """Flows whose tokens represent a user."""
 _FLOWS = (CLIENT_CREDENTIALS, PASSWORD, AUTHORIZATION_CODE, DEVICE)
-_GRANTS = {
+_FLOWS_BY_GRANT = {
     "client_credentials": CLIENT_CREDENTIALS,
     "authorization_code": AUTHORIZATION_CODE,
     "device_code": DEVICE,
@@ -53,8 +53,8 @@ class OAuth2:
 
     Attributes:
         client_id: The client's name at the authorization server.
-        client_secret: A text, a `pydantic.SecretStr`, or `"${NAME}"` for an environment variable;
-            so may every other secret be.
+        client_secret: A string, a `pydantic.SecretStr`, or `"${NAME}"` for an environment
+            variable, as every other secret.
         scopes: Asked for with every token, `"read write"` or a list; by default those that the
             called operations require. An empty list asks for none.
         token_url: Replaces the document's; a URL given here may receive the secrets, wherever it
@@ -67,14 +67,14 @@ class OAuth2:
         username: For the password flow, where the document has it or `token_url` is given.
         password: As above.
         flow: `"clientCredentials"`, `"password"`, `"authorizationCode"` or
-            `"deviceAuthorization"`; by default what the members and the document make possible.
+            `"deviceAuthorization"`; by default what the fields and the document make possible.
         client_auth: `"client_secret_basic"`, `"client_secret_post"` or `"none"`; by default the
             first with a secret, the last without.
         extra: Further parameters of token requests, for instance `{"audience": "…"}`; masked.
         token_file: Keep tokens in this file, and take them from there.
 
     Raises:
-        CredentialsError: A member of the wrong kind; its value is not shown.
+        CredentialsError: A field has the wrong type; its value is not shown.
     """
 
     client_id: str = ""
@@ -95,45 +95,49 @@ class OAuth2:
 
     def __post_init__(self) -> None:
         try:
-            self._settle()
+            self._normalize_fields()
         except CredentialsError as error:
             for name in (*_SECRETS, "extra"):  # a traceback shows this value
                 self._set(name, None)
             raise bare(error)  # noqa: B904 -- the same one
 
-    def _settle(self) -> None:
+    def _normalize_fields(self) -> None:
         for name in ("client_id", "username"):
-            self._set(name, _text(name, getattr(self, name)))
+            self._set(name, _read_string(name, getattr(self, name)))
         for name in _SECRETS:
-            self._set(name, _secret(name, getattr(self, name)))
+            self._set(name, _read_secret(name, getattr(self, name)))
         for name in _URLS:
             _check_url(name, getattr(self, name))
-        self._set("scopes", _scopes(self.scopes))
-        self._set("extra", _extra(self.extra))
-        self._set("flow", _flow(self.flow))
-        self._set("client_auth", _client_auth(self.client_auth, self.client_secret is not None))
+        self._set("scopes", _read_scopes(self.scopes))
+        self._set("extra", _read_extra(self.extra))
+        self._set("flow", _read_flow(self.flow))
+        self._set(
+            "client_auth", _read_client_auth(self.client_auth, self.client_secret is not None)
+        )
         if self.token_file is not None:
             if not isinstance(self.token_file, str | os.PathLike):
-                _refuse(f"token_file is a path, not {type(self.token_file).__name__}.")
+                _refuse(f"token_file must be a path, not {type(self.token_file).__name__}.")
             self._set("token_file", Path(self.token_file).expanduser())
         if bool(self.username) != (self.password is not None):
-            _refuse("username and password belong together; give both or none.")
+            _refuse("username and password belong together; set both or none.")
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, members: Mapping[str, Any], *, expand: bool = True) -> Self:
-        """Return the members of a configuration file; with `expand`, `${NAME}` is read."""
+    def from_mapping(cls, members: Mapping[str, Any], *, expand: bool = True) -> Self:
+        """Return the configuration in a mapping; with `expand`, `${NAME}` is read."""
         if not isinstance(members, Mapping):
-            _refuse(f"the members are a mapping, not {type(members).__name__}.")
-        known = {member.name for member in fields(cls)}
-        unknown = [name for name in members if name not in known]
+            _refuse(f"the configuration must be a mapping, not {type(members).__name__}.")
+        names = {member.name for member in fields(cls)}
+        unknown = [name for name in members if name not in names]
         if unknown:
-            # The name may be a secret in the wrong place, so only a near miss is shown.
-            close = nearest(unknown[0], sorted(known), most=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; there are {sorted(known)}."
-            _refuse(f"{len(unknown)} of the given members do not exist{hint}")
+            # An unknown name may be a secret in the wrong place: only a similar known one is shown.
+            close = nearest(unknown[0], sorted(names), most=1)
+            hint = (
+                f"; did you mean {close[0]!r}?" if close else f"; expected one of {sorted(names)}."
+            )
+            _refuse(f"{len(unknown)} of the keys are unknown{hint}")
         if not expand:
             members = {
                 name: Secret(value) if isinstance(value, str) and VARIABLE.search(value) else value
@@ -141,8 +145,8 @@ class OAuth2:
             }
         return cls(**members)
 
-    def revealed(self, name: str) -> str:
-        """Return a secret member as text, `""` when it was not given."""
+    def reveal(self, name: str) -> str:
+        """Return the value of a secret field; `""` if it is not set."""
         value = getattr(self, name)
         return value.reveal() if isinstance(value, Secret) else ""
 
@@ -152,24 +156,24 @@ class OAuth2:
         return bool(self.access_token or self.refresh_token or self.token_file)
 
     def parameters(self) -> dict[str, str]:
-        """Return the members of `extra` as text."""
+        """Return the values of `extra`."""
         return {name: value.reveal() for name, value in self.extra.items()}
 
     def secrets(self) -> tuple[str, ...]:
         """Return every secret in it, for a redactor."""
-        given = [self.revealed(name) for name in _SECRETS]
-        return tuple(text for text in (*given, *self.parameters().values()) if text)
+        secrets = [self.reveal(name) for name in _SECRETS]
+        return tuple(text for text in (*secrets, *self.parameters().values()) if text)
 
     def __repr__(self) -> str:
-        shown = []
+        parts = []
         for member in fields(self):
             value = getattr(self, member.name)
             if value not in (None, "", (), {}):
                 is_open = member.name not in (*_SECRETS, "extra")
                 # The query of a URL may hold a key.
-                said = value.partition("?")[0] if member.name in _URLS else value
-                shown.append(f"{member.name}={said!r}" if is_open else f"{member.name}={MASK}")
-        return f"OAuth2({', '.join(shown)})"
+                text = value.partition("?")[0] if member.name in _URLS else value
+                parts.append(f"{member.name}={text!r}" if is_open else f"{member.name}={MASK}")
+        return f"OAuth2({', '.join(parts)})"
 
     def __copy__(self) -> Self:
         return self
@@ -181,12 +185,12 @@ class OAuth2:
         return hash((self.client_id, self.token_url, self.token_file))
 
     def __reduce__(self) -> NoReturn:
-        reason = "OAuth2 holds secrets and is not pickled; make it where it is needed."
+        reason = "OAuth2 contains secrets and cannot be pickled; create it where it is needed."
         raise NotPicklableError(reason)
 
 
-def revealed(value: Any) -> Any:
-    """Return the text in a `Secret` or a `pydantic.SecretStr`; other values stay."""
+def reveal_secret(value: Any) -> Any:
+    """Return the value of a `Secret` or a `pydantic.SecretStr`; other values are returned as is."""
     reveal = getattr(value, "reveal", None) or getattr(value, "get_secret_value", None)
     return reveal() if callable(reveal) else value
 
@@ -195,23 +199,22 @@ def _refuse(reason: str) -> NoReturn:
     raise CredentialsError(f"OAuth2: {reason}")
 
 
-def _text(name: str, value: object) -> str:
-    """Return a text; `${NAME}` is read from the environment."""
-    text = revealed(value)
+def _read_string(name: str, value: object) -> str:
+    text = reveal_secret(value)
     if not isinstance(value, Secret):  # which was read from the environment already
         text = from_environment(text, f"OAuth2 {name}")
     if not isinstance(text, str):
-        _refuse(f"{name} must be a text, not {type(value).__name__}.")
+        _refuse(f"{name} must be a string, not {type(value).__name__}.")
     text = text.strip()
     if any(not character.isprintable() for character in text):
-        _refuse(f"{name} holds a line break or control character.")
+        _refuse(f"{name} contains a line break or control character.")
     return text
 
 
-def _secret(name: str, value: object) -> Secret | None:
+def _read_secret(name: str, value: object) -> Secret | None:
     if value is None or isinstance(value, Secret):
         return value
-    text = _text(name, value)
+    text = _read_string(name, value)
     if not text:
         _refuse(f"{name} is empty.")
     return Secret(text)
@@ -219,76 +222,78 @@ def _secret(name: str, value: object) -> Secret | None:
 
 def _check_url(name: str, url: object) -> None:
     if not isinstance(url, str):
-        _refuse(f"{name} must be a text, not {type(url).__name__}.")
+        _refuse(f"{name} must be a string, not {type(url).__name__}.")
     if url and not _URL.fullmatch(url):
-        _refuse(f"{name} is not an http(s) URL of host and path, without user and fragment.")
+        _refuse(f"{name} must be an http or https URL without user and fragment.")
 
 
-def _scopes(given: object) -> tuple[str, ...] | None:
-    if given is None:
+def _read_scopes(scopes: object) -> tuple[str, ...] | None:
+    if scopes is None:
         return None
-    names = given.split() if isinstance(given, str) else given
+    names = scopes.split() if isinstance(scopes, str) else scopes
     if not isinstance(names, Iterable) or isinstance(names, Mapping | bytes):
-        _refuse("scopes are texts: 'read write' or a list of them.")
-    kept = tuple(dict.fromkeys(names))
-    if not all(isinstance(name, str) and _SCOPE.fullmatch(name) for name in kept):
-        _refuse("every scope is a text without spaces, quotes and control characters.")
-    return kept
+        _refuse("scopes must be a string, 'read write', or a list of strings.")
+    unique = tuple(dict.fromkeys(names))
+    if not all(isinstance(name, str) and _SCOPE.fullmatch(name) for name in unique):
+        _refuse("a scope must be a string without spaces, quotes and control characters.")
+    return unique
 
 
-def _extra(given: object) -> dict[str, Secret]:
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        _refuse("extra is a mapping of texts.")
-    taken = sorted(name for name in given if name in _RESERVED)
-    if taken:
-        _refuse(f"extra cannot hold {', '.join(taken)}; those have their own place.")
-    texts = {name: _text(f"a member of extra ({name!r:.60})", given[name]) for name in given}
-    return {name: Secret(text) for name, text in texts.items()}
+def _read_extra(extra: object) -> dict[str, Secret]:
+    if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
+        _refuse("extra must be a mapping of strings.")
+    reserved = sorted(name for name in extra if name in _RESERVED)
+    if reserved:
+        _refuse(f"extra must not contain {', '.join(reserved)}; the other fields set them.")
+    values = {name: _read_string(f"extra[{name!r:.60}]", extra[name]) for name in extra}
+    return {name: Secret(value) for name, value in values.items()}
 
 
-def _flow(given: object) -> str | None:
-    flow = _GRANTS.get(given, given) if isinstance(given, str) else given
+def _read_flow(value: object) -> str | None:
+    flow = _FLOWS_BY_GRANT.get(value, value) if isinstance(value, str) else value
     if flow is not None and flow not in _FLOWS:
-        _refuse(f"flow is one of {', '.join(_FLOWS)}.")
+        _refuse(f"flow must be one of {', '.join(_FLOWS)}.")
     return flow
 
 
-def _client_auth(given: object, has_secret: bool) -> str:
-    if given is None:
+def _read_client_auth(value: object, has_secret: bool) -> str:
+    if value is None:
         return _CLIENT_AUTH[0] if has_secret else _CLIENT_AUTH[-1]
-    if given not in _CLIENT_AUTH:
-        _refuse(f"client_auth is one of {', '.join(_CLIENT_AUTH)}.")
-    if given != "none" and not has_secret:
-        _refuse(f"client_auth {given!r} needs a client_secret.")
-    return str(given)
+    if value not in _CLIENT_AUTH:
+        _refuse(f"client_auth must be one of {', '.join(_CLIENT_AUTH)}.")
+    if value != "none" and not has_secret:
+        _refuse(f"client_auth {value!r} needs a client_secret.")
+    return str(value)
 
 
-def chosen_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
+def choose_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
     """Return the flow that fetches tokens, None when only a login gives some; CredentialsError."""
-    # Many documents only say that a bearer token is wanted.
+    # Many documents say only that a bearer token is needed.
     if scheme.type not in ("oauth2", "openIdConnect") and scheme.scheme != "bearer":
-        raise _refusal(name, f"is {scheme.type!r}, which takes no OAuth2(…).")
-    flow = config.flow or _guessed(config, scheme, name)
+        raise _scheme_error(name, f"is {scheme.type!r}, which does not use OAuth2(…).")
+    flow = config.flow or _infer_flow(config, scheme, name)
     if flow == CLIENT_CREDENTIALS and not config.client_id:
-        raise _refusal(name, "needs OAuth2(client_id=…, client_secret=…) for client credentials.")
+        raise _scheme_error(
+            name, "needs OAuth2(client_id=…, client_secret=…) for client credentials."
+        )
     if flow == PASSWORD and not config.username:
-        raise _refusal(name, "needs OAuth2(username=…, password=…) for the password flow.")
+        raise _scheme_error(name, "needs OAuth2(username=…, password=…) for the password flow.")
     if flow in (CLIENT_CREDENTIALS, PASSWORD) or config.has_token:
         return flow
     login = f"openapi-tools login SPEC {name} --token-file FILE"
-    raise _refusal(
+    raise _scheme_error(
         name,
-        "gets no token from what OAuth2(…) holds: give client_id and client_secret where the "
-        f"document has client credentials, or a refresh_token, or log in: {login}",
+        "cannot get a token with this OAuth2(…): set client_id and client_secret if the document "
+        f"has client credentials, or a refresh_token, or log in: {login}",
     )
 
 
-def _guessed(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
+def _infer_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
     named = bool(config.token_url)
     if config.username:
         if PASSWORD in scheme.flows or named:
             return PASSWORD
-        raise _refusal(name, "has no password flow in the document; to use it give token_url.")
+        raise _scheme_error(name, "has no password flow in the document; to use it, set token_url.")
     is_own = CLIENT_CREDENTIALS in scheme.flows or named or scheme.type == "openIdConnect"
     is_own = is_own or bool(config.openid_connect_url)
     if config.client_secret is None or not is_own:
@@ -300,5 +305,5 @@ def _guessed(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
     return None if is_person else CLIENT_CREDENTIALS
 
 
-def _refusal(name: str, reason: str) -> CredentialsError:
+def _scheme_error(name: str, reason: str) -> CredentialsError:
     return CredentialsError(f"security scheme {name!r} {reason}", scheme=name)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from openapi_tools.auth.oauth2 import OAuth2, revealed
+from openapi_tools.auth.oauth2 import OAuth2, reveal_secret
 from openapi_tools.errors import CredentialsError
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import MASK, Redactor
@@ -44,28 +44,37 @@ class ClientCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A security scheme, with the redactor and authorities that its credentials use."""
+    """A security scheme, and what its credentials need.
+
+    Attributes:
+        name: The name of the scheme in the document.
+        declared: The scheme as the document has it.
+        redactor: Learns the secrets.
+        ca_file: Certificate authorities, for a client certificate's connections.
+        state: Where processes share tokens.
+        user: Whose credential it is; empty for the toolset's own.
+    """
 
     name: str
     declared: SecurityScheme
     redactor: Redactor
     ca_file: Path | None = None
     state: SharedState | None = None
-    user: str = ""  # whose credential it is; empty for the toolset's own
+    user: str = ""
 
     @property
-    def authorizes(self) -> bool:
+    def uses_authorization(self) -> bool:
         """Whether the header `Authorization` holds its credential."""
         return self.declared.type in ("http", *_TOKEN_TYPES)
 
-    def refusal(self, reason: str) -> CredentialsError:
-        """Return the error for a credential, which is not shown."""
+    def error(self, reason: str) -> CredentialsError:
+        """Return the error for a credential, without its value."""
         return CredentialsError(f"the credential for {self.name!r} {reason}", scheme=self.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenContext:
-    """A credential request of one call; `stale` is the credential refused with 401."""
+    """What a source of credentials gets for one call; `stale` was refused with 401."""
 
     channel: Callable[[], Channel]
     redactor: Redactor
@@ -75,38 +84,38 @@ class TokenContext:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Credential:
-    """A user's part of a request: masked, and either fixed or asked for with each call."""
+    """What a credential adds to requests: masked, and either fixed or fetched for each call."""
 
     masked: RequestAuth
     fixed: RequestAuth | None = field(default=None, repr=False)
     ask: Ask | None = field(default=None, repr=False)
 
 
-def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Credential:
-    """Return a credential; `expand` reads `${NAME}`, which only the user's own texts may have."""
-    masked = _masked(scheme)
-    if (config := _oauth2(scheme, value)) is not None:  # it expands its own variables
-        return Credential(masked, ask=_tokens(scheme, config))
-    if callable(getattr(value, "token", None)) and not _is_auth(value):
-        return Credential(masked, ask=_asking(value))
-    value = from_environment(value, scheme.name) if expand else value
-    if callable(value) and not _is_auth(value):
-        return Credential(masked, ask=_function(scheme, value))
-    return Credential(masked, _added(scheme, value))
+def make_credential(scheme: Scheme, credential: Any, *, expand: bool = True) -> Credential:
+    """Return a credential; `expand` reads `${NAME}` in strings, which must be the user's own."""
+    masked = _mask_auth(scheme)
+    if (config := _read_oauth2(scheme, credential)) is not None:  # it expands its own variables
+        return Credential(masked, ask=_make_token_source(scheme, config))
+    if callable(getattr(credential, "token", None)) and not _is_auth(credential):
+        return Credential(masked, ask=_ask_tokens(credential))
+    credential = from_environment(credential, scheme.name) if expand else credential
+    if callable(credential) and not _is_auth(credential):
+        return Credential(masked, ask=_ask_function(scheme, credential))
+    return Credential(masked, _make_auth(scheme, credential))
 
 
-def lasting(scheme: Scheme, value: Any) -> Any:
-    """Return a credential in a form that compares by value, if there is one."""
-    config = _oauth2(scheme, value, expand=False)
+def cache_key(scheme: Scheme, value: Any) -> Any:
+    """Return a credential in a form that compares by value, if it has one."""
+    config = _read_oauth2(scheme, value, expand=False)
     if config is not None:
         return config
     if scheme.declared.type == "mutualTLS" and not _is_context(value):
-        return _client_certificate(scheme, value)
+        return _read_certificate(scheme, value)
     return value
 
 
 def describe_credential(name: str, declared: SecurityScheme | None) -> str:
-    """Describe the credential of a scheme."""
+    """Return the name and the kind of a credential, for a message."""
     match declared:
         case None:
             return visible(f"{name!r:.100} (which the document does not define)")
@@ -124,71 +133,73 @@ def describe_credential(name: str, declared: SecurityScheme | None) -> str:
     return visible(f"{name!r:.100} ({what})")
 
 
-def _masked(scheme: Scheme) -> RequestAuth:
-    """Return the part of a request, with `***` for the value."""
+def _mask_auth(scheme: Scheme) -> RequestAuth:
     declared = scheme.declared
     if declared.type == "apiKey":
-        return _key(scheme, MASK)
-    if scheme.authorizes:
+        return _place_key(scheme, MASK)
+    if scheme.uses_authorization:
         word = declared.scheme if declared.type == "http" else "bearer"
         return RequestAuth(headers=(("Authorization", f"{word.capitalize()} {MASK}"),))
     if declared.type == "mutualTLS":
         return RequestAuth()
     kind = f"{declared.type} {declared.scheme}".strip()
-    reason = f"security scheme {scheme.name!r} is {kind!r}, not supported."
+    reason = f"security scheme {scheme.name!r} is {kind!r}, which is not supported."
     raise CredentialsError(reason, scheme=scheme.name)
 
 
-def _added(scheme: Scheme, value: Any) -> RequestAuth:
+def _make_auth(scheme: Scheme, value: Any) -> RequestAuth:
     declared = scheme.declared
     if _is_auth(value):
         return RequestAuth(httpx_auth=value)
     if declared.type == "mutualTLS":
-        return RequestAuth(certificate=_certificate(scheme, value))
+        return RequestAuth(certificate=_make_tls_context(scheme, value))
     if declared.type == "apiKey":
-        secret = _text(scheme, value)
+        secret = _read_string(scheme, value)
         scheme.redactor.learn(secret, secret.partition(" ")[2])  # after a word, as in `Token …`
-        return _key(scheme, secret)
+        return _place_key(scheme, secret)
     if declared.scheme == "basic":
-        pair = ":".join(_user_and_password(scheme, value))
-        return _authorization(scheme, "Basic", base64.b64encode(pair.encode()).decode())
+        pair = ":".join(_read_user_and_password(scheme, value))
+        return _authorization_header(scheme, "Basic", base64.b64encode(pair.encode()).decode())
     if declared.scheme == "digest":
+        # httpx, which a load without calls does not need, takes 50 ms to import.
         from openapi_tools.transport.auth_flow import DigestAuth
 
-        return RequestAuth(httpx_auth=DigestAuth(*_user_and_password(scheme, value)))
+        return RequestAuth(httpx_auth=DigestAuth(*_read_user_and_password(scheme, value)))
     word = "Bearer" if declared.type != "http" else declared.scheme.capitalize()
-    secret = _text(scheme, value)
+    secret = _read_string(scheme, value)
     if secret.lower().startswith(f"{word.lower()} "):
         secret = secret[len(word) :].strip()
-    return _authorization(scheme, word, secret)
+    return _authorization_header(scheme, word, secret)
 
 
-def _authorization(scheme: Scheme, word: str, secret: str) -> RequestAuth:
+def _authorization_header(scheme: Scheme, word: str, secret: str) -> RequestAuth:
     scheme.redactor.learn(secret)
     return RequestAuth(headers=(("Authorization", f"{word} {secret}"),))
 
 
-def _key(scheme: Scheme, secret: str) -> RequestAuth:
+def _place_key(scheme: Scheme, secret: str) -> RequestAuth:
     declared = scheme.declared
     if declared.location not in _LOCATIONS or not declared.name:
         where = f"{declared.location!r} named {declared.name!r}"
-        reason = f"security scheme {scheme.name!r} puts its key in {where}, which no request has."
+        reason = f"security scheme {scheme.name!r} puts its key in {where}, which does not exist."
         raise CredentialsError(reason, scheme=scheme.name)
-    found = {declared.location: ((declared.name, secret),)}
-    header, query, cookie = (found.get(location, ()) for location in _LOCATIONS)
+    keys = {declared.location: ((declared.name, secret),)}
+    header, query, cookie = (keys.get(location, ()) for location in _LOCATIONS)
     return RequestAuth(header, query, cookie)
 
 
-def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
-    from openapi_tools.transport.tls_contexts import client_tls_context
+def _make_tls_context(scheme: Scheme, value: Any) -> ssl.SSLContext:
+    from openapi_tools.transport.tls_contexts import client_tls_context  # start-up time
 
     if _is_context(value):
         return value
-    given, password = _client_certificate(scheme, value), None
-    if given.password is not None:
-        password = _text(scheme, given.password)
+    certificate, password = _read_certificate(scheme, value), None
+    if certificate.password is not None:
+        password = _read_string(scheme, certificate.password)
         scheme.redactor.learn(password)
-    return client_tls_context(given.cert, given.key, password=password, ca_file=scheme.ca_file)
+    return client_tls_context(
+        certificate.cert, certificate.key, password=password, ca_file=scheme.ca_file
+    )
 
 
 def _is_context(value: Any) -> TypeGuard[ssl.SSLContext]:
@@ -196,41 +207,41 @@ def _is_context(value: Any) -> TypeGuard[ssl.SSLContext]:
     return module is not None and isinstance(value, module.SSLContext)
 
 
-def _client_certificate(scheme: Scheme, value: Any) -> ClientCertificate:
+def _read_certificate(scheme: Scheme, value: Any) -> ClientCertificate:
     try:
         if isinstance(value, Mapping):
             value = ClientCertificate(**value)
         elif isinstance(value, list | tuple):
             value = ClientCertificate(*value)
     except TypeError:
-        raise scheme.refusal("has cert, key and password, nothing else.") from None
+        raise scheme.error("takes cert, key and password only.") from None
     return value if isinstance(value, ClientCertificate) else ClientCertificate(value)
 
 
 def _is_auth(value: Any) -> bool:
-    """Whether a value is an `httpx.Auth`; httpx is not imported for that."""
+    # An `httpx.Auth`; to import httpx would make a load without calls slower.
     return hasattr(value, "async_auth_flow") and not isinstance(value, type)
 
 
-def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> OAuth2 | None:
-    if not scheme.authorizes or isinstance(value, str | list | tuple):
+def _read_oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> OAuth2 | None:
+    if not scheme.uses_authorization or isinstance(value, str | list | tuple):
         return None
     if isinstance(value, Mapping):
-        return OAuth2.of(value, expand=expand)
+        return OAuth2.from_mapping(value, expand=expand)
     return value if isinstance(value, OAuth2) else None
 
 
-def _tokens(scheme: Scheme, config: OAuth2) -> Ask:
-    from openapi_tools.auth.access_tokens import Tokens
+def _make_token_source(scheme: Scheme, config: OAuth2) -> Ask:
+    # Start-up time: it imports httpx.
+    from openapi_tools.auth.token_source import TokenSource
 
     shared = None if scheme.state is None else (scheme.state, scheme.user)
-    tokens = Tokens(config, scheme.declared, scheme.name, shared)
+    tokens = TokenSource(config, scheme.declared, scheme.name, shared)
     scheme.redactor.learn(*tokens.secrets())
-    return _asking(tokens)
+    return _ask_tokens(tokens)
 
 
-def _asking(tokens: Any) -> Ask:
-    """Return what asks a source of bearer tokens, such as `Tokens`, for each call."""
+def _ask_tokens(tokens: Any) -> Ask:
 
     async def ask(context: TokenContext) -> RequestAuth:
         stale = None
@@ -243,42 +254,42 @@ def _asking(tokens: Any) -> Ask:
     return ask
 
 
-def _function(scheme: Scheme, function: Callable[[], Any]) -> Ask:
+def _ask_function(scheme: Scheme, function: Callable[[], Any]) -> Ask:
     async def ask(context: TokenContext) -> RequestAuth:
         value = function()
         if inspect.isawaitable(value):
             value = await value
         if value is None or (callable(value) and not _is_auth(value)):
-            reason = f"the function for {scheme.name!r} gives no credential."
+            reason = f"the function for {scheme.name!r} returned no credential."
             raise CredentialsError(reason, scheme=scheme.name)
         # The value is a secret of this call only.
-        return _added(replace(scheme, redactor=context.redactor), value)
+        return _make_auth(replace(scheme, redactor=context.redactor), value)
 
     return ask
 
 
-def _user_and_password(scheme: Scheme, value: Any) -> tuple[str, str]:
+def _read_user_and_password(scheme: Scheme, value: Any) -> tuple[str, str]:
     if isinstance(value, tuple | list) and len(value) == 2:  # noqa: PLR2004 -- a pair
-        user, password = (_text(scheme, part, empty=True) for part in value)
+        user, password = (_read_string(scheme, part, empty=True) for part in value)
     else:
-        user, colon, password = _text(scheme, value).partition(":")
+        user, colon, password = _read_string(scheme, value).partition(":")
         if not colon:
             reason = f"security scheme {scheme.name!r} is {scheme.declared.scheme}; "
-            reason += "give (user, password) or 'user:password'."
+            reason += "pass (user, password) or 'user:password'."
             raise CredentialsError(reason, scheme=scheme.name)
     scheme.redactor.learn(password, f"{user}:{password}")
     return user, password
 
 
-def _text(scheme: Scheme, value: Any, *, empty: bool = False) -> str:
-    text = revealed(value)
+def _read_string(scheme: Scheme, value: Any, *, empty: bool = False) -> str:
+    text = reveal_secret(value)
     if not isinstance(text, str):
-        raise scheme.refusal(f"must be a text, not {type(value).__name__}.")
+        raise scheme.error(f"must be a string, not {type(value).__name__}.")
     text = text.strip()
     if not text and not empty:
-        raise scheme.refusal("is empty.")
+        raise scheme.error("is empty.")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise scheme.refusal("is not valid text.")
+        raise scheme.error("has a lone surrogate, which cannot be sent.")
     if any(character < " " or character == "\x7f" for character in text):
-        raise scheme.refusal("holds a line break or control character.")
+        raise scheme.error("contains a line break or control character.")
     return text

@@ -167,6 +167,6 @@ async def _preview_call(toolset: Toolset, tool: OperationTool, arguments: dict[s
             return 1
         print_text(clean(redact_text(str(preview_request(request, tool.name, arguments)))))
         operation = tool.operation
-        if note := session.credentials.masked(operation, session.bounds(operation)).note:
+        if note := session.credentials.mask(operation, session.bounds(operation)).note:
             print_note(f"note: {use_option_names(note)}")
     return 0

@@ -70,9 +70,9 @@ def read_credentials(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         scheme, equals, reference = pair.partition("=")
         if scheme and reference.startswith("@"):
-            from openapi_tools.auth.tokens import from_file  # imports asyncio and httpx
+            from openapi_tools.auth.token_store import read_login  # imports asyncio and httpx
 
-            credentials[scheme] = from_file(reference[1:])
+            credentials[scheme] = read_login(reference[1:])
         elif not scheme or not equals:
             raise _form_error("--credential")
         else:

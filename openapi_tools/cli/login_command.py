@@ -11,9 +11,9 @@ import click
 
 from openapi_tools.auth import OriginPolicy
 from openapi_tools.auth.authorization_server import Channel
-from openapi_tools.auth.login import Login, Plan
+from openapi_tools.auth.login import Login, LoginPlan
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.tokens import Stored, TokenStore
+from openapi_tools.auth.token_store import StoredToken, TokenStore
 from openapi_tools.cli.credential_options import read_credentials
 from openapi_tools.cli.output import clean, print_note, print_text
 from openapi_tools.cli.tool_loading import load_spec
@@ -107,7 +107,7 @@ def _create_config(
 
 def _request_token(
     toolset: Toolset, scheme: Any, config: OAuth2, options: dict[str, Any]
-) -> Stored:
+) -> StoredToken:
     settings, session = Settings(base_url=options["base_url"]), toolset.session
     server = server_url(_find_operation(toolset, options["name"]), settings)
     device, limit = options["device"], options["timeout"]
@@ -116,7 +116,7 @@ def _request_token(
         policy = policy_of(settings, public_document=session.provenance.public)
         async with ConnectionPool(settings, policy) as transport:
             bounds = OriginPolicy(server, session.origins)
-            channel = Channel.over(transport, bounds, Redactor().learn)
+            channel = Channel.for_call(transport, bounds, Redactor().learn)
             attempt = Login(config, scheme, name=options["name"], channel=channel)
             try:
                 async with asyncio.timeout(limit):
@@ -124,7 +124,7 @@ def _request_token(
             except TimeoutError:
                 raise CallError("timeout", f"not approved within {limit:g} s.") from None
 
-    plan = asyncio.run(run_login(lambda attempt: attempt.plan(device=device)))
+    plan = asyncio.run(run_login(lambda attempt: attempt.make_plan(device=device)))
     _confirm_endpoints(plan, options)  # before anything else is sent
     return asyncio.run(run_login(lambda attempt: _wait_for_token(attempt, plan, options)))
 
@@ -141,7 +141,7 @@ def _find_operation(toolset: Toolset, name: str) -> Operation:
     return next(protected, operations[0])
 
 
-def _confirm_endpoints(plan: Plan, options: dict[str, Any]) -> None:
+def _confirm_endpoints(plan: LoginPlan, options: dict[str, Any]) -> None:
     """Show the endpoints of the login, and ask if they are at another origin."""
     key = "device_authorization_url" if options["device"] else "authorization_url"
     print_note(f"authorization: {getattr(plan.config, key)}")
@@ -155,20 +155,20 @@ def _confirm_endpoints(plan: Plan, options: dict[str, Any]) -> None:
         raise click.ClickException("nothing was sent.")
 
 
-async def _wait_for_token(attempt: Login, plan: Plan, options: dict[str, Any]) -> Stored:
+async def _wait_for_token(attempt: Login, plan: LoginPlan, options: dict[str, Any]) -> StoredToken:
     def show_url(url: str) -> None:
         print_note(f"open this in a browser: {url}")
         if not options["no_browser"]:
             webbrowser.open(url)
 
     if options["device"]:
-        return await attempt.by_device(
+        return await attempt.log_in_by_device(
             plan,
             show=lambda code: print_note(f"open {code.url} and enter the code {code.user_code}"),
         )
     port = options["port"]
     try:
-        return await attempt.by_browser(plan, port=port, show=show_url, tell=print_note)
+        return await attempt.log_in_by_browser(plan, port=port, show=show_url, report=print_note)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).partition(" (")[0]
         raise click.ClickException(

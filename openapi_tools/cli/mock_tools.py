@@ -64,6 +64,8 @@ def add_user_credentials(toolset: Toolset, tool: OperationTool) -> None:
     credentials, session = user_credentials(toolset), toolset.session
     if credentials is not None:
         try:
-            session.credentials = session.credentials.overlaid(credentials(tool), session.redactor)
+            session.credentials = session.credentials.with_overlay(
+                credentials(tool), session.redactor
+            )
         except CallError as error:
             print_note(f"note: {use_option_names(error)}")

@@ -18,7 +18,7 @@ CREDENTIAL_OPTIONS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NA
 _OWN_CREDENTIAL = re.compile(
     r"a credential with a scheme of its own, credentials=\{[^{}]*\{[^{}]*\}\}, or a client [^.]*+"
 )
-_OTHER_CREDENTIAL = re.compile(r"Another one is given as \{[^{}]*\{[^{}]*\}\}\.")
+_OTHER_CREDENTIAL = re.compile(r"To declare one, pass \{[^{}]*\}\.")
 _TOOL_COUNT = re.compile(r"(among [\d,]{1,12} tools?)\.$")
 _BASE_URL = re.compile(r"Settings\(base_url='([^']*)'\)")
 _ORIGINS = re.compile(r"Settings\(credential_origins=\(([^()]*+)\)\)")
@@ -28,7 +28,7 @@ _SETTING = re.compile(r"Settings\((\w+)=…\)")
 def use_option_names(message: object) -> str:
     """Return a message with command-line options in place of Python arguments."""
     text = _OWN_CREDENTIAL.sub(CREDENTIAL_OPTIONS, str(message))
-    text = _OTHER_CREDENTIAL.sub(f"Another one is given with {CREDENTIAL_OPTIONS}.", text)
+    text = _OTHER_CREDENTIAL.sub(f"To declare one, pass {CREDENTIAL_OPTIONS}.", text)
     text = _TOOL_COUNT.sub(r"\1; `openapi-tools list SPEC` lists them.", text)
     text = _BASE_URL.sub(r"--base-url \1", text)
     text = _ORIGINS.sub(_name_origin_options, text)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from openapi_tools._version import __version__
-from openapi_tools.auth import Credentials, OriginPolicy, brings_scheme
+from openapi_tools.auth import Credentials, OriginPolicy, declares_scheme
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, ErrorType, SettingsError, SourceError
@@ -125,7 +125,7 @@ class Fetcher:
         self._origins = credential_origins(settings)
         # Until the document is read only credentials that bring their scheme can be sent.
         self._with_scheme = {
-            name: value for name, value in self._user_credentials.items() if brings_scheme(value)
+            name: value for name, value in self._user_credentials.items() if declares_scheme(value)
         }
         self._credentials = Credentials(self._with_scheme, {}, ca_file=settings.ca_file)
         self._operation = Operation("GET", "/")
@@ -134,7 +134,7 @@ class Fetcher:
     @property
     def is_personal(self) -> bool:
         """Whether the document may be for this user alone, so that it is not cached."""
-        inside = self._bounds(self._address).inside
+        inside = self._bounds(self._address).allows_server
         return self._client is not None or (self._can_identify and inside)
 
     def fetch_entry(self, *, etag: str = "", modified: str = "") -> Source:
@@ -173,7 +173,7 @@ class Fetcher:
         declared = {
             name: value for name, value in self._user_credentials.items() if name in schemes
         }
-        was_inside = self._bounds(self._address).inside
+        was_inside = self._bounds(self._address).allows_server
         if not declared and (was_inside or not self._can_identify):
             return None
         # A document that names its own origin as the API's may get the credentials of the API.
@@ -181,7 +181,7 @@ class Fetcher:
             with contextlib.suppress(CallError):
                 api_origin = origin_of(document_server_url(servers(), self._settings))
                 self._origins = frozenset({api_origin} & {origin_of(self._address)})
-        if not self._bounds(self._address).inside:
+        if not self._bounds(self._address).allows_server:
             return None
         usable = self._with_scheme | declared
         self._credentials = Credentials(usable, schemes, ca_file=self._settings.ca_file)
@@ -287,13 +287,13 @@ class Fetcher:
             sender.attempts(describe_request(request)) as attempts,
         ):
             context = TokenContext(
-                lambda: Channel.over(attempts.transport, bounds, redactor.learn), redactor
+                lambda: Channel.for_call(attempts.transport, bounds, redactor.learn), redactor
             )
-            auth = (await self._credentials.grant(self._operation, bounds, context)).auth
+            auth = (await self._credentials.resolve(self._operation, bounds, context)).auth
             options = SendOptions(
                 auth=auth.httpx_auth,
                 certificate=auth.certificate,
-                trusted=bounds.inside,
+                trusted=bounds.allows_server,
                 learn=redactor.learn,
             )
             return await attempts.send(add_auth(request, auth), options)
@@ -320,10 +320,10 @@ class Fetcher:
             is_down = error.kind == "connection" and error.facts.get("retryable")
             return "Check the address, and that the server runs." if is_down else ""
         bounds = self._bounds(self._address)
-        if bounds.inside and self._can_identify:
+        if bounds.allows_server and self._can_identify:
             return "The credentials of this load were sent."
         if self._can_identify:
-            return bounds.refusal("the document")
+            return bounds.describe_refusal("the document")
         return (
             "If that is a login, pass a credential with a scheme of its own, "
             "credentials={'login': {'scheme': 'bearer', 'value': …}}, or a client that logs in."

@@ -329,11 +329,11 @@ def _session_warnings(
         yield f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."
     if has_credentials or session.client_brings:
         with suppress(errors.CallError):  # it has no usable server
-            if not (bounds := session.home()).inside:
-                yield bounds.refusal()
+            if not (bounds := session.home()).allows_server:
+                yield bounds.describe_refusal()
     yield from document.security.warnings
     for name, prefix in document.security.key_prefixes if has_credentials else ():
-        if session.credentials.lacks_word(name):
+        if session.credentials.has_bare_key(name):
             yield (
                 f"the key for {name!r:.100} is sent unchanged, but by the document's description "
                 f"it begins with a word: '{prefix} …'; give it so if the API refuses the key."

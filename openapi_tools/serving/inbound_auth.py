@@ -15,9 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
-from openapi_tools.auth.access_tokens import SingleFlight
 from openapi_tools.auth.authorization_server import SUCCESS
-from openapi_tools.auth.tokens import form_of
+from openapi_tools.auth.token_requests import make_form
+from openapi_tools.auth.token_source import SingleFlight
 from openapi_tools.errors import CallError, SettingsError, requiring
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import Redactor, Secret
@@ -173,7 +173,7 @@ class Inbound:
         return claims
 
     async def _request_claims(self, token: str) -> dict[str, Any]:
-        form = form_of(self.table.client(), {"token": token, "token_type_hint": "access_token"})
+        form = make_form(self.table.client(), {"token": token, "token_type_hint": "access_token"})
         reply = await fetched(self.sender, self.table.introspection_url, form)
         claims = {"iss": self.table.issuer, **reply.members}
         if reply.status not in SUCCESS:

@@ -11,21 +11,21 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.auth.access_tokens import SingleFlight
 from openapi_tools.auth.authorization_server import (
     SUCCESS,
     Channel,
-    exchange,
     is_protected,
     metadata_urls,
+    request_json,
 )
+from openapi_tools.auth.token_source import SingleFlight
 from openapi_tools.errors import CallError, requiring
 from openapi_tools.requests import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from openapi_tools.auth.authorization_server import Form, Reply
+    from openapi_tools.auth.authorization_server import Reply, TokenForm
     from openapi_tools.serving.refusals import Reason
     from openapi_tools.transport import Sender
 
@@ -55,14 +55,14 @@ class BadTokenError(Exception):
         self.reason = reason
 
 
-async def fetched(sender: Sender, url: str, form: Form | None = None) -> Reply:
+async def fetched(sender: Sender, url: str, form: TokenForm | None = None) -> Reply:
     """Return the JSON that an authorization server answers; CallError."""
     origin = origin_of(url)
     about = f"the authorization server {origin}"
     try:
         async with asyncio.timeout(PATIENCE), sender.attempts(about) as attempts:
             told = (attempts.transport, lambda _: True, lambda *_: None)
-            reply = await exchange(Channel(*told, api_origin=origin), url, form)
+            reply = await request_json(Channel(*told, api_origin=origin), url, form)
     except TimeoutError:
         reason = f"{about} did not answer within {PATIENCE:g} s."
         raise CallError("timeout", reason, retryable=True) from None
@@ -88,7 +88,7 @@ class SigningKeys:
         keys, age = self._fitting(kid, algorithm), time.monotonic() - self._fetched_at
         if keys and age < _STALE:
             if age > _FRESH and not self._is_pausing:
-                self._fetch.begin(self._renew)
+                self._fetch.start(self._renew)
             return keys
         if not self._is_pausing:
             await self._fetch.run(self._renew)

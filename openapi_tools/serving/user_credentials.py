@@ -15,11 +15,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from openapi_tools.auth.authorization_server import Endpoints
-from openapi_tools.auth.tokens import Grants, RefusedError, SharedTokens, Stored
+from openapi_tools.auth.token_requests import RefusedError, TokenEndpoint
+from openapi_tools.auth.token_store import SharedTokenStore, StoredToken
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.model import SecurityScheme
 from openapi_tools.options import from_environment
-from openapi_tools.redaction import Redactor
+from openapi_tools.redaction import Redactor, Secret
 from openapi_tools.requests import origin_of
 from openapi_tools.serving.inbound_auth import Guard, Inbound
 from openapi_tools.serving.serving_tables import user_credential
@@ -146,9 +147,9 @@ class Identity:
         """Return the error of a call that is not sent."""
         return CallError("credentials", f"{self.name} {reason}. It was not sent.")
 
-    def tokens(self, state: SharedState, user: str, token: str = "") -> SharedTokens:
+    def tokens(self, state: SharedState, user: str, token: str = "") -> SharedTokenStore:
         """Return the place of a user's tokens in the shared state, or of those for one token."""
-        return SharedTokens(state, self.config, self.id, user, token)
+        return SharedTokenStore(state, self.config, self.id, user, token)
 
 
 class UserCredentials:
@@ -213,7 +214,7 @@ class UserTokens:
         origin = self._identity.origin
         stored = await self._kept.load(origin)
         if not _is_good(stored, stale):
-            async with self._kept.alone(origin):
+            async with self._kept.lock(origin):
                 stored = await self._kept.load(origin)  # of another call or process
                 if not _is_good(stored, stale):
                     stored = await self._renewed(channel, stored)
@@ -221,50 +222,78 @@ class UserTokens:
         channel.learn(*stored.token.secrets())
         return stored.token.access.reveal()
 
-    async def _save(self, stored: Stored) -> None:
+    async def _save(self, stored: StoredToken) -> None:
         """Keep a token that the authorization server gave; this call has it in any case."""
         try:
             await self._kept.save(stored)
         except CallError as error:
             logger.warning("a new token for %s is not kept: %s", self._identity.name, error.reason)
 
-    async def _renewed(self, channel: Channel, stored: Stored | None) -> Stored:
+    async def _renewed(self, channel: Channel, stored: StoredToken | None) -> StoredToken:
         if not self._is_login:
             return await self._exchanged(channel)
         refresh = None if stored is None else stored.token.refresh
         if refresh is not None:
-            secrets = {"refresh_token": refresh}
             try:
-                return await self._asked(channel, "refresh_token", secrets=secrets, keep=refresh)
+                return await self._asked(
+                    channel,
+                    "refresh_token",
+                    secrets={"refresh_token": refresh},
+                    refresh_token=refresh,
+                )
             except RefusedError as error:
                 if error.code != "invalid_grant":
                     raise
         await self._kept.remove(self._identity.origin)
         raise await self._owner.ask_for_login(self._user.name, self._identity)
 
-    async def _exchanged(self, channel: Channel) -> Stored:
+    async def _exchanged(self, channel: Channel) -> StoredToken:
         """Return a token for the API in exchange for the user's (RFC 8693, section 2)."""
         table = self._identity.table
-        told = {"audience": table.audience, "resource": table.resource}
-        secrets, kind = {"subject_token": self._user.token}, {"subject_token_type": _ACCESS}
-        parts: Any = {"secrets": secrets, "scopes": frozenset(table.scopes), **told, **kind}
-        stored = await self._asked(channel, _EXCHANGE, **parts)
+        stored = await self._asked(
+            channel,
+            _EXCHANGE,
+            parameters={
+                "audience": table.audience,
+                "resource": table.resource,
+                "subject_token_type": _ACCESS,
+            },
+            secrets={"subject_token": self._user.token},
+            scopes=frozenset(table.scopes),
+        )
         if stored.token.expires_at is not None:
             return stored
         ends = stored.token.issued_at + _UNKNOWN
         return replace(stored, token=replace(stored.token, expires_at=ends))
 
-    async def _asked(self, channel: Channel, grant: str, **parts: Any) -> Stored:
+    async def _asked(
+        self,
+        channel: Channel,
+        grant_type: str,
+        *,
+        parameters: Mapping[str, str] | None = None,
+        secrets: Mapping[str, Secret],
+        scopes: frozenset[str] | None = None,
+        refresh_token: Secret | None = None,
+    ) -> StoredToken:
         identity, config = self._identity, self._identity.config
         endpoints = Endpoints(config, identity.declared, identity.scheme)
-        url = await endpoints.token(channel, None, refresh=grant == "refresh_token")
+        url = await endpoints.find_token_url(channel, None, refresh=grant_type == "refresh_token")
         redactor = Redactor()
         redactor.learn(*config.secrets(), self._user.token.reveal(), passing=True)
-        token = await Grants(config, redactor).ask(channel, url, grant, **parts)
-        return Stored(identity.origin, identity.scheme, config.client_id, url, token)
+        token = await TokenEndpoint(config, redactor).request_token(
+            channel,
+            url,
+            grant_type,
+            parameters=parameters,
+            secrets=secrets,
+            scopes=scopes,
+            refresh_token=refresh_token,
+        )
+        return StoredToken(identity.origin, identity.scheme, config.client_id, url, token)
 
 
-def _is_good(stored: Stored | None, stale: str | None) -> TypeGuard[Stored]:
+def _is_good(stored: StoredToken | None, stale: str | None) -> TypeGuard[StoredToken]:
     if stored is None:
         return False
     return stored.token.access.reveal() != stale and not stored.token.is_due(time.time())

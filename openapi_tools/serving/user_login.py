@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 
 from openapi_tools.auth import OriginPolicy
 from openapi_tools.auth.authorization_server import Channel
-from openapi_tools.auth.login import Login, authorization_url, read_answer
+from openapi_tools.auth.login import Login, authorization_url, read_authorization_response
 from openapi_tools.errors import CallError, SettingsError, requiring
 from openapi_tools.json_values import digest_of
 from openapi_tools.model import SecurityScheme
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from openapi_tools.auth.login import Plan
+    from openapi_tools.auth.login import LoginPlan
     from openapi_tools.serving.inbound_auth import Inbound
     from openapi_tools.serving.user_credentials import Identity, UserCredentials
     from openapi_tools.shared_state import SharedState
@@ -242,7 +242,7 @@ class Logins:
         )
 
     async def _back(self, request: Request) -> Response:
-        state, answer = read_answer(request.url.query) or ("", None)
+        state, answer = read_authorization_response(request.url.query) or ("", None)
         cookie = request.cookies.get(self._cookie(_COOKIE), "")
         async with self._state.lock(_key("state", state), LEASE):
             record = await self._get("state", state)
@@ -252,7 +252,7 @@ class Logins:
             await self._state.remove(_key("state", state))
         back, verifier = self._url + BACK, Secret(record["verifier"])
         async with self._login(record) as (login, plan):
-            stored = await login.redeemed(plan, answer, verifier=verifier, back=back)
+            stored = await login.redeem_code(plan, answer, verifier=verifier, redirect_uri=back)
         if record["step"] == "user":
             await self._check_user(record, stored.token.access.reveal())
             return await self._sent(record, "api", cookie)
@@ -264,7 +264,7 @@ class Logins:
         return _page("You are logged in. Close this window, and make the call again.")
 
     @asynccontextmanager
-    async def _login(self, record: Record) -> AsyncIterator[tuple[Login, Plan]]:
+    async def _login(self, record: Record) -> AsyncIterator[tuple[Login, LoginPlan]]:
         """Yield the login of a step, and its endpoints."""
         identity, table = self._known[record["identity"]], self._inbound.table
         if record["step"] == "user":
@@ -278,9 +278,9 @@ class Logins:
             config, declared = identity.config, identity.declared
         async with sender.attempts("the login") as attempts:
             learn = partial(identity.session.redactor.learn, passing=True)
-            channel = Channel.over(attempts.transport, bounds, learn)
+            channel = Channel.for_call(attempts.transport, bounds, learn)
             login = Login(config, declared, name=identity.scheme, channel=channel)
-            plan = await login.plan(device=False)
+            plan = await login.make_plan(device=False)
             if plan.elsewhere and not config.openid_connect_url:
                 reason = f"name {' and '.join(plan.elsewhere)} in apis.{identity.name}.users"
                 raise CallError("credentials", f"the document leads elsewhere; {reason}.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import httpx
 
-    from openapi_tools.auth import Credentials, Grant
+    from openapi_tools.auth import CallCredentials, Credentials
     from openapi_tools.redaction import Redactor
     from openapi_tools.responses.response_shape import ResponseShaper
     from openapi_tools.result import Changes
@@ -86,5 +86,5 @@ class Call:
     follow_up: Any = None
     redactor: Redactor = field(init=False)
     credentials: Credentials = field(init=False)
-    grant: Grant = field(init=False)
+    grant: CallCredentials = field(init=False)
     response: APIResponse = field(init=False)

@@ -10,7 +10,7 @@ from openapi_tools.options import member_of, with_members
 from openapi_tools.result import context_for, user_of
 
 if TYPE_CHECKING:
-    from openapi_tools.auth import Grant
+    from openapi_tools.auth import CallCredentials
     from openapi_tools.tools.call import Call
     from openapi_tools.tools.endpoint import Endpoint
     from openapi_tools.tools.session import Session
@@ -23,7 +23,7 @@ async def resolve_credentials(call: Call) -> None:
         call.context = with_members(call.context, credentials=await context_for(source, call.tool))
     call.user = user_of(call.context)
     credentials = member_of(call.context, "credentials")
-    call.credentials = call.credentials.overlaid(credentials, call.redactor, call.user)
+    call.credentials = call.credentials.with_overlay(credentials, call.redactor, call.user)
 
 
 async def find_grant(
@@ -32,8 +32,8 @@ async def find_grant(
     session: Session,
     attempts: Attempts,
     *,
-    stale: Grant | None = None,
-) -> Grant:
+    stale: CallCredentials | None = None,
+) -> CallCredentials:
     """Return the credentials that the operation needs; fetch tokens, call the user's functions.
 
     Args:
@@ -49,10 +49,10 @@ async def find_grant(
         call.redactor.learn(*secrets)  # the session keeps the newest ones only
 
     def open_channel() -> Channel:
-        return Channel.over(attempts.transport, endpoint.policy, learn)
+        return Channel.for_call(attempts.transport, endpoint.policy, learn)
 
     context = TokenContext(open_channel, call.redactor)
-    grant = await call.credentials.grant(endpoint.operation, endpoint.policy, context, stale)
+    grant = await call.credentials.resolve(endpoint.operation, endpoint.policy, context, stale)
     if not grant.renewable and call.credentials is session.credentials:
         endpoint.shared_grant = grant
     return grant

@@ -74,7 +74,7 @@ def _missing_credential(call: Call) -> str:
     if not call.grant.auth:
         return call.credentials.describe_missing(call.tool.operation)
     challenge = call.response.headers.get("www-authenticate")
-    return call.credentials.missing_word(call.grant, challenge)
+    return call.credentials.describe_missing_prefix(call.grant, challenge)
 
 
 def _missing_base_path(call: Call, session: Session) -> str:

@@ -25,7 +25,7 @@ from openapi_tools.validation.check_cost import is_large
 if TYPE_CHECKING:
     import httpx
 
-    from openapi_tools.auth import Grant
+    from openapi_tools.auth import CallCredentials
     from openapi_tools.responses.response_shape import ResponseShaper, ResponseShapes
     from openapi_tools.shaping.long_running import LongRunningReader
     from openapi_tools.shaping.paging import PageReader
@@ -71,12 +71,12 @@ class Endpoint:
         self.options = SendOptions(
             base=self.policy.server,
             redirects=operation.redirects,
-            trusted=self.policy.inside,
-            traced=self.policy.inside and settings.trace_context,
+            trusted=self.policy.allows_server,
+            traced=self.policy.allows_server and settings.trace_context,
             repeatable=operation.hints.get("idempotent"),
             caches=settings.http_cache,
         )
-        self.shared_grant: Grant | None = None
+        self.shared_grant: CallCredentials | None = None
         self.fixed = FixedArguments(operation.fixed, session.redactor)
         self.follow_ups = FollowUps(tool, session, self.policy.server)
         store = find_store(settings)
@@ -114,10 +114,12 @@ class Endpoint:
 
     def build_masked_request(self, call: Call) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about those."""
-        grant = call.credentials.masked(self.operation, self.policy)
+        grant = call.credentials.mask(self.operation, self.policy)
         return describe_files(self._build(call, call.arguments, grant)), grant.note
 
-    def _build(self, call: Call, arguments: dict[str, Any], grant: Grant) -> httpx.Request:
+    def _build(
+        self, call: Call, arguments: dict[str, Any], grant: CallCredentials
+    ) -> httpx.Request:
         if call.options.address:
             return self.plan.build_follow_up(call.options.address, arguments, grant.auth)
         request = self.plan.build(arguments, grant.auth)

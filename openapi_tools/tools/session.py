@@ -104,7 +104,9 @@ class Session:
     def filled_parameters(self) -> frozenset[tuple[str, str]]:
         """The parameters, by `parameter_key`, that no argument feeds: credentials fill them."""
         named = filter(names_credential, getattr(self.client, "headers", ()))
-        return self.credentials.own_parameters | {parameter_key("header", name) for name in named}
+        return self.credentials.scheme_parameters | {
+            parameter_key("header", name) for name in named
+        }
 
     def home(self) -> OriginPolicy:
         """Return `bounds` for the document's own server."""

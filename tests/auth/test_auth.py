@@ -125,7 +125,7 @@ NOT_SENT = [
     ({"header": []}, {}, "Missing credential for 'header'"),  # which is no list
     ([{"basic": [], "bearer": []}], {"basic": ("me", SECRET), "bearer": SECRET},
      "'basic', 'bearer' are required together"),
-    ([{"cert": []}], {"cert": ssl.create_default_context()}, "https only"),
+    ([{"cert": []}], {"cert": ssl.create_default_context()}, "needs https"),
     *(([], {"mine": given}, "sent") for given in UNSENDABLE),
 ]  # fmt: skip
 

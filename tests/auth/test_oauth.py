@@ -19,8 +19,8 @@ from servers.faults import Faults, answer, replying
 from servers.recorder import Answer, Recorder
 
 from openapi_tools.auth import authorization_server as channels
-from openapi_tools.auth.access_tokens import Tokens
 from openapi_tools.auth.oauth2 import OAuth2
+from openapi_tools.auth.token_source import TokenSource
 from openapi_tools.errors import CallError
 from openapi_tools.model import SecurityScheme
 
@@ -34,7 +34,7 @@ GOOD = {"access_token": "good-token", "token_type": "Bearer"}
 async def asked(behave, *, times=1):
     """Return what comes of asking a server that behaves like that: a token, or the error."""
     async with Faults(behave) as server, channel_to(server) as (channel, _):
-        made = Tokens(OAuth2(client_id="app", client_secret=SECRET), SCHEME, "oauth")
+        made = TokenSource(OAuth2(client_id="app", client_secret=SECRET), SCHEME, "oauth")
         for _ in range(times):
             try:
                 result = await made.token(channel)
@@ -285,7 +285,7 @@ async def test_a_server_that_asks_to_wait_is_left_alone():
 async def test_a_token_that_the_process_before_a_fork_asks_for_is_not_waited_for(
     server, monkeypatch
 ):
-    made, before = Tokens(OAuth2(**APP), server.scheme, "oauth"), asyncio.Event()
+    made, before = TokenSource(OAuth2(**APP), server.scheme, "oauth"), asyncio.Event()
     asking = asyncio.create_task(made._flights.run(before.wait))
     await asyncio.sleep(0)
     monkeypatch.setattr(os, "getpid", lambda: -1)
@@ -299,11 +299,11 @@ async def test_a_token_that_the_process_before_a_fork_asks_for_is_not_waited_for
 async def test_a_server_that_gives_the_same_token_again_is_an_error_for_that_call_alone():
     body = b'{"access_token": "always-the-same", "token_type": "bearer"}'
     async with Recorder(Answer(body=body)) as always, channel_to(always) as (channel, _):
-        made = Tokens(OAuth2(**APP), SCHEME, "oauth")
+        made = TokenSource(OAuth2(**APP), SCHEME, "oauth")
         first = await made.token(channel)
         error = await refusal(made.token(channel, stale=first))
 
-        assert "no other token than the one refused" in error.reason
+        assert "returned the token again that the API refused" in error.reason
         assert await made.token(channel) == first == "always-the-same"
         assert len(always.requests) == 2
 
@@ -311,10 +311,10 @@ async def test_a_server_that_gives_the_same_token_again_is_an_error_for_that_cal
 async def test_no_secret_shows_anywhere(server, caplog):
     caplog.set_level(logging.DEBUG)
     config = OAuth2(**APP, extra={"audience": "hidden-audience-1"}, refresh_token="refresh-given-1")
-    made = Tokens(config, server.openid, "oauth")
+    made = TokenSource(config, server.openid, "oauth")
     async with channel_to(server) as (channel, learned):
         error = await refusal(made.token(channel))
-        good = Tokens(OAuth2(**APP), server.scheme, "oauth")
+        good = TokenSource(OAuth2(**APP), server.scheme, "oauth")
         token = await good.token(channel)
     found = traceback.TracebackException.from_exception(error, capture_locals=True)
     # The server's side logs in this process too, and what it pleases.

@@ -12,7 +12,7 @@ from servers.recorder import Recorder
 
 from openapi_tools import CredentialsError, Settings, load_tools
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.tokens import from_file
+from openapi_tools.auth.token_store import read_login
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 OPENID = {"type": "openIdConnect", "openIdConnectUrl": f"{{url}}{WELL_KNOWN}"}
@@ -105,15 +105,15 @@ async def test_secrets_go_over_https_or_to_this_machine_only(server, url):
     assert server.asked == {}
 
 
-FOREIGN = "does not belong to the address that was asked"
+FOREIGN = "which does not match its URL"
 DISCOVERED = [
     *(({"issuer": issuer}, FOREIGN, "{url}")
       for issuer in ("https://other.example.com", "{url}/tenant", "", 7)),
     *(({"token_endpoint": url}, "token endpoint", "{url}")
       for url in ("http://auth.example.com/token", "javascript:alert(1)", 7, None, "", ["x"])),
     ({"token_endpoint": "https://auth.example.com/token"}, "credential_origins", "{url}"),
-    ({}, "answered 404 instead of describing itself", "{url}/nothing"),
-    ({}, "is not an https address", "http://auth.example.com"),
+    ({}, "returned 404 instead of its metadata", "{url}/nothing"),
+    ({}, "is not of the form https", "http://auth.example.com"),
 ]  # fmt: skip
 
 
@@ -137,13 +137,13 @@ NO_FLOW = {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "token"
     ("scheme", "members", "said"),
     [
         (None, {"client_ID": "app"}, "did you mean 'client_id'"),
-        (None, {"client_id": "app"}, "gets no token from what OAuth2(…) holds"),
-        (None, {}, "gets no token"),
+        (None, {"client_id": "app"}, "cannot get a token with this OAuth2(…)"),
+        (None, {}, "cannot get a token"),
         (None, {"flow": "clientCredentials"}, "client_id"),
         (None, {"flow": "password"}, "username"),
         (None, {**APP, "flow": "authorizationCode"}, "log in"),
         (NO_FLOW, ADA, "has no password flow"),
-        ({"type": "http", "scheme": "basic"}, OAuth2(**APP), "'http', which takes no OAuth2"),
+        ({"type": "http", "scheme": "basic"}, OAuth2(**APP), "'http', which does not use OAuth2"),
     ],
 )
 def test_what_can_give_no_token_is_refused_when_the_document_is_loaded(
@@ -419,7 +419,7 @@ async def test_a_file_of_tokens_is_a_credential(server, tmp_path):
     await called(server, {**ADA, "token_file": path})
     server.forms.clear()
 
-    result = await called(server, from_file(path))
+    result = await called(server, read_login(path))
 
     assert result.output["client"] == "public"
     assert server.forms == []

@@ -15,7 +15,7 @@ SECRETS = ["s3cret-text", SecretStr("s3cret-text"), " s3cret-text\n", "${THE_SEC
 def test_a_secret_is_a_text_or_a_wrapped_one_or_names_a_variable(monkeypatch, secret):
     monkeypatch.setenv("THE_SECRET", "s3cret-text")
 
-    config = OAuth2.of({"client_id": "app", "client_secret": secret})
+    config = OAuth2.from_mapping({"client_id": "app", "client_secret": secret})
 
     assert config.secrets() == ("s3cret-text",)
     assert "s3cret" not in f"{config!r} {config} {config.client_secret!r}"
@@ -44,38 +44,41 @@ def test_every_secret_member_is_masked():
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        (["client_id"], "the members are a mapping, not list"),
+        (["client_id"], "the configuration must be a mapping, not list"),
         ({"client_idd": "hidden-1"}, "did you mean 'client_id'?"),
-        ({"hidden-1": 1}, "1 of the given members do not exist"),
-        ({"client_id": 7}, "client_id must be a text, not int"),
-        ({"client_secret": ["hidden-1"]}, "client_secret must be a text, not list"),
+        ({"hidden-1": 1}, "1 of the keys are unknown"),
+        ({"client_id": 7}, "client_id must be a string, not int"),
+        ({"client_secret": ["hidden-1"]}, "client_secret must be a string, not list"),
         ({"client_secret": ""}, "client_secret is empty"),
         ({"client_secret": "hidden-1\r\nX: y"}, "control character"),
         ({"client_secret": "${NOT_SET_ANYWHERE}"}, "NOT_SET_ANYWHERE"),
-        ({"scopes": 7}, "scopes are texts"),
-        ({"scopes": ["hidden-1 two"]}, "every scope is a text without spaces"),
-        ({"scopes": [7]}, "every scope"),
-        ({"scopes": {"read": ""}}, "scopes are texts"),
-        ({"token_url": 7}, "token_url must be a text"),
-        ({"token_url": "https://hidden-1@host/token"}, "token_url is not an http(s) URL"),
-        ({"token_url": "https://host/token#hidden-1"}, "token_url is not an http(s) URL"),
-        ({"authorization_url": "javascript:hidden-1"}, "authorization_url is not an http(s) URL"),
-        ({"flow": "hidden-1"}, "flow is one of clientCredentials, password"),
-        ({"flow": ["hidden-1"]}, "flow is one of"),
-        ({"client_auth": "hidden-1"}, "client_auth is one of client_secret_basic"),
+        ({"scopes": 7}, "scopes must be a string"),
+        ({"scopes": ["hidden-1 two"]}, "a scope must be a string without spaces"),
+        ({"scopes": [7]}, "a scope must"),
+        ({"scopes": {"read": ""}}, "scopes must be a string"),
+        ({"token_url": 7}, "token_url must be a string"),
+        ({"token_url": "https://hidden-1@host/token"}, "token_url must be an http or https URL"),
+        ({"token_url": "https://host/token#hidden-1"}, "token_url must be an http or https URL"),
+        (
+            {"authorization_url": "javascript:hidden-1"},
+            "authorization_url must be an http or https URL",
+        ),
+        ({"flow": "hidden-1"}, "flow must be one of clientCredentials, password"),
+        ({"flow": ["hidden-1"]}, "flow must be one of"),
+        ({"client_auth": "hidden-1"}, "client_auth must be one of client_secret_basic"),
         ({"client_auth": "client_secret_post"}, "needs a client_secret"),
         ({"username": "ada"}, "belong together"),
         ({"password": "hidden-1"}, "belong together"),
-        ({"extra": {"client_secret": "hidden-1"}}, "extra cannot hold client_secret"),
-        ({"extra": ["hidden-1"]}, "extra is a mapping"),
-        ({"extra": {"audience": 7}}, "must be a text, not int"),
-        ({"token_file": 7}, "token_file is a path"),
+        ({"extra": {"client_secret": "hidden-1"}}, "extra must not contain client_secret"),
+        ({"extra": ["hidden-1"]}, "extra must be a mapping"),
+        ({"extra": {"audience": 7}}, "must be a string, not int"),
+        ({"token_file": 7}, "token_file must be a path"),
     ],
     ids=str,
 )
 def test_what_is_wrong_is_said_without_its_value(members, said):
     with pytest.raises(CredentialsError) as caught:
-        OAuth2.of(members)
+        OAuth2.from_mapping(members)
 
     assert said in str(caught.value)
     assert "hidden-1" not in str(caught.value)

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from servers.authorization import PASSWORD, SECRET, channel_to
 
-from openapi_tools.auth.access_tokens import Tokens
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.tokens import Stored, Token, TokenStore, from_file
+from openapi_tools.auth.token_requests import Token
+from openapi_tools.auth.token_source import TokenSource
+from openapi_tools.auth.token_store import StoredToken, TokenStore, read_login
 from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.redaction import Secret
 
@@ -32,7 +33,7 @@ def path(tmp_path):
 def entry(access="access-1", **members):
     token = Token(Secret(access), Secret("refresh-1"), issued_at=1.0, expires_at=2.0)
     about = {**PLACE, "client_id": "app", "token_endpoint": "https://auth.example.com/token"}
-    return Stored(**{**about, **members}, token=token)
+    return StoredToken(**{**about, **members}, token=token)
 
 
 def test_one_file_holds_tokens_for_several_and_shows_none(path):
@@ -137,7 +138,8 @@ def test_what_cannot_be_written_says_why_and_leaves_nothing(path):
 
 KILLED = """
 import sys
-from openapi_tools.auth.tokens import Stored, Token, TokenStore
+from openapi_tools.auth.token_requests import Stored, Token
+from openapi_tools.auth.token_store import TokenStore
 from openapi_tools.redaction import Secret
 store = TokenStore(sys.argv[1])
 print("ready", flush=True)
@@ -172,14 +174,14 @@ async def token(server, path):
 async def of(server, config, name="oauth", **more):
     """Return the token that a configuration gives."""
     async with channel_to(server) as (channel, _):
-        return await Tokens(config, server.scheme, name).token(channel, **more)
+        return await TokenSource(config, server.scheme, name).token(channel, **more)
 
 
 async def test_a_rotated_refresh_token_lands_in_the_file(server, path, token):
     async with channel_to(server) as (channel, _):
-        made = Tokens(from_file(path), server.scheme, "oauth")
+        made = TokenSource(read_login(path), server.scheme, "oauth")
         second = await made.token(channel, stale=token)
-        third = await of(server, from_file(path), stale=second)
+        third = await of(server, read_login(path), stale=second)
         fourth = await made.token(channel, stale=second)
 
     assert len({token, second, third}) == 3
@@ -192,7 +194,7 @@ async def test_a_rotated_refresh_token_lands_in_the_file(server, path, token):
 async def test_a_file_without_a_token_that_may_be_used_fails_the_call(
     server, path, token, mode, name, said
 ):
-    config = from_file(path)
+    config = read_login(path)
     path.chmod(mode)
 
     with pytest.raises(CallError, match=said) as caught:
@@ -210,7 +212,7 @@ async def test_a_file_that_cannot_be_written_costs_no_call(server, path, monkeyp
     token = await of(server, OAuth2(**APP, token_file=path))
 
     assert server.find(token)
-    assert "is not kept: token file" in caplog.text
+    assert "was not stored: token file" in caplog.text
     assert "no space left" in caplog.text
     assert list(path.parent.iterdir()) == []
 
@@ -224,4 +226,4 @@ async def test_no_client_secret_is_ever_written(server, path):
 
 def test_a_file_without_tokens_says_how_to_log_in(path):
     with pytest.raises(CredentialsError, match="openapi-tools login SPEC --token-file"):
-        from_file(path)
+        read_login(path)

@@ -237,5 +237,5 @@ async def test_a_refused_key_without_a_word_is_told_the_servers_own(challenge, k
         result = await toolset.call("do", {})
 
     assert result.error["type"] == "auth"
-    assert ("give it as 'Token …'" in result.error["message"]) is told
+    assert ("write it as 'Token …'" in result.error["message"]) is told
     assert "abcd1234" not in str(result)

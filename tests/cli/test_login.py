@@ -14,11 +14,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
+from openapi_tools.auth.tokens import TokenStore
 from servers.authorization import SECRET, running, server
 from servers.site import Said, Site
 
 from openapi_tools.auth import login
-from openapi_tools.auth.tokens import TokenStore
 from openapi_tools.cli import login_command as cli_login
 
 ROOT = Path(__file__).parents[2]
@@ -168,7 +168,7 @@ def test_what_is_no_answer_is_passed_over_and_not_repeated(
     done = log_in()
 
     assert done.exit_code == 0
-    assert ("an answer with a wrong state was passed over." in done.stderr) is told
+    assert ("a response with a wrong state was ignored." in done.stderr) is told
     assert server.forms[0]["code"] != "evil"
     status, text = browser.shown()
     assert status in (404, 0)
@@ -176,7 +176,7 @@ def test_what_is_no_answer_is_passed_over_and_not_repeated(
     assert "evil" not in text
 
 
-OTHER = "another authorization server answers"
+OTHER = "comes from another authorization server"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ OTHER = "another authorization server answers"
         (False, "https://other.example.com", OTHER),
         (False, "", OTHER),
         (False, "//[", OTHER),
-        (True, None, "the answer does not say who answers"),
+        (True, None, "the response has no issuer"),
         (True, "{url}", ""),
         (True, "{url}/", OTHER),
     ],
@@ -321,8 +321,8 @@ def test_where_a_device_begins_may_be_said(server, declare, log_in):
     token = ("--token-url", f"{server.url}/token")
     place = ("--device-authorization-url", f"{server.url}/device")
 
-    assert "give --token-url" in log_in("--device").stderr
-    assert "give --device-authorization-url" in log_in("--device", *token).stderr
+    assert "set --token-url" in log_in("--device").stderr
+    assert "set --device-authorization-url" in log_in("--device", *token).stderr
     assert log_in("--device", *token, *place).exit_code == 0
 
 
@@ -345,7 +345,7 @@ def test_a_device_code_that_is_none_is_refused(server, log_in, members):
     done = log_in("--device")
 
     assert done.exit_code == 1
-    said = "gives no usable device code" if members else "invalid_request"
+    said = "returned no usable device code" if members else "invalid_request"
     assert said in done.stderr
     assert "\x1b" not in done.stderr
 
@@ -375,7 +375,7 @@ ONE, TWO = ({name: {"type": "oauth2", "flows": {}} for name in names} for names 
         ({"key": {"type": "apiKey", "in": "header", "name": "X"}}, (), "no scheme for OAuth 2", 2),
         (TWO, (), "the document has several schemes; name one of 'a', 'b'", 2),
         (ONE, ("b",), "expected one of 'a'.", 2),
-        (ONE, (), "names no token endpoint; give --token-url.", 1),
+        (ONE, (), "has no token endpoint; set --token-url.", 1),
     ],
 )
 def test_the_scheme_and_its_endpoints_have_to_be_clear(

@@ -1,0 +1,243 @@
+"""Tokens that outlive a process: in a file, or in a state that processes share."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+import stat
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from openapi_tools.auth.authorization_server import is_protected
+from openapi_tools.auth.oauth2 import OAuth2
+from openapi_tools.auth.token_requests import Token, is_sendable
+from openapi_tools.errors import CredentialsError
+from openapi_tools.redaction import Secret
+from openapi_tools.shared_state import LEASE, SECRET, state_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractAsyncContextManager
+    from os import PathLike
+
+    from openapi_tools.shared_state import SharedState
+
+_VERSION = 1
+_LARGEST_FILE = 1024 * 1024
+_KEY_FIELDS = ("origin", "scheme", "client_id", "token_endpoint")
+_LONGEST_KEPT = 180 * 86400.0  # of a token in a shared state; a login lasts as long
+_write_lock = threading.RLock()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredToken:
+    """A stored token, for an API's origin, a scheme's name and a client."""
+
+    origin: str
+    scheme: str
+    client_id: str
+    token_endpoint: str
+    token: Token
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The API, scheme and client."""
+        return self.origin, self.scheme, self.client_id
+
+
+class TokenStore:
+    """A file of tokens that only its owner can read."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path = Path(path).expanduser()
+
+    def __repr__(self) -> str:
+        return f"TokenStore({str(self._path)!r})"
+
+    def load(self, *, origin: str, scheme: str, client_id: str = "") -> StoredToken | None:
+        """Return the entry for an API, a scheme and a client; None when there is none."""
+        for entry in self.entries():
+            if entry.key == (origin, scheme, client_id or entry.client_id):
+                return entry
+        return None
+
+    def entries(self) -> list[StoredToken]:
+        """Return all entries; none without a file."""
+        text = self._read()
+        if text is None:
+            return []
+        try:
+            data = json.loads(text)
+            entries = [_from_record(item) for item in data["tokens"]]
+        except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
+            self._refuse("is not a token file; delete it, and log in again.")
+        if data.get("version") != _VERSION:
+            self._refuse("has another version; delete it, and log in again.")
+        return entries
+
+    def save(self, stored: StoredToken) -> None:
+        """Store an entry, which replaces the one for the same API, scheme and client."""
+        with _write_lock:
+            entries = [entry for entry in self.entries() if entry.key != stored.key]
+            data = {
+                "version": _VERSION,
+                "tokens": [_to_record(each) for each in (stored, *entries)],
+            }
+            self._write(Secret(json.dumps(data, indent=1)))
+
+    def _read(self) -> str | None:
+        # A link may lead to another user's file, and a pipe would never end.
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        try:
+            with _open_descriptor(self._path, flags) as descriptor:
+                self._check(os.fstat(descriptor))
+                raw = os.read(descriptor, _LARGEST_FILE + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if error.errno == errno.ELOOP or self._path.is_symlink():
+                self._refuse("is a symbolic link; name the file itself.")
+            self._refuse(f"cannot be read ({_describe_os_error(error)}).")
+        if len(raw) > _LARGEST_FILE:
+            self._refuse("is too large for a file of tokens.")
+        return raw.decode("utf-8", "replace")
+
+    def _check(self, status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            self._refuse("is not a regular file.")
+        if os.name != "posix":
+            return
+        if status.st_mode & 0o077:
+            self._refuse(f"can be read by others; run: chmod 600 {self._path}")
+        if status.st_uid not in (os.getuid(), 0):
+            self._refuse("belongs to another user.")
+
+    def _write(self, text: Secret) -> None:
+        temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}")
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                with open(descriptor, "wb") as file:  # noqa: PTH123 -- of a descriptor
+                    file.write(text.reveal().encode())
+                    file.flush()
+                    os.fsync(file.fileno())
+                temporary.replace(self._path)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    temporary.unlink()
+                raise
+        except OSError as error:
+            self._refuse(f"cannot be written ({_describe_os_error(error)}).")
+        # The new name survives a power cut where folders can be synchronised.
+        with (
+            contextlib.suppress(OSError),
+            _open_descriptor(self._path.parent, os.O_RDONLY) as descriptor,
+        ):
+            os.fsync(descriptor)
+
+    def _refuse(self, reason: str) -> NoReturn:
+        raise CredentialsError(f"token file {str(self._path)!r} {reason}") from None
+
+
+class SharedTokenStore:
+    """The tokens of one credential in a state that processes share.
+
+    The key includes all that the user passed, so that nobody finds a token without the same secrets
+    and user name. `token` is the user's token that was exchanged for the stored ones, if one was.
+    """
+
+    def __init__(
+        self, state: SharedState, config: OAuth2, scheme: str, user: str, token: str = ""
+    ) -> None:
+        self._state, self._user = state, user
+        user = f"{user} {token}" if token else user
+        self._parts = [scheme, user, config.client_id, config.token_url, config.username]
+        self._parts += [*sorted(config.scopes or ()), *config.secrets()]
+
+    def __repr__(self) -> str:
+        return f"SharedTokens({self._state!r})"
+
+    def _key(self, origin: str) -> str:
+        digest = hashlib.sha256(json.dumps([origin, *self._parts]).encode()).hexdigest()
+        return state_key(f"{SECRET}token", self._user, digest)
+
+    def lock(self, origin: str) -> AbstractAsyncContextManager[None]:
+        """Return the lock under which one of all processes refreshes."""
+        return self._state.lock(self._key(origin), LEASE)
+
+    async def load(self, origin: str) -> StoredToken | None:
+        """Return the entry for an API; None without a usable one."""
+        value = await self._state.get(self._key(origin))
+        try:
+            return None if value is None else _from_record(json.loads(value))
+        except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
+            return None
+
+    async def save(self, stored: StoredToken) -> None:
+        """Store an entry, which replaces the one before."""
+        value, token = json.dumps(_to_record(stored)).encode(), stored.token
+        lasts = None if token.refresh else token.expires_at
+        seconds = _LONGEST_KEPT if lasts is None else max(lasts - time.time(), 1.0)
+        await self._state.put(self._key(stored.origin), value, seconds)
+
+    async def remove(self, origin: str) -> None:
+        """Remove the entry for an API."""
+        await self._state.remove(self._key(origin))
+
+
+@contextlib.contextmanager
+def _open_descriptor(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _describe_os_error(error: OSError) -> str:
+    return error.strerror or type(error).__name__
+
+
+def _to_record(stored: StoredToken) -> dict[str, Any]:
+    token = stored.token
+    return {
+        **{name: getattr(stored, name) for name in _KEY_FIELDS},
+        "access_token": token.access.reveal(),
+        "refresh_token": token.refresh.reveal() if token.refresh else None,
+        "issued_at": token.issued_at,
+        "expires_at": token.expires_at,
+        "scopes": None if token.scopes is None else sorted(token.scopes),
+    }
+
+
+def _from_record(item: dict[str, Any]) -> StoredToken:
+    # Raises only errors that `entries` catches.
+    names = {name: item[name] for name in _KEY_FIELDS}
+    access, refresh, expires_at = item["access_token"], item["refresh_token"], item["expires_at"]
+    if not all(isinstance(name, str) for name in names.values()) or not is_sendable(access):
+        raise TypeError
+    if not is_protected(names["token_endpoint"]) or not (refresh is None or is_sendable(refresh)):
+        raise TypeError
+    token = Token(
+        Secret(access),
+        None if refresh is None else Secret(refresh),
+        issued_at=float(item["issued_at"]),
+        expires_at=None if expires_at is None else float(expires_at),
+        scopes=None if item["scopes"] is None else frozenset(map(str, item["scopes"])),
+    )
+    return StoredToken(**names, token=token)
+
+
+def read_login(path: str | PathLike[str]) -> OAuth2:
+    """Return the credential that a login stored in a file; CredentialsError without a safe one."""
+    if not TokenStore(path).entries():
+        reason = f"token file {str(path)!r} has no token; log in: openapi-tools login SPEC"
+        raise CredentialsError(f"{reason} --token-file {path}")
+    return OAuth2(token_file=Path(path))
