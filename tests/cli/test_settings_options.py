@@ -77,7 +77,7 @@ WRONG = [
     (["--timeout", "0"], "0.0 is not in the range x>0"),
     (["--prefix", "a b"], "prefix: string should match pattern"),
     (["--base-url", "example.com"], "did you mean 'http://example.com'?"),
-    (["--ca-file", "no/such.pem", "--base-url", "https://127.0.0.1:9"], "look at --ca-file."),
+    (["--ca-file", "no/such.pem", "--base-url", "https://127.0.0.1:9"], "check --ca-file."),
 ]
 
 
