@@ -78,7 +78,7 @@ class InvalidOverlay(DocumentError):  # noqa: N818 -- as above
 
 
 class UnresolvableReference(DocumentError):  # noqa: N818 -- as above
-    """A `$ref` leads nowhere, in a circle, or where it may not lead."""
+    """A `$ref` leads nowhere, in a cycle, or to a place it may not lead to."""
 
 
 class UnsupportedFeature(DocumentError):  # noqa: N818 -- as above
