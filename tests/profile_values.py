@@ -8,7 +8,7 @@ from makers import Turns
 from profile_rules import faults, schema_of
 from tool_rules import walk
 
-from openapi_tools.providers.definitions import define
+from openapi_tools.providers.definitions import define_tool
 from openapi_tools.providers.restore import Restorer
 from openapi_tools.validation.checker import Checker
 
@@ -33,7 +33,7 @@ def lawful(member, profile, *, required=True, rounds=6, **definitions):
     """Return what becomes of the schema of an argument; whatever fits that is accepted."""
     tool = tool_with(member, required=required, **definitions)
     before = copy.deepcopy(member)
-    definition = define(tool, profile)
+    definition = define_tool(tool, profile)
     assert refused(tool, definition, profile, rounds) == []
     assert member == before
     return schema_of(profile, definition.value)["properties"]["x"]
@@ -71,7 +71,7 @@ def refused(tool, definition, profile, rounds, checker=None, restorer=None):
             found.append((UNFIT, value))
         elif not fits(definition.restore(value)):
             found.append(("restored", value))
-        elif not fits(value) and not fits(restorer.restored(value)):
+        elif not fits(value) and not fits(restorer.restore(value)):
             found.append(("repaired", value))
         assert value == before
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.browse.tool_facts import facts_of
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.json_values import select_attributes
-from openapi_tools.providers.definitions import PROFILES, define
+from openapi_tools.providers.definitions import PROFILES, define_tool
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
 from openapi_tools.requests import preview_request
@@ -80,7 +80,7 @@ class PageData:
     def _made(self, tool: OperationTool, profile: str) -> dict[str, Any]:
         """Return a tool as a profile's model gets it, or the reason why it does not."""
         try:
-            made = define(tool, profile, self._memories[profile], loosely=True)
+            made = define_tool(tool, profile, self._memories[profile], loosely=True)
         except CannotExpress as error:
             return {"reason": str(error)}
         size, tokens = costs.cost(made.value, self.counting[1])

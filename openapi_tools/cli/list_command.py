@@ -24,7 +24,7 @@ from openapi_tools.cli.output import (
 from openapi_tools.cli.tool_loading import load_spec, report_missing_server, select_tools
 from openapi_tools.errors import counted
 from openapi_tools.json_values import select_attributes
-from openapi_tools.providers.definitions import DefinitionLimits, define, limits_of
+from openapi_tools.providers.definitions import DefinitionLimits, define_tool, limits_of
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
 from openapi_tools.search.costs import MOST_TOKENS, cost, counter, exceeds, summed
@@ -182,7 +182,7 @@ def measure_definitions(
     costs: list[tuple[int, int]] = []
     for tool in tools:
         try:
-            definition = define(tool, profile, memory, loosely=True, limits=limits).value
+            definition = define_tool(tool, profile, memory, loosely=True, limits=limits).value
         except CannotExpress:
             costs.append((0, 0))
         else:

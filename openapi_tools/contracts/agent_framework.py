@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import RootModel
 
 from openapi_tools.errors import requiring
-from openapi_tools.providers.definitions import shown
+from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import ToolCall, context_for
 from openapi_tools.tools.adapters import warn_about_tokens
 from openapi_tools.tools.guardrails import asks_about, make_question, rule_of, with_approval
@@ -91,7 +91,7 @@ class AgentFrameworkTool(FunctionTool):
         async def call(invocation: FunctionInvocationContext) -> ToolResult:
             return await _run_call(tool, invocation, context)
 
-        description, schema = shown(tool, "openai")
+        description, schema = write_brief_definition(tool, "openai")
         super().__init__(
             name=tool.name,
             description=description,

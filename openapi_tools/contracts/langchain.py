@@ -19,7 +19,7 @@ from openapi_tools.common.json_schema import (
 )
 from openapi_tools.errors import SettingsError, requiring
 from openapi_tools.json_values import omit_keys
-from openapi_tools.providers.definitions import shown
+from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
 from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
 
@@ -74,7 +74,7 @@ class OperationStructuredTool(StructuredTool):
         async def call(**arguments: Any) -> tuple[Any, ToolResult]:
             return await _run_call(tool, arguments, context)
 
-        description, schema = shown(tool, "openai", inline_references)
+        description, schema = write_brief_definition(tool, "openai", inline_references)
         super().__init__(
             name=tool.name,
             description=description,

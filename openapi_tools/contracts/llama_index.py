@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from openapi_tools.errors import requiring
-from openapi_tools.providers.definitions import shown
+from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
 from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
 
@@ -87,7 +87,7 @@ class OperationMetadata(ToolMetadata):
 
 
 def _make_metadata(tool: OperationTool) -> ToolMetadata:
-    description, schema = shown(tool, "openai")
+    description, schema = write_brief_definition(tool, "openai")
 
     class Arguments(BaseModel):
         model_config = ConfigDict(title=tool.name, extra="allow")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import requiring
-from openapi_tools.providers.definitions import shown
+from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.tools.adapters import make_blocks
 from openapi_tools.visible_text import visible
 
@@ -36,7 +36,9 @@ _RESPONSE_EVENT = re.compile(
 
 def describe_tool(tool: OperationTool) -> dict[str, Any]:
     """Return a tool as the protocol's `Tool`."""
-    description, schema = shown(tool, "mcp", beside=_LONGEST_TITLE + len('"title": "", '))
+    description, schema = write_brief_definition(
+        tool, "mcp", beside=_LONGEST_TITLE + len('"title": "", ')
+    )
     definition: dict[str, Any] = {
         "name": tool.name,
         "description": replace_surrogates(description),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.errors import InputError, OpenAPIToolsError, requiring
 from openapi_tools.options import Select, member_of
-from openapi_tools.providers.definitions import shown
+from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
 from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
 from openapi_tools.tools.guardrails import asks_about, rule_of, with_approval
@@ -80,7 +80,7 @@ def _make_tool(
     async def call(run: RunContext[Any], /, **arguments: Any) -> ToolReturn[Any]:
         return await _run_call(tool, arguments, run, context, must_defer)
 
-    description, schema = shown(tool, "openai")
+    description, schema = write_brief_definition(tool, "openai")
     converted: Tool[Any] = Tool.from_schema(
         call,
         name=tool.name,

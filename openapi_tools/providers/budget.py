@@ -25,7 +25,7 @@ from openapi_tools.common.json_schema import (
 )
 from openapi_tools.errors import counted
 from openapi_tools.json_values import json_size, omit_keys
-from openapi_tools.providers.cuts import cut_levels, typed, with_words
+from openapi_tools.providers.cuts import add_sentence, cut_levels, type_schema
 from openapi_tools.providers.identity_cache import IdentityCache, SchemaSizes
 from openapi_tools.shaping.wording import UNREAD, brief
 from openapi_tools.visible_text import cut
@@ -67,44 +67,52 @@ class Shortener:
         self.sizes = SchemaSizes()
         self._edited: defaultdict[Edit, IdentityCache[Any]] = defaultdict(IdentityCache)
         self._inventories: IdentityCache[_Inventory] = IdentityCache()
-        self._unequal = _UnequalParts()
+        self._unequal = _DistinctParts()
 
-    def shorten_words(self, schema: Schema, room: int) -> Schema:
+    def shorten_words(self, schema: Schema, limit: int) -> Schema:
         """Return an equivalent schema with fewer words and shared parts, if one fits `room`."""
-        if self.sizes.size(schema) > room and self._unequal.exceed(schema, room):
+        if self.sizes.size(schema) > limit and self._unequal.exceeds(schema, limit):
             return schema
-        return self._apply(schema, room, [self._drop_unread, self._share, *self._word_steps()])
+        return self._apply_steps(
+            schema, limit, [self._drop_unread, self._share, *self._word_steps()]
+        )
 
-    def fit(self, schema: Schema, room: int, *, sharing: bool = True) -> Schema:
+    def fit(self, schema: Schema, limit: int, *, sharing: bool = True) -> Schema:
         """Return a looser schema within `room` bytes, if 150 or more; `sharing` may add `$defs`."""
-        if self.sizes.size(schema) <= room:
+        if self.sizes.size(schema) <= limit:
             return schema
         share = [self._share] if sharing else []
-        if self._unequal.exceed(schema, room):
+        if self._unequal.exceeds(schema, limit):
             # Whatever words go, it does not fit: nothing is measured in between.
             for step in (self._drop_unread, *share, self._drop_words):
                 schema = step(schema)
         else:
-            schema = self._apply(schema, room, [self._drop_unread, *share, *self._word_steps()])
-            if self.sizes.size(schema) <= room:
+            schema = self._apply_steps(
+                schema, limit, [self._drop_unread, *share, *self._word_steps()]
+            )
+            if self.sizes.size(schema) <= limit:
                 return schema
-        schema = self._edit(schema, _loosen)
-        schema = self._apply(schema, room, [partial(self._edit, edit=_values_in_words)])
-        schema = cut_levels(schema, range(_DEEPEST, 0, -1), room)
-        if json_size(schema) <= room:
+        schema = self._edit_all(schema, _drop_narrowing)
+        schema = self._apply_steps(
+            schema, limit, [partial(self._edit_all, edit=_describe_long_values)]
+        )
+        schema = cut_levels(schema, range(_DEEPEST, 0, -1), limit)
+        if json_size(schema) <= limit:
             return schema
         plain = {key: schema[key] for key in _OF_ROOT if key in schema}
-        schema = self._apply(plain, room, [partial(_simple, most=m) for m in (120, 40, 0)])
-        return schema if json_size(schema) <= room else _fewer(schema, room)
+        schema = self._apply_steps(
+            plain, limit, [partial(_simplify_properties, most=m) for m in (120, 40, 0)]
+        )
+        return schema if json_size(schema) <= limit else _keep_fitting_properties(schema, limit)
 
-    def _apply(self, schema: Schema, room: int, steps: list[Step]) -> Schema:
+    def _apply_steps(self, schema: Schema, limit: int, steps: list[Step]) -> Schema:
         for step in steps:
-            if self.sizes.size(schema) <= room:
+            if self.sizes.size(schema) <= limit:
                 break
             schema = step(schema)
         return schema
 
-    def _edit(self, schema: Schema, edit: Edit) -> Schema:
+    def _edit_all(self, schema: Schema, edit: Edit) -> Schema:
         return edit(self._edit_parts(schema, edit))
 
     def _edit_parts(self, schema: Schema, edit: Edit) -> Schema:
@@ -118,7 +126,7 @@ class Shortener:
         return new
 
     def _drop_unread(self, schema: Schema) -> Schema:
-        return self._edit(schema, _without_unread)
+        return self._edit_all(schema, _drop_unread)
 
     def _word_steps(self) -> list[Step]:
         steps = ((False, 300), (False, 120), (True, 300), (True, 120), (True, 0))
@@ -140,8 +148,8 @@ class Shortener:
     def _share(self, schema: Schema) -> Schema:
         """Return a schema whose equal parts are one of `$defs` each, where that saves bytes."""
         texts, counts = self._count_parts(schema)
-        own = schema.get("$defs", {})
-        names = {texts[id(node)]: name for name, node in own.items() if id(node) in texts}
+        declared = schema.get("$defs", {})
+        names = {texts[id(node)]: name for name, node in declared.items() if id(node) in texts}
         candidates = {text for text, count in counts.items() if count > 1} | names.keys()
         candidates = {text for text in candidates if len(text) >= _LEAST_SHARED}
         added: dict[str, Any] = {}
@@ -152,7 +160,7 @@ class Shortener:
                 return map_subschemas(node, change)
             if text not in names:
                 name = f"shared_{len(added) + 1}"
-                while name in own:
+                while name in declared:
                     name += "_"
                 count = counts[text]
                 saved = (count - 1) * len(text) - count * (len(name) + 20) - len(name) - 8
@@ -168,7 +176,7 @@ class Shortener:
             name: node
             if candidates.isdisjoint(self._inventories.find(node, _Inventory).inner)
             else map_subschemas(node, change)
-            for name, node in own.items()
+            for name, node in declared.items()
         }
         merged = {**new, "$defs": {**definitions, **added}} if definitions or added else new
         # A reference into a definition may lead into what has become a reference itself.
@@ -232,7 +240,7 @@ class _Inventory:
         look(node)
 
 
-class _UnequalParts:
+class _DistinctParts:
     """Numbers of schemas, equal for equal ones: their keywords and names without words."""
 
     def __init__(self) -> None:
@@ -241,7 +249,7 @@ class _UnequalParts:
         self._sizes: list[int] = []
         self._inner: list[list[int]] = []
 
-    def exceed(self, schema: Schema, room: int) -> bool:
+    def exceeds(self, schema: Schema, limit: int) -> bool:
         """Tell whether no schema of fewer words and shared parts is within `room` bytes.
 
         Each of its unequal parts is written once at least.
@@ -251,24 +259,24 @@ class _UnequalParts:
         parts: list[Any] = []
         map_subschemas(schema, lambda part, _name: parts.append(part))
         for part in (*parts, schema):  # the schema last: few of its parts are enough, mostly
-            waiting = [self._number(part)]
-            while waiting and size <= room:
+            waiting = [self._part_number(part)]
+            while waiting and size <= limit:
                 number = waiting.pop()
                 if number not in seen:
                     seen.add(number)
                     size += self._sizes[number]
                     waiting += self._inner[number]
-            if size > room:
+            if size > limit:
                 return True
         return False
 
-    def _number(self, node: Any) -> int:
-        return self._by_schema.find(node, self._find_number)
+    def _part_number(self, node: Any) -> int:
+        return self._by_schema.find(node, self._assign_number)
 
-    def _find_number(self, node: Any) -> int:
+    def _assign_number(self, node: Any) -> int:
         bare = omit_keys(node, _WORDY) if isinstance(node, dict) else node
         inner: list[tuple[str, int]] = []
-        map_subschemas(bare, lambda part, name: inner.append((name, self._number(part))))
+        map_subschemas(bare, lambda part, name: inner.append((name, self._part_number(part))))
         text = json.dumps(omit_keys(bare, SUBSCHEMA_KEYWORDS) if isinstance(bare, dict) else bare)
         key = (text, *inner)
         if key not in self._numbers:
@@ -278,7 +286,7 @@ class _UnequalParts:
         return self._numbers[key]
 
 
-def _cut(node: Schema, most: int) -> Schema:
+def _cut_description(node: Schema, most: int) -> Schema:
     text = node.get("description")
     if not isinstance(text, str) or len(text) <= most:
         return node
@@ -287,50 +295,50 @@ def _cut(node: Schema, most: int) -> Schema:
     )
 
 
-def _without_unread(node: Schema) -> Schema:
+def _drop_unread(node: Schema) -> Schema:
     return omit_keys(node, [*UNREAD, "title"])
 
 
-def _loosen(node: Schema) -> Schema:
+def _drop_narrowing(node: Schema) -> Schema:
     return loosen_schema(node, _NARROWING)
 
 
-_CUT_WORDS: dict[int, Edit] = {most: partial(_cut, most=most) for most in (300, 120, 0)}
+_CUT_WORDS: dict[int, Edit] = {most: partial(_cut_description, most=most) for most in (300, 120, 0)}
 
 
-def _values_in_words(node: Schema) -> Schema:
+def _describe_long_values(node: Schema) -> Schema:
     """Return a schema whose long enumeration is named in words, without other long values."""
     long = [key for key in _VALUES if key in node and json_size(node[key]) > _LONGEST_VALUE]
     values = node.get("enum")
     if isinstance(values, list) and (len(values) > _MOST_VALUES or json_size(values) > _LARGEST):
-        return with_words(omit_keys(node, ["enum", *long]), _first_of(values))
+        return add_sentence(omit_keys(node, ["enum", *long]), _describe_enum(values))
     return omit_keys(node, long)
 
 
-def _simple(schema: Schema, most: int) -> Schema:
+def _simplify_properties(schema: Schema, most: int) -> Schema:
     """Return a schema whose members have a type, a few words and short values."""
 
     def change(node: Any) -> Any:
         if not isinstance(node, dict):
             return {} if node is True else node
         simple = {k: node[k] for k in _SIMPLE if k in node and json_size(node[k]) <= _SMALL}
-        return _cut(ensure_items({**typed(node, schema), **simple}), most)
+        return _cut_description(ensure_items({**type_schema(node, schema), **simple}), most)
 
-    members = {name: change(node) for name, node in schema.get("properties", {}).items()}
+    properties = {name: change(node) for name, node in schema.get("properties", {}).items()}
     is_open = schema.get("additionalProperties") is not False
     gone = ("$defs", "additionalProperties") if is_open else ("$defs",)
-    return {**omit_keys(schema, gone), "properties": members}
+    return {**omit_keys(schema, gone), "properties": properties}
 
 
-def _fewer(schema: Schema, room: int) -> Schema:
+def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
     """Return an open object with the members that fit, the required ones first."""
-    members, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
-    words = min(_NAMES, room // 4)
-    left = room - words - _FRAME
+    properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
+    description_limit = min(_NAMES, limit // 4)
+    left = limit - description_limit - _FRAME
     kept: Schema = {}
-    names = sorted(members, key=lambda name: name not in required)
+    names = sorted(properties, key=lambda name: name not in required)
     for name in names:
-        whole = members[name]
+        whole = properties[name]
         bare = omit_keys(whole, _MORE_WORDS) if isinstance(whole, dict) else whole
         for node in (whole, bare):
             cost = json_size({name: node}) + (json_size(name) + 2 if name in required else 0)
@@ -340,17 +348,19 @@ def _fewer(schema: Schema, room: int) -> Schema:
                 break
     return {
         "type": "object",
-        "description": _rest_in_words([n for n in names if n not in kept], required, words),
-        "properties": {name: kept[name] for name in members if name in kept},
+        "description": _describe_omitted(
+            [n for n in names if n not in kept], required, description_limit
+        ),
+        "properties": {name: kept[name] for name in properties if name in kept},
         "required": [name for name in required if name in kept],
         "additionalProperties": True,
     }
 
 
-def _rest_in_words(names: list[str], required: Collection[str], most: int) -> str:
+def _describe_omitted(names: list[str], required: Collection[str], limit: int) -> str:
     """Return a sentence with the count and the names of members, as far as they fit."""
-    said = f"{counted(len(names), 'more argument')} may be given, as far as they fit here: "
-    left = most - json_size(said)
+    text = f"{counted(len(names), 'more argument')} may be given, as far as they fit here: "
+    left = limit - json_size(text)
     listed: list[str] = []
     for name in names:
         word = f"{name} (required)" if name in required else name
@@ -359,10 +369,10 @@ def _rest_in_words(names: list[str], required: Collection[str], most: int) -> st
             listed.append("…")
             break
         listed.append(word)
-    return said + ", ".join(listed)
+    return text + ", ".join(listed)
 
 
-def _first_of(values: list[Any]) -> str:
+def _describe_enum(values: list[Any]) -> str:
     first = (cut(json.dumps(value, ensure_ascii=False), _LONGEST_SHOWN) for value in values)
     shown = ", ".join(islice(first, _FIRST_VALUES))
     return cut(f"One of {len(values)} values: {shown}, …", _LONGEST_LIST)

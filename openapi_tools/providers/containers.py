@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import map_subschemas
 from openapi_tools.json_values import is_equal
-from openapi_tools.providers.forms import CannotExpress, refuse
+from openapi_tools.providers.forms import CannotExpress, refuse_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,59 +48,61 @@ _QUANTIFIERS = {"*": (0, inf), "+": (1, inf), "?": (0, 1)}
 _END = re.compile(r"(?<!\\)(?:\\\\)*\$$")
 
 
-class Others(NamedTuple):
+class OpenProperties(NamedTuple):
     """Schemas of the names and of the values of members that an object does not declare."""
 
     key: Any
     value: Any
 
 
-class Members(NamedTuple):
+class ObjectProperties(NamedTuple):
     """The members of an object: declared ones, `others` without a name, and how many in all."""
 
     declared: dict[str, Any]
     required: frozenset[str]
-    others: Others | None
+    open_properties: OpenProperties | None
     least: int
     most: int | None
 
 
-def members_of(form: Form, fits: Fits) -> Members:
+def find_properties(form: Form, fits: Fits) -> ObjectProperties:
     """Return the members of an object; CannotExpress where they depend on one another."""
-    refuse(form, "if", "dependentSchemas")
+    refuse_keywords(form, "if", "dependentSchemas")
     dependent: dict[str, list[str]] = form.get("dependentRequired", {})
     declared = dict(form.get("properties", {}))
     required = set(form.get("required", ()))
     for _ in dependent:
-        required.update(*(needed for name, needed in dependent.items() if name in required))
+        required.update(*(names for name, names in dependent.items() if name in required))
     for name in sorted(required - declared.keys()):
         declared[name] = form.get("additionalProperties", True)
     for pattern, schema in form.get("patternProperties", {}).items():
-        for name, own in declared.items():
+        for name, declared_schema in declared.items():
             if fits({"pattern": pattern}, name):
-                spoken = name in form.get("properties", {})
-                declared[name] = {"allOf": [own, schema]} if spoken else schema
+                is_declared = name in form.get("properties", {})
+                declared[name] = {"allOf": [declared_schema, schema]} if is_declared else schema
     refused = {name for name, schema in declared.items() if schema is False}
     if "propertyNames" in form:
         names = {"allOf": [{"type": "string"}, form["propertyNames"]]}
         refused.update(name for name in declared if not fits(names, name))
-    refused |= {name for name, needed in dependent.items() if not required.issuperset(needed)}
+    refused |= {name for name, names in dependent.items() if not required.issuperset(names)}
     if "not" in form:
-        refused |= _unwanted(form["not"], required)
+        refused |= _find_refused(form["not"], required)
     if refused & required:
         raise CannotExpress("it must have a member that it may not have", empty=True)
     kept = {name: schema for name, schema in declared.items() if name not in refused}
     least, most = form.get("minProperties", 0), form.get("maxProperties")
     # Members without a name could have one of those that are refused.
-    return Members(kept, frozenset(required), None if refused else _others(form), least, most)
+    return ObjectProperties(
+        kept, frozenset(required), None if refused else _find_open_properties(form), least, most
+    )
 
 
-def _unwanted(schema: Any, required: set[str]) -> set[str]:
+def _find_refused(schema: Any, required: set[str]) -> set[str]:
     """Return the members to leave out, so that no object fits a `not` schema."""
     plain = isinstance(schema, dict) and schema.get("type", "object") == "object"
     keywords = schema.keys() - {"type"} if plain else set()
     if keywords == {"anyOf"}:
-        return set[str]().union(*(_unwanted(branch, required) for branch in schema["anyOf"]))
+        return set[str]().union(*(_find_refused(branch, required) for branch in schema["anyOf"]))
     if keywords != {"required"}:
         raise CannotExpress("`not` cannot be said")
     optional = [name for name in schema["required"] if name not in required]
@@ -109,7 +111,7 @@ def _unwanted(schema: Any, required: set[str]) -> set[str]:
     return {optional[-1]}
 
 
-def _others(form: Form) -> Others | None:
+def _find_open_properties(form: Form) -> OpenProperties | None:
     """Return the members without a name; an object that declares some has them where it says so."""
     rest, patterns = form.get("additionalProperties", True), form.get("patternProperties", {})
     names: Any = {"type": "string"}
@@ -124,29 +126,32 @@ def _others(form: Form) -> Others | None:
         return None
     if "propertyNames" in form:
         names = {"allOf": [names, form["propertyNames"]]}
-    return Others(names, rest)
+    return OpenProperties(names, rest)
 
 
-def with_one_more(form: Form, members: Members, accepts: Fits) -> list[Form]:
+def require_one_more(form: Form, members: ObjectProperties, accepts: Fits) -> list[Form]:
     """Return one form for each optional member that may be the missing one."""
     optional = [name for name in members.declared if name not in members.required]
     missing = members.least - len(members.required)
     if missing > len(optional):
         raise CannotExpress("it accepts nothing", empty=True)
-    if missing > 1 or members.others is not None or len(optional) > _MOST_VARIANTS:
+    if missing > 1 or members.open_properties is not None or len(optional) > _MOST_VARIANTS:
         raise CannotExpress("the number of its members cannot be said")
     rest = {key: value for key, value in form.items() if key != "minProperties"}
     return [
         {
             **rest,
-            "properties": {**members.declared, name: _present(members.declared[name], accepts)},
+            "properties": {
+                **members.declared,
+                name: _exclude_null(members.declared[name], accepts),
+            },
             "required": [*members.required, name],
         }
         for name in optional
     ]
 
 
-def _present(schema: Any, accepts: Fits) -> Any:
+def _exclude_null(schema: Any, accepts: Fits) -> Any:
     """Return the schema of a member that is there: null would say that it is absent."""
     if schema is True or not accepts(schema, None):
         return _VALUE if schema is True else schema
@@ -155,9 +160,9 @@ def _present(schema: Any, accepts: Fits) -> Any:
     return {"allOf": [schema, _VALUE]}
 
 
-def items_of(form: Form) -> tuple[Any, int, int | None]:
+def find_items(form: Form) -> tuple[Any, int, int | None]:
     """Return the schema of an array's items, and how many it has at least and at most."""
-    refuse(form, "contains")
+    refuse_keywords(form, "contains")
     schema = form.get("items", form.get("unevaluatedItems", True))
     least, most = form.get("minItems", 0), form.get("maxItems")
     prefix = form.get("prefixItems")
@@ -176,7 +181,7 @@ def items_of(form: Form) -> tuple[Any, int, int | None]:
     return schema, least, most
 
 
-def array_of(items: Form, least: int, most: int | None) -> Form:
+def array_schema(items: Form, least: int, most: int | None) -> Form:
     """Return the schema of an array with bounds on the number of its items."""
     counts = {"minItems": least or None, "maxItems": most}
     bounds = {key: count for key, count in counts.items() if count is not None}
@@ -196,7 +201,7 @@ def is_portable(name: str) -> bool:
     return _PORTABLE.fullmatch(name) is not None
 
 
-def portable_forms(name: str) -> tuple[str, str]:
+def portable_names(name: str) -> tuple[str, str]:
     """Return the names that a member with an unusual one may get: a short one, and a sure one."""
     words = _OTHER.sub("_", name).rstrip("_") or "_"
     if words[0].isdigit():
@@ -206,20 +211,20 @@ def portable_forms(name: str) -> tuple[str, str]:
     return (words if len(words) <= _LONGEST else sure), sure
 
 
-def renamed(names: Iterable[str], takes: Takes) -> dict[str, str]:
+def choose_names(names: Iterable[str], takes: Takes) -> dict[str, str]:
     """Return new names for those declared members whose names a provider does not take."""
     declared = list(names)
     taken = set(declared)
-    found: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     for name in declared:
         if not takes(name):
-            short, sure = portable_forms(name)
-            found[name] = sure if short in taken else short
-            taken.add(found[name])
-    return found
+            short, sure = portable_names(name)
+            chosen[name] = sure if short in taken else short
+            taken.add(chosen[name])
+    return chosen
 
 
-def extras_name(names: Iterable[str]) -> str:
+def open_properties_name(names: Iterable[str]) -> str:
     """Return the name of the member that holds those which an object does not declare."""
     name, declared = "additional_properties", set(names)
     while name in declared:
@@ -227,38 +232,38 @@ def extras_name(names: Iterable[str]) -> str:
     return name
 
 
-def called(schema: Any, name: str) -> Form:
+def describe_renamed(schema: Any, name: str) -> Form:
     """Return the schema of a member that has another name for the provider, with its own name."""
     schema = schema if isinstance(schema, dict) else {} if schema else {"not": {}}
     words = f"Sent as `{name}`. {schema.get('description', '')}".strip()
     return {**({"anyOf": [schema]} if "$ref" in schema else schema), "description": words}
 
 
-def with_names(node: Any, takes: Takes, known: IdentityCache[Any]) -> Any:
+def rename_properties(node: Any, takes: Takes, cache: IdentityCache[Any]) -> Any:
     """Return a schema with names that a provider takes; the same one where it has no others."""
     if not isinstance(node, dict):
         return node
-    return known.find(node, lambda node: _with_names(node, takes, known))
+    return cache.find(node, lambda node: _rename_properties(node, takes, cache))
 
 
-def _with_names(node: Form, takes: Takes, known: IdentityCache[Any]) -> Form:
-    new = dict(map_subschemas(node, lambda part, _: with_names(part, takes, known)))
+def _rename_properties(node: Form, takes: Takes, cache: IdentityCache[Any]) -> Form:
+    new = dict(map_subschemas(node, lambda part, _: rename_properties(part, takes, cache)))
     declared = new.get("properties")
-    names = renamed(declared, takes) if isinstance(declared, dict) else {}
+    names = choose_names(declared, takes) if isinstance(declared, dict) else {}
     if names:
         new["properties"] = {
-            names.get(name, name): called(part, name) if name in names else part
+            names.get(name, name): describe_renamed(part, name) if name in names else part
             for name, part in new["properties"].items()
         }
     if isinstance(node.get("required"), list):
         new["required"] = [
-            names.get(name, name if takes(name) else portable_forms(name)[0])
+            names.get(name, name if takes(name) else portable_names(name)[0])
             for name in node["required"]
         ]
     return node if new == node else new
 
 
-def labels(values: Iterable[Any]) -> dict[str, Any]:
+def label_values(values: Iterable[Any]) -> dict[str, Any]:
     """Map string labels to the values of an enumeration, for providers that allow only strings."""
     listed = list(values)
     taken = {value for value in listed if isinstance(value, str) and value}
@@ -274,55 +279,55 @@ def labels(values: Iterable[Any]) -> dict[str, Any]:
     return named
 
 
-class _Part(NamedTuple):
+class _PatternPart(NamedTuple):
     """A character class, or a group that `text` opens, with its repetition."""
 
     text: str
     least: int = 1
     most: float = 1
-    choices: tuple[tuple[_Part, ...], ...] = ()
+    choices: tuple[tuple[_PatternPart, ...], ...] = ()
 
-    def at_most(self, limit: float) -> float:
+    def max_count(self, limit: float) -> float:
         return max(self.least, min(self.most, limit))
 
     def width(self, limit: float) -> tuple[int, float]:
         """Return how many characters it has, least and most."""
-        widths = [_width(choice, limit) for choice in self.choices] or [(1, 1)]
-        high, most = max(high for _, high in widths), self.at_most(limit)
+        widths = [_total_width(choice, limit) for choice in self.choices] or [(1, 1)]
+        high, most = max(high for _, high in widths), self.max_count(limit)
         return min(low for low, _ in widths) * self.least, high * most if high and most else 0
 
-    def written(self, limit: float) -> str:
-        inner = "|".join(_written(choice, limit) for choice in self.choices)
+    def to_pattern(self, limit: float) -> str:
+        inner = "|".join(_join_parts(choice, limit) for choice in self.choices)
         text = f"{self.text}{inner})" if self.choices else self.text
-        most = self.at_most(limit)
-        return text if (self.least, most) == (1, 1) else text + _count(self.least, most)
+        most = self.max_count(limit)
+        return text if (self.least, most) == (1, 1) else text + _quantifier(self.least, most)
 
 
-_Sequence = tuple[_Part, ...]
+_Sequence = tuple[_PatternPart, ...]
 
 
-def with_length(pattern: str | None, least: int, most: float) -> str | None:
+def bound_length(pattern: str | None, least: int, most: float) -> str | None:
     """Return a pattern that also bounds the length, to `inf` without a limit; None if none can."""
     if pattern is None:
-        return f"^{_ANY}{_count(least, most)}$"
-    parts = _read(pattern)
+        return f"^{_ANY}{_quantifier(least, most)}$"
+    parts = _parse_pattern(pattern)
     if parts is None:
         return None
-    low, high = _width(parts)
+    low, high = _total_width(parts)
     if low >= least and high <= most:
         return pattern
-    longer = parts if low >= least else _longer(parts, least - low)
+    longer = parts if low >= least else _lengthen(parts, least - low)
     if longer is None:
         return None
     if most == inf:
-        return f"^{_written(longer)}$"
+        return f"^{_join_parts(longer)}$"
     # The largest limit of all counts with which nothing longer matches.
     limits = range(int(most) + 1)
-    fitting = bisect_right(limits, most, key=lambda limit: _width(longer, limit)[1])
-    return f"^{_written(longer, fitting - 1)}$" if fitting else None
+    fitting = bisect_right(limits, most, key=lambda limit: _total_width(longer, limit)[1])
+    return f"^{_join_parts(longer, fitting - 1)}$" if fitting else None
 
 
-def _longer(parts: _Sequence, count: int) -> _Sequence | None:
+def _lengthen(parts: _Sequence, count: int) -> _Sequence | None:
     """Return parts that have more characters at least, where only one of them can have them."""
     free = [part for part in parts if part.width(inf) == (part.least, part.most)]
     free = [part for part in free if part.least != part.most]
@@ -332,51 +337,51 @@ def _longer(parts: _Sequence, count: int) -> _Sequence | None:
     return tuple(longer if part is free[0] else part for part in parts)
 
 
-def _width(parts: _Sequence, limit: float = inf) -> tuple[int, float]:
+def _total_width(parts: _Sequence, limit: float = inf) -> tuple[int, float]:
     widths = [part.width(limit) for part in parts]
     return sum(low for low, _ in widths), sum(high for _, high in widths)
 
 
-def _written(parts: _Sequence, limit: float = inf) -> str:
-    return "".join(part.written(limit) for part in parts)
+def _join_parts(parts: _Sequence, limit: float = inf) -> str:
+    return "".join(part.to_pattern(limit) for part in parts)
 
 
-def _count(least: int, most: float) -> str:
+def _quantifier(least: int, most: float) -> str:
     sign = next((sign for sign, counts in _QUANTIFIERS.items() if counts == (least, most)), "")
     if sign or least == most:
         return sign or f"{{{least}}}"
     return f"{{{least},{'' if most == inf else most}}}"
 
 
-def _read(pattern: str) -> _Sequence | None:
+def _parse_pattern(pattern: str) -> _Sequence | None:
     """Return a pattern's parts; None when it says more than this reads."""
     start, end = pattern.startswith("^"), _END.search(pattern) is not None
     inner = pattern[start : len(pattern) - end]
-    around = _Part(_ANY, 0, inf)  # a pattern that is not held at an end goes on there
+    around = _PatternPart(_ANY, 0, inf)  # a pattern that is not held at an end goes on there
     groups: list[tuple[str, list[_Sequence]]] = [("", [()])]  # those that are open
     place = 0
     while place < len(inner):
-        found = _TOKEN.match(inner, place)
-        if found is None or (found["bar"] and len(groups) == 1):
+        token = _TOKEN.match(inner, place)
+        if token is None or (token["bar"] and len(groups) == 1):
             return None
-        place = found.end()
-        if found["open"]:
-            groups.append((found["open"], [()]))
-        elif found["bar"]:
+        place = token.end()
+        if token["open"]:
+            groups.append((token["open"], [()]))
+        elif token["bar"]:
             groups[-1][1].append(())
         else:
-            text, choices = (found["one"], []) if found["one"] else groups.pop()
+            text, choices = (token["one"], []) if token["one"] else groups.pop()
             if not groups:
                 return None
-            groups[-1][1][-1] += (_Part(text, *_counts(found), tuple(choices)),)
+            groups[-1][1][-1] += (_PatternPart(text, *_repetition(token), tuple(choices)),)
     parts = groups[0][1][0]
     whole = (*(() if start else (around,)), *parts, *(() if end else (around,)))
     return whole if len(groups) == 1 else None
 
 
-def _counts(found: re.Match[str]) -> tuple[int, float]:
+def _repetition(token: re.Match[str]) -> tuple[int, float]:
     """Return how often a part stands, least and most."""
-    if found["sign"]:
-        return _QUANTIFIERS[found["sign"]]
-    least = int(found["least"] or 1)
-    return least, int(found["most"]) if found["most"] else inf if found["comma"] else least
+    if token["sign"]:
+        return _QUANTIFIERS[token["sign"]]
+    least = int(token["least"] or 1)
+    return least, int(token["most"]) if token["most"] else inf if token["comma"] else least

@@ -37,20 +37,20 @@ _BELOW = (
     SUBSCHEMA_KEYWORDS - IN_PLACE_KEYWORDS - {"$defs", "definitions"}
 )  # of properties and items
 _HOLDING = _BELOW | IN_PLACE_KEYWORDS
-_LONGEST_KEPT = 120
+_LONGEST_DESCRIPTION = 120
 _DEEPEST_ITEMS = 8  # arrays in arrays, which may be a cycle
 _ROOT = ""  # the part of a schema outside its definitions
 
 
-def cut_levels(schema: Schema, depths: Iterable[int], room: int) -> Schema:
+def cut_levels(schema: Schema, depths: Iterable[int], limit: int) -> Schema:
     """Return a schema of at most `room` bytes, or with all schemas at the depths cut.
 
     The depths are in descending order.
     """
     draft = _Draft(schema, max(depths := [*depths]))
     for depth in depths:
-        if draft.size > room:
-            draft.cut_level(depth, room)
+        if draft.size > limit:
+            draft.cut_level(depth, limit)
     return draft.result()
 
 
@@ -69,14 +69,19 @@ class _Draft:
     def __init__(self, schema: Schema, deepest: int) -> None:
         self._original = schema
         self._is_changed = False
-        self._definitions = {name: _copy(node) for name, node in schema.get("$defs", {}).items()}
+        self._definitions = {
+            name: _copy_holder(node) for name, node in schema.get("$defs", {}).items()
+        }
         self._schema = {**schema, "$defs": self._definitions}
         self._kept = [*self._definitions]
         self._levels = _Levels(self._schema).walk(deepest)
         self._sizes: dict[str, int] = {}
         self._references: dict[str, Counter[str]] = {}
         rest = omit_keys(self._schema, ["$defs"])
-        for part, node in ((_ROOT, rest), *((_key(n), d) for n, d in self._definitions.items())):
+        for part, node in (
+            (_ROOT, rest),
+            *((_part_key(n), d) for n, d in self._definitions.items()),
+        ):
             text = json.dumps(node)
             self._sizes[part] = len(text)
             self._references[part] = Counter(iter_definition_names(text))
@@ -84,7 +89,7 @@ class _Draft:
     @property
     def size(self) -> int:
         """The bytes of the schema as JSON, without definitions that a cut has made unneeded."""
-        definitions = ((name, self._sizes[_key(name)]) for name in self._kept)
+        definitions = ((name, self._sizes[_part_key(name)]) for name in self._kept)
         return size_with_definitions(self._sizes[_ROOT], definitions)
 
     def result(self) -> Schema:
@@ -94,7 +99,7 @@ class _Draft:
         kept = {name: self._definitions[name] for name in self._kept}
         return {**rest, "$defs": kept} if kept else rest
 
-    def cut_level(self, depth: int, room: int) -> None:
+    def cut_level(self, depth: int, limit: int) -> None:
         """Cut schemas at a depth until the whole fits, or all are cut."""
         nodes = self._levels[depth]
         if not nodes:
@@ -112,7 +117,7 @@ class _Draft:
                     cuts[text] = self._make_cut(schema, text)
                 self._apply_sizes(part, cuts[text])
             self._kept = self._find_needed()
-            if self.size <= room or count >= len(nodes):
+            if self.size <= limit or count >= len(nodes):
                 break
             done, count = count, count * 2
         # Only now, as the words for one schema may name what another one of its level holds.
@@ -136,7 +141,7 @@ class _Draft:
         return costs
 
     def _make_cut(self, schema: Schema, text: str) -> _Cut:
-        words = _words_for(schema, self._schema)
+        words = _describe_schema(schema, self._schema)
         return _Cut(words, len(text), json_size(words), tuple(iter_definition_names(text)))
 
     def _apply_sizes(self, part: str, cut: _Cut) -> None:
@@ -151,11 +156,11 @@ class _Draft:
             for name, count in self._references[waiting.pop()].items():
                 if count > 0 and name in self._definitions and name not in needed:
                     needed.add(name)
-                    waiting.append(_key(name))
+                    waiting.append(_part_key(name))
         return [name for name in self._definitions if name in needed]
 
 
-def _key(name: str) -> str:
+def _part_key(name: str) -> str:
     return f"/{name}"
 
 
@@ -166,7 +171,9 @@ class _Levels:
         self._root = schema
         self._seen: set[int] = set()
         names = schema.get("$defs", {})
-        self._parts = {id(node): _key(name) for name, node in names.items()} | {id(schema): _ROOT}
+        self._parts = {id(node): _part_key(name) for name, node in names.items()} | {
+            id(schema): _ROOT
+        }
 
     def walk(self, deepest: int) -> list[list[Node]]:
         """Return the schemas at the depths 0 to `deepest`."""
@@ -192,76 +199,76 @@ class _Levels:
                 if (home := self._parts.get(id(target))) is not None:
                     waiting.append((target, home))
             for key in [key for key in schema if key in _HOLDING]:
-                nodes = [(inner, part) for inner in _own_schemas(schema, key)]
+                nodes = [(inner, part) for inner in _copy_schemas(schema, key)]
                 (waiting if key in IN_PLACE_KEYWORDS else below).extend(nodes)
 
 
-def _own_schemas(schema: Schema, key: str) -> list[Schema]:
+def _copy_schemas(schema: Schema, key: str) -> list[Schema]:
     """Replace the schemas of a keyword that hold others by copies, and return these.
 
     One that is the same object in two places becomes two: each may be cut alone.
     """
     value = schema[key]
     if key in SCHEMA_KEYWORDS:
-        schema[key] = copy = _copy(value)
+        schema[key] = copy = _copy_holder(value)
         return [copy] if copy is not value else []
     if isinstance(value, list):
-        schema[key] = copies = [_copy(part) for part in value]
+        schema[key] = copies = [_copy_holder(part) for part in value]
         return [copy for copy, part in zip(copies, value, strict=True) if copy is not part]
-    schema[key] = named = {name: _copy(part) for name, part in value.items()}
+    schema[key] = named = {name: _copy_holder(part) for name, part in value.items()}
     return [copy for name, copy in named.items() if copy is not value[name]]
 
 
-def _copy(node: Any) -> Any:
+def _copy_holder(node: Any) -> Any:
     """Return a copy of a schema that holds others; anything else as it is."""
     return {**node} if isinstance(node, dict) and not _INNER.isdisjoint(node) else node
 
 
-def _words_for(node: Schema, root: Schema) -> Schema:
+def _describe_schema(node: Schema, root: Schema) -> Schema:
     """Return a schema's type and a description that names its properties or alternatives."""
-    target, kept = find_target(node, root), typed(node, root)
+    target, kept = find_target(node, root), type_schema(node, root)
     text = node.get("description") or target.get("description")
     if isinstance(text, str):
-        kept["description"] = brief(text, 0, _LONGEST_KEPT)
-    said = _named_in(target, root)
-    return with_words(kept, said) if said else kept
+        kept["description"] = brief(text, 0, _LONGEST_DESCRIPTION)
+    contents = _describe_contents(target, root)
+    return add_sentence(kept, contents) if contents else kept
 
 
-def typed(node: Any, root: Schema) -> Schema:
+def type_schema(node: Any, root: Schema) -> Schema:
     """Return a schema of the types alone that a schema allows."""
     kinds = types_of(node, root)
     return ensure_items({"type": kinds[0] if len(kinds) == 1 else kinds}) if kinds else {}
 
 
-def _named_in(node: Schema, root: Schema, depth: int = _DEEPEST_ITEMS) -> str:
+def _describe_contents(node: Schema, root: Schema, depth: int = _DEEPEST_ITEMS) -> str:
     items = node.get("items")
     if isinstance(items, dict) and "properties" not in node:
-        said = _named_in(find_target(items, root), root, depth - 1) if depth else ""
-        return f"Items: {said[:1].lower()}{said[1:]}" if said else ""
-    members = node.get("properties")
-    if isinstance(members, dict) and members:
+        contents = _describe_contents(find_target(items, root), root, depth - 1) if depth else ""
+        return f"Items: {contents[:1].lower()}{contents[1:]}" if contents else ""
+    properties = node.get("properties")
+    if isinstance(properties, dict) and properties:
         required = node.get("required", ())
-        names = sorted(members, key=lambda name: name not in required)
+        names = sorted(properties, key=lambda name: name not in required)
         listed = ", ".join(f"{name} (required)" if name in required else name for name in names)
-        return cut(f"Members: {listed}", _LONGEST_KEPT) + "."
+        return cut(f"Members: {listed}", _LONGEST_DESCRIPTION) + "."
     for union in UNIONS:
-        titles = [_title(part, root) for part in node.get(union, ())]
+        titles = [_branch_title(part, root) for part in node.get(union, ())]
         if any(titles):
-            return cut(f"One of: {', '.join(filter(None, titles))}", _LONGEST_KEPT) + "."
+            return cut(f"One of: {', '.join(filter(None, titles))}", _LONGEST_DESCRIPTION) + "."
     return ""
 
 
-def _title(node: Any, root: Schema) -> str:
+def _branch_title(node: Any, root: Schema) -> str:
     if not isinstance(node, dict):
         return ""
     named = str(node.get("$ref", "")).rpartition("/")[2] or node.get("title")
     return str(named or next(iter(types_of(node, root)), ""))
 
 
-def with_words(node: Schema, said: str) -> Schema:
+def add_sentence(node: Schema, sentence: str) -> Schema:
     """Return a schema with a sentence more in its description."""
     text = node.get("description")
     before = text.rstrip() if isinstance(text, str) else ""
     if before and not before.endswith((".", "!", "?", "…")):
         before += "."
-    return {**node, "description": f"{before} {said}".lstrip()}
+    return {**node, "description": f"{before} {sentence}".lstrip()}

@@ -19,7 +19,7 @@ from openapi_tools.http_rules import is_merge_patch
 from openapi_tools.json_values import json_size
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
-from openapi_tools.providers.visible_types import reserve_for_types, with_visible_types
+from openapi_tools.providers.visible_types import add_visible_types, reserve_for_types
 from openapi_tools.shaping.wording import WORDINGS, brief_tool
 from openapi_tools.visible_text import cut
 
@@ -75,7 +75,7 @@ _FAULTS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 @dataclass(frozen=True)
-class Definition:
+class ProviderDefinition:
     """A tool as a provider's API takes it; parts of `value` are shared, so do not change it.
 
     Its notes say what the provider's schemas cannot say, and which optional parts are left out.
@@ -88,7 +88,7 @@ class Definition:
 
     def restore(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments by the schema in `value` as the tool's input schema takes them."""
-        return arguments if self.restorer is None else self.restorer.restored(arguments)
+        return arguments if self.restorer is None else self.restorer.restore(arguments)
 
     @cached_property
     def restorer(self) -> Restorer | None:
@@ -97,7 +97,7 @@ class Definition:
             return None
         if self._profile == "anthropic":
             with suppress(*_FAULTS):
-                if _shaped(self._schema, "anthropic", Memory())[0] is self._schema:
+                if _shape_schema(self._schema, "anthropic", Memory())[0] is self._schema:
                     return None  # no name is changed
         from openapi_tools.providers.restore import Restorer
 
@@ -111,13 +111,13 @@ class DefinitionLimits(NamedTuple):
     max_bytes: int = DEFAULT_SETTINGS.definition_bytes
 
 
-def restorer(tool: DescribedTool, profile: str) -> Restorer | None:
+def create_restorer(tool: DescribedTool, profile: str) -> Restorer | None:
     """Return the restorer of a tool's arguments; without a profile, by unambiguous changes."""
     if profile in _PLAIN:
         return None
     if profile:
         try:
-            return define(tool, profile, loosely=True).restorer
+            return define_tool(tool, profile, loosely=True).restorer
         except CannotExpress:  # the tool has no definition
             profile = profile if profile == "gemini" else ""
     from openapi_tools.providers.restore import Restorer
@@ -131,14 +131,14 @@ def check_profile(profile: str) -> None:
         raise SettingsError(f"unknown profile {profile!r:.100}; take {', '.join(PROFILES)}.")
 
 
-def define(
+def define_tool(
     tool: DescribedTool,
     profile: str,
     memory: Memory | None = None,
     *,
     loosely: bool = False,
     limits: DefinitionLimits | None = None,
-) -> Definition:
+) -> ProviderDefinition:
     """Return a tool as the provider of a profile takes it; tools of one document share a memory.
 
     `loosely`: as `toolset.definitions` shows it, in few words, within the budget; where schemas
@@ -150,18 +150,20 @@ def define(
     if profile not in (*_PLAIN, "anthropic"):
         tool = getattr(tool, "portable", tool)
     schema = tool.input_schema
-    known = memory or Memory()
+    memory_or_new = memory or Memory()
     try:
         if loosely:
-            return _Writer(tool, profile, known, limits or limits_of(tool)).definition()
-        _check_null(tool, profile)
-        shaped, notes = _shaped(schema, profile, known)
+            return _DefinitionWriter(
+                tool, profile, memory_or_new, limits or limits_of(tool)
+            ).write()
+        _check_merge_patch(tool, profile)
+        shaped, notes = _shape_schema(schema, profile, memory_or_new)
     except CannotExpress:
         raise
     except _FAULTS as error:
         kind = type(error).__name__
         raise CannotExpress(f"its input schema is malformed or too deep ({kind})") from None
-    return Definition(_value(tool, profile, shaped), notes, schema, profile)
+    return ProviderDefinition(_definition_value(tool, profile, shaped), notes, schema, profile)
 
 
 def limits_of(tool: object) -> DefinitionLimits:
@@ -170,7 +172,7 @@ def limits_of(tool: object) -> DefinitionLimits:
     return DefinitionLimits(settings.definitions, settings.definition_bytes)
 
 
-def shown(
+def write_brief_definition(
     tool: DescribedTool,
     profile: str = "mcp",
     write: Callable[[Schema], Schema] | None = None,
@@ -181,58 +183,66 @@ def shown(
     try:
         limits = limits_of(tool)
         limits = limits._replace(max_bytes=limits.max_bytes and limits.max_bytes - beside)
-        writer = _Writer(tool, profile, Memory(), limits, write)
-        found = writer.definition().value
+        writer = _DefinitionWriter(tool, profile, Memory(), limits, write)
+        value = writer.write().value
     except (CannotExpress, *_FAULTS):
         schema = tool.input_schema
         return tool.description, schema if write is None else write(schema)
-    found = found.get("function", found)
-    return found["description"], found[_SCHEMA_KEYS[profile]]
+    value = value.get("function", value)
+    return value["description"], value[_SCHEMA_KEYS[profile]]
 
 
 @dataclass
-class _Writer:
+class _DefinitionWriter:
     """Writes a tool's definition in few words and within the budget."""
 
     _tool: DescribedTool
     _profile: str
     _memory: Memory
     _limits: DefinitionLimits
-    _write: Callable[[Schema], Schema] | None = None
+    _convert: Callable[[Schema], Schema] | None = None
 
     def __post_init__(self) -> None:
-        self._most = self._limits.max_bytes or MOST_CHARACTERS
-        self._text = self._tool.description
+        self._limit = self._limits.max_bytes or MOST_CHARACTERS
+        self._description = self._tool.description
         if self._limits.wording in WORDINGS:
-            self._text = brief_tool(self._text, WORDINGS[self._limits.wording])
+            self._description = brief_tool(self._description, WORDINGS[self._limits.wording])
 
-    def definition(self) -> Definition:
-        schema = self._memory.reworded(self._tool.input_schema, self._limits.wording)
-        if self._write is not None:
-            schema = self._write(schema)
+    def write(self) -> ProviderDefinition:
+        schema = self._memory.shorten_wording(self._tool.input_schema, self._limits.wording)
+        if self._convert is not None:
+            schema = self._convert(schema)
         try:
-            _check_null(self._tool, self._profile)
-            shaped, notes = _shaped(schema, self._profile, self._memory)
+            _check_merge_patch(self._tool, self._profile)
+            shaped, notes = _shape_schema(schema, self._profile, self._memory)
         except CannotExpress as error:
-            return self._loose(schema, error)
+            return self._write_loose(schema, error)
         shaped = self._open_schema(shaped)
         if self._fits(shaped):
-            return self._made(shaped, notes)
-        self._text = cut(self._text, self._most // 8)
-        return self._small(schema, shaped, notes)
+            return self._build_definition(shaped, notes)
+        self._description = cut(self._description, self._limit // 8)
+        return self._write_small(schema, shaped, notes)
 
-    def _small(self, schema: Schema, shaped: Schema, notes: tuple[str, ...]) -> Definition:
+    def _write_small(
+        self, schema: Schema, shaped: Schema, notes: tuple[str, ...]
+    ) -> ProviderDefinition:
         if self._profile in _SUBSETS:
-            small = self._memory.shortener.shorten_words(shaped, self._room())
+            small = self._memory.shortener.shorten_words(shaped, self._schema_limit())
             if self._fits(small):
-                return self._made(small, notes)
+                return self._build_definition(small, notes)
             shaped_bytes = self._memory.shortener.sizes.size(shaped)
-            size = json_size(_value(self._tool, self._profile, {})) + shaped_bytes - len("{}")
-            reason = f"it has {size} bytes; {self._most} are allowed"
-            return self._loose(schema, CannotExpress(reason, final=True))
-        return self._made(self._fit_schema(shaped, sharing=self._write is None), notes)
+            size = (
+                json_size(_definition_value(self._tool, self._profile, {}))
+                + shaped_bytes
+                - len("{}")
+            )
+            reason = f"it has {size} bytes; {self._limit} are allowed"
+            return self._write_loose(schema, CannotExpress(reason, final=True))
+        return self._build_definition(
+            self._fit_schema(shaped, sharing=self._convert is None), notes
+        )
 
-    def _loose(self, schema: Schema, reason: CannotExpress) -> Definition:
+    def _write_loose(self, schema: Schema, reason: CannotExpress) -> ProviderDefinition:
         if schema.get("type") != "object":
             raise reason
         if self._profile == "openai_strict":
@@ -240,14 +250,14 @@ class _Writer:
             self._profile = "openai"
             schema = self._open_schema(schema)
             small = schema if self._fits(schema) else self._fit_schema(schema, sharing=True)
-            value = self._written(self._show_types(small))
-            return Definition(value, (note,), self._tool.input_schema, "")
-        shaped, notes = self._levelled(schema)
-        return self._made(shaped, notes or (str(reason),))
+            value = self._build_value(self._show_types(small))
+            return ProviderDefinition(value, (note,), self._tool.input_schema, "")
+        shaped, notes = self._fit_levels(schema)
+        return self._build_definition(shaped, notes or (str(reason),))
 
-    def _levelled(self, schema: Schema) -> tuple[Schema, tuple[str, ...]]:
+    def _fit_levels(self, schema: Schema) -> tuple[Schema, tuple[str, ...]]:
         """Return a schema for Gemini, which says in words what has no room."""
-        room, shortener = self._room(), self._memory.shortener
+        room, shortener = self._schema_limit(), self._memory.shortener
         failure = CannotExpress("it cannot be said")
         for share in _SHARES:
             small = schema if share == 1 else shortener.fit(schema, int(room * share))
@@ -255,7 +265,7 @@ class _Writer:
                 # Only the parts of the schema itself are those of other tools, too.
                 memory = self._memory if small is schema else Memory()
                 try:
-                    shaped, notes = _subset(small, self._profile, memory, levels)
+                    shaped, notes = _shape_for_subset(small, self._profile, memory, levels)
                 except CannotExpress as error:
                     failure = error
                     continue
@@ -270,31 +280,31 @@ class _Writer:
         if self._profile in _SUBSETS:
             return schema
         sizes = self._memory.shortener.sizes
-        schema = with_visible_types(schema, math.inf, sizes, inline=False)
+        schema = add_visible_types(schema, math.inf, sizes, inline=False)
         if self._limits.wording == "full" or schema.get("additionalProperties") is not False:
             return schema
         return {key: schema[key] for key in schema if key != "additionalProperties"}
 
-    def _room(self) -> int:
-        return self._most - json_size(self._written({})) + len("{}")
+    def _schema_limit(self) -> int:
+        return self._limit - json_size(self._build_value({})) + len("{}")
 
     def _fits(self, shaped: Schema) -> bool:
         if not self._limits.max_bytes and self._profile != "gemini":
             return True
-        return self._memory.shortener.sizes.size(shaped) <= self._room()
+        return self._memory.shortener.sizes.size(shaped) <= self._schema_limit()
 
-    def _made(self, shaped: Schema, notes: tuple[str, ...]) -> Definition:
-        value = self._written(self._show_types(shaped))
-        return Definition(value, notes, self._tool.input_schema, self._profile)
+    def _build_definition(self, shaped: Schema, notes: tuple[str, ...]) -> ProviderDefinition:
+        value = self._build_value(self._show_types(shaped))
+        return ProviderDefinition(value, notes, self._tool.input_schema, self._profile)
 
     def _fit_schema(self, schema: Schema, *, sharing: bool) -> Schema:
-        room = self._room()
+        room = self._schema_limit()
         room -= reserve_for_types(schema, room)
         return self._memory.shortener.fit(schema, room, sharing=sharing)
 
     def _show_types(self, shaped: Schema) -> Schema:
         sizes, inline = self._memory.shortener.sizes, self._profile in _SUBSETS
-        visible = with_visible_types(shaped, self._room(), sizes, inline=inline)
+        visible = add_visible_types(shaped, self._schema_limit(), sizes, inline=inline)
         if self._profile == "openai_strict" and visible is not shaped:
             from openapi_tools.providers.dialects import check_strict
 
@@ -304,11 +314,11 @@ class _Writer:
                 return shaped
         return visible
 
-    def _written(self, shaped: Schema) -> Schema:
-        return _value(self._tool, self._profile, shaped, self._text)
+    def _build_value(self, shaped: Schema) -> Schema:
+        return _definition_value(self._tool, self._profile, shaped, self._description)
 
 
-def _check_null(tool: DescribedTool, profile: str) -> None:
+def _check_merge_patch(tool: DescribedTool, profile: str) -> None:
     """Raise CannotExpress where null has to be sent, but the profile has it for what is missing."""
     if profile != "openai_strict" or getattr(tool, "method", "") in ("GET", "HEAD"):
         return
@@ -322,26 +332,26 @@ def _check_null(tool: DescribedTool, profile: str) -> None:
         raise CannotExpress(reason, place="/properties")
 
 
-def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple[str, ...]]:
+def _shape_schema(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple[str, ...]]:
     """Return an input schema in a profile's form, and notes on the parts left out."""
     if profile in _PLAIN:
         return schema, ()
     if profile == "anthropic":
-        from openapi_tools.providers.containers import with_names
+        from openapi_tools.providers.containers import rename_properties
 
-        return with_names(schema, _ANTHROPIC_KEY.fullmatch, memory.renamed), ()
-    return _subset(schema, profile, memory)
+        return rename_properties(schema, _ANTHROPIC_KEY.fullmatch, memory.renamed_schemas), ()
+    return _shape_for_subset(schema, profile, memory)
 
 
-def _subset(
+def _shape_for_subset(
     schema: Schema, profile: str, memory: Memory, levels: int | None = None
 ) -> tuple[Schema, tuple[str, ...]]:
     from openapi_tools.providers.dialects import Gemini, Strict, check_strict
-    from openapi_tools.providers.shaper import Shaper
+    from openapi_tools.providers.shaper import SchemaShaper
 
     strict = profile == "openai_strict"
-    shaper = Shaper(schema, Strict() if strict else Gemini(), memory, levels)
-    shaped = shaper.shaped()
+    shaper = SchemaShaper(schema, Strict() if strict else Gemini(), memory, levels)
+    shaped = shaper.shape()
     if strict:
         check_strict(shaped, memory.tallies)
     if (size := memory.shortener.sizes.size(shaped)) > MOST_CHARACTERS:
@@ -350,9 +360,14 @@ def _subset(
     return shaped, tuple(shaper.notes)
 
 
-def _value(tool: DescribedTool, profile: str, schema: Schema, text: str | None = None) -> Schema:
+def _definition_value(
+    tool: DescribedTool, profile: str, schema: Schema, text: str | None = None
+) -> Schema:
     words = tool.description if text is None else text
-    told = {"name": tool.name, "description": words, _SCHEMA_KEYS[profile]: schema}
+    definition = {"name": tool.name, "description": words, _SCHEMA_KEYS[profile]: schema}
     if profile.startswith("openai"):
-        return {"type": "function", "function": {**told, "strict": profile == "openai_strict"}}
-    return {**told, "annotations": tool.annotations} if profile == "mcp" else told
+        return {
+            "type": "function",
+            "function": {**definition, "strict": profile == "openai_strict"},
+        }
+    return {**definition, "annotations": tool.annotations} if profile == "mcp" else definition

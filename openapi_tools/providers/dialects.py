@@ -13,9 +13,9 @@ from openapi_tools.providers.containers import (
     ENTRIES,
     KEY,
     VALUE,
+    bound_length,
     is_portable,
-    labels,
-    with_length,
+    label_values,
 )
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.validation.check_cost import compile_schema
@@ -82,19 +82,23 @@ class Strict:
             raise CannotExpress("an `enum` of such values beside strings cannot be said")
         kept = [
             label if isinstance(value, dict | list) else value
-            for label, value in labels(values).items()
+            for label, value in label_values(values).items()
         ]
-        kinds = list(dict.fromkeys(map(_kind, kept)))
+        kinds = list(dict.fromkeys(map(_type_of_value, kept)))
         return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": kept}
 
     def string(self, form: Form) -> Form:
         """Return a schema of strings, whose pattern says the length; a greater one is described."""
-        least, most, pattern = form.get("minLength", 0), form.get("maxLength"), _checked(form)
+        least, most, pattern = (
+            form.get("minLength", 0),
+            form.get("maxLength"),
+            _checkable_pattern(form),
+        )
         if most is not None and most <= MOST_COUNTED and most < least:
             raise CannotExpress("it accepts nothing", empty=True)
         limit = math.inf if most is None or most > MOST_COUNTED else most
         if least or limit < math.inf:
-            pattern = with_length(pattern, least, limit)
+            pattern = bound_length(pattern, least, limit)
             if pattern is None:
                 raise CannotExpress("its length and its `pattern` cannot be said in one")
         return {"type": "string"} if pattern is None else {"type": "string", "pattern": pattern}
@@ -115,16 +119,16 @@ class Strict:
             "additionalProperties": False,
         }
 
-    def words(self, schema: Form, form: Form) -> Form:
+    def annotations(self, schema: Form, form: Form) -> Form:
         """Return the keywords that describe a form, also its default: null stands for it."""
-        words = _words(schema, form, _STRICT_FORMATS)
+        words = _describing_keywords(schema, form, _STRICT_FORMATS)
         default = form.get("default")
         if default is not None:
             text = json.dumps(default, ensure_ascii=False)
-            words = words if len(text) > _LONGEST else _described(words, f"Default: {text}.")
+            words = words if len(text) > _LONGEST else _describe(words, f"Default: {text}.")
         longest = form.get("maxLength", 0)
         if schema.get("type") == "string" and longest > MOST_COUNTED and "enum" not in schema:
-            return _described(words, f"At most {longest} characters.")
+            return _describe(words, f"At most {longest} characters.")
         return words
 
     def anything(self) -> dict[str, Form]:
@@ -158,16 +162,16 @@ class Gemini:
 
     def enum(self, values: list[Any], *, beside_strings: bool) -> Form:
         """Label every value by a string; true and false are a type."""
-        others = [value for value in values if not isinstance(value, str)]
-        if {*map(str, values)} == {"True", "False"} and len(others) == len(values):
+        non_strings = [value for value in values if not isinstance(value, str)]
+        if {*map(str, values)} == {"True", "False"} and len(non_strings) == len(values):
             return {"type": "boolean"}
-        if not beside_strings or not others:
-            return {"type": "string", "enum": list(labels(values))}
-        if not all(is_type(value, "number") for value in others):
+        if not beside_strings or not non_strings:
+            return {"type": "string", "enum": list(label_values(values))}
+        if not all(is_type(value, "number") for value in non_strings):
             raise CannotExpress("an `enum` of such values beside strings cannot be said")
         texts = [value for value in values if isinstance(value, str)]
-        parts: list[Form] = [{"type": "string", "enum": list(labels(texts))}] if texts else []
-        for number in others:
+        parts: list[Form] = [{"type": "string", "enum": list(label_values(texts))}] if texts else []
+        for number in non_strings:
             whole = "integer" if isinstance(number, int) else "number"
             parts.append({"type": whole, "minimum": number, "maximum": number})
         return parts[0] if len(parts) == 1 else {"anyOf": parts}
@@ -175,7 +179,7 @@ class Gemini:
     def string(self, form: Form) -> Form:
         """Keep the length and the pattern."""
         kept: Form = {key: form[key] for key in ("minLength", "maxLength") if key in form}
-        if (pattern := _checked(form)) is not None:
+        if (pattern := _checkable_pattern(form)) is not None:
             kept["pattern"] = pattern
         return {"type": "string", **kept}
 
@@ -192,7 +196,7 @@ class Gemini:
         ):
             limits = [form[bound]] if bound in form else []
             if exclusive in form:
-                limits.append(_inside(form[exclusive], inwards, whole=whole))
+                limits.append(_next_number(form[exclusive], inwards, whole=whole))
             if limits:
                 schema[bound] = pick(limits)
         return schema
@@ -202,20 +206,20 @@ class Gemini:
         needed = {"required": required} if required else {}
         return {"type": "object", "properties": members, **needed, **counts}
 
-    def words(self, schema: Form, form: Form) -> Form:
+    def annotations(self, schema: Form, form: Form) -> Form:
         """Keep a default of the same type, and one example."""
-        words = _words(schema, form, _GEMINI_FORMATS)
+        words = _describing_keywords(schema, form, _GEMINI_FORMATS)
         kind = schema.get("type")
         if "enum" in schema or kind not in (*_SCALARS, "integer"):
             return words
         examples = form.get("examples", ())
-        given = {"default": form.get("default"), "example": examples[0] if examples else None}
-        return {**words, **{key: value for key, value in given.items() if is_type(value, kind)}}
+        values = {"default": form.get("default"), "example": examples[0] if examples else None}
+        return {**words, **{key: value for key, value in values.items() if is_type(value, kind)}}
 
     def anything(self) -> dict[str, Form]:
         """Refer to the next level, as few cycles are allowed; the last level has scalars only."""
         names = [ANYTHING, *(f"{ANYTHING}_{level}" for level in range(2, _LEVELS + 1))]
-        found: dict[str, Form] = {}
+        definitions: dict[str, Form] = {}
         inner: Form | None = None
         for name in reversed(names):
             parts: list[Form] = [{"type": kind} for kind in _SCALARS]
@@ -224,12 +228,12 @@ class Gemini:
                 entries = {"type": "array", "items": pair}
                 parts.append({"type": "array", "items": inner})
                 parts.append(self.object({ENTRIES: entries}, [ENTRIES], {}))
-            found[name] = {"anyOf": parts, "nullable": True}
+            definitions[name] = {"anyOf": parts, "nullable": True}
             inner = {"$ref": DEFINITIONS_PREFIX + name}
-        return found
+        return definitions
 
 
-def _kind(value: Any) -> str:
+def _type_of_value(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, str):
@@ -237,13 +241,13 @@ def _kind(value: Any) -> str:
     return "integer" if isinstance(value, int) else "number"
 
 
-def _inside(limit: float, inwards: float, *, whole: bool) -> float:
+def _next_number(limit: float, inwards: float, *, whole: bool) -> float:
     if not whole:
         return math.nextafter(limit, inwards)
     return math.floor(limit) + 1 if inwards > 0 else math.ceil(limit) - 1
 
 
-def _checked(form: Form) -> str | None:
+def _checkable_pattern(form: Form) -> str | None:
     """Return the regular expression of strings; None for one that no call is checked against."""
     # Providers refuse those too: the ones that look around, count too far, or are faulty.
     pattern = form.get("pattern")
@@ -259,28 +263,30 @@ def _is_checked(pattern: str) -> bool:
     return True
 
 
-def _words(schema: Form, form: Form, formats: dict[str, set[str]]) -> Form:
+def _describing_keywords(schema: Form, form: Form, formats: dict[str, set[str]]) -> Form:
     """Return a form's description and format; a format that the provider lacks is described."""
-    said = form.get("description", "")
-    kinds = schema.get("type", "")
-    others = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind != "null"]
-    kind = others[0] if len(others) == 1 else ""
+    description = form.get("description", "")
+    declared = schema.get("type", "")
+    types = [
+        kind for kind in (declared if isinstance(declared, list) else [declared]) if kind != "null"
+    ]
+    kind = types[0] if len(types) == 1 else ""
     words: Form = {}
     named = form.get("format")
     if isinstance(named, str):
         if named in formats.get(kind, ()) and "enum" not in schema:
             words["format"] = named
-        elif named not in said:
-            said = _sentence(said, f"Format: {named}.")
-    if said:
-        words["description"] = said
+        elif named not in description:
+            description = _join_sentences(description, f"Format: {named}.")
+    if description:
+        words["description"] = description
     pattern = form.get("pattern", "")
     if pattern and kind == "string" and not schema.keys() & {"pattern", "enum"}:
-        return _described(words, f"Pattern: `{pattern[:_LONGEST]}`.")
+        return _describe(words, f"Pattern: `{pattern[:_LONGEST]}`.")
     return words
 
 
-def loosened(schema: Form) -> Iterator[Form]:
+def loosen_schema(schema: Form) -> Iterator[Form]:
     """Yield schemas that accept more and tell the rest in words, the closest one first."""
     hard = {key: schema[key] for key in schema if key in HARD}
     rest = {key: schema[key] for key in schema if key not in HARD}
@@ -291,17 +297,19 @@ def loosened(schema: Form) -> Iterator[Form]:
     for loose, said in ((rest, hard), (words, whole)):
         text = json.dumps(said, ensure_ascii=False, default=str)
         if said:
-            yield _described(loose, f"JSON Schema: {text[:_LONGEST_SCHEMA]}.")
+            yield _describe(loose, f"JSON Schema: {text[:_LONGEST_SCHEMA]}.")
 
 
-def _described(words: Form, sentence: str) -> Form:
-    return {**words, "description": _sentence(words.get("description", ""), sentence)}
+def _describe(words: Form, sentence: str) -> Form:
+    return {**words, "description": _join_sentences(words.get("description", ""), sentence)}
 
 
-def _sentence(said: str, more: str) -> str:
-    if not said:
-        return more
-    return f"{said} {more}" if said.endswith((".", "!", "?", ":", "`")) else f"{said}. {more}"
+def _join_sentences(text: str, sentence: str) -> str:
+    if not text:
+        return sentence
+    return (
+        f"{text} {sentence}" if text.endswith((".", "!", "?", ":", "`")) else f"{text}. {sentence}"
+    )
 
 
 class _Tally(NamedTuple):
@@ -320,8 +328,8 @@ MOST_STRICT = _Tally(members=5_000, levels=10, characters=120_000, values=1_000)
 
 def check_strict(schema: Form, tallies: IdentityCache[Any]) -> None:
     """Raise CannotExpress, naming the limit, for a schema beyond those of the strict mode."""
-    found = _tally(schema, tallies)
-    for name, count, limit in zip(_Tally._fields, found, MOST_STRICT, strict=True):
+    tally = _tally(schema, tallies)
+    for name, count, limit in zip(_Tally._fields, tally, MOST_STRICT, strict=True):
         if count > limit:
             raise CannotExpress(f"it has {count} {name}; {limit} are allowed", final=True)
 

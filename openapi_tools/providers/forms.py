@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     Form = dict[str, Any]
 
-WORDS = frozenset(  # keywords that refuse nothing
+ANNOTATIONS = frozenset(  # keywords that refuse nothing
     {"title", "description", "default", "examples", "example", "deprecated", "readOnly"}
     | {"writeOnly", "format", "contentEncoding", "contentMediaType", "contentSchema", "$comment"}
 )
 IN_PLACE = frozenset({"$ref", "allOf", *json_schema.UNIONS})
-_SAYING = (
+_ASSERTING = (
     json_schema.ASSERTION_KEYWORDS
     | json_schema.SCHEMA_KEYWORDS
     | json_schema.SCHEMA_LIST_KEYWORDS
     | json_schema.SCHEMA_MAP_KEYWORDS
     | {"$ref"}
 ) - {"$defs"}
-_MET_ONE_BY_ONE = _SAYING - {"properties", "additionalProperties"}
+_INTERSECTED_ONE_BY_ONE = _ASSERTING - {"properties", "additionalProperties"}
 _OF_EVERY_TYPE = ("not", "if", "then", "else")
 _IMPLIED: Mapping[str, str] = {
     **dict.fromkeys(("properties", "required", "additionalProperties"), "object"),
@@ -64,14 +64,14 @@ class CannotExpress(OpenAPIToolsError):  # noqa: N818 -- a schema says too much
         return f"#{self.place}: {self.reason}"
 
 
-def refuse(form: Form, *keywords: str) -> None:
+def refuse_keywords(form: Form, *keywords: str) -> None:
     """Raise CannotExpress for a schema with some of the keywords."""
     for keyword in keywords:
         if keyword in form:
             raise CannotExpress(f"`{keyword}` cannot be said")
 
 
-def kind(form: Form) -> str | None:
+def form_type(form: Form) -> str | None:
     """Return the type that a form is for; None for an enumeration, and where anything goes."""
     declared = form.get("type")
     if isinstance(declared, str):
@@ -83,49 +83,49 @@ def kind(form: Form) -> str | None:
 
 def is_anything(schema: Any) -> bool:
     """Tell whether a schema accepts every value."""
-    return schema is True or (isinstance(schema, dict) and schema.keys().isdisjoint(_SAYING))
+    return schema is True or (isinstance(schema, dict) and schema.keys().isdisjoint(_ASSERTING))
 
 
-def by_type(node: Form) -> list[Form]:
+def split_types(node: Form) -> list[Form]:
     """Return a schema without unions as one form for each type, and one for its enumeration."""
     declared = node.get("type")
     kinds = declared if isinstance(declared, list) else [declared] if declared else None
     if "enum" in node or "const" in node:
-        return _finite(node, kinds)
+        return _enum_forms(node, kinds)
     if "unevaluatedProperties" in node:
         rest = {key: value for key, value in node.items() if key != "unevaluatedProperties"}
         node = {**rest, "additionalProperties": node["unevaluatedProperties"], **rest}
     if not isinstance(declared, list):
         return [node]
     kinds = [name for name in declared if name != "integer" or "number" not in declared]
-    return [_of_null(node) if name == "null" else {**node, "type": name} for name in kinds]
+    return [_null_form(node) if name == "null" else {**node, "type": name} for name in kinds]
 
 
-def _of_null(node: Form) -> Form:
+def _null_form(node: Form) -> Form:
     return {"type": "null", **{key: node[key] for key in _OF_EVERY_TYPE if key in node}}
 
 
-def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
+def _enum_forms(node: Form, types: list[str] | None) -> list[Form]:
     values: list[Any] = node["enum"] if "enum" in node else [node["const"]]
     if "const" in node:
         values = [value for value in values if json_values.is_equal(value, node["const"])]
-    if kinds is not None:
+    if types is not None:
         values = [
-            value for value in values if any(json_schema.is_type(value, name) for name in kinds)
+            value for value in values if any(json_schema.is_type(value, name) for name in types)
         ]
-    others = [value for value in values if value is not None]
+    non_null = [value for value in values if value is not None]
     rest = {key: value for key, value in node.items() if key not in ("type", "enum", "const")}
-    forms: list[Form] = [{**rest, "enum": others}] if others else []
-    return forms if len(others) == len(values) else [*forms, _of_null(node)]
+    forms: list[Form] = [{**rest, "enum": non_null}] if non_null else []
+    return forms if len(non_null) == len(values) else [*forms, _null_form(node)]
 
 
-def meet(one: Form, other: Form) -> Form | None:
+def intersect_forms(one: Form, other: Form) -> Form | None:
     """Return the intersection of two forms, with the words of the first; None when it is empty."""
     if not one or not other:
         return one or other
     met = {**other, **one}
-    for keyword in [key for key in one if key in other and key in _MET_ONE_BY_ONE]:
-        met[keyword] = _meet_values(keyword, one[keyword], other[keyword])
+    for keyword in [key for key in one if key in other and key in _INTERSECTED_ONE_BY_ONE]:
+        met[keyword] = _intersect_values(keyword, one[keyword], other[keyword])
         if met[keyword] is None:
             return None
     if "enum" in met and "type" in met:
@@ -133,53 +133,54 @@ def meet(one: Form, other: Form) -> Form | None:
         if not met["enum"]:
             return None
     if not met.keys().isdisjoint(("properties", "additionalProperties")):
-        _meet_members(met, one, other)
+        _intersect_properties(met, one, other)
     for mine, theirs in ((one, other), (other, one)):
         if "prefixItems" in mine and "items" in theirs and "prefixItems" not in theirs:
             prefix = mine["prefixItems"]
-            met["prefixItems"] = [_meet_schemas(item, theirs["items"]) for item in prefix]
+            met["prefixItems"] = [_intersect_schemas(item, theirs["items"]) for item in prefix]
     return met
 
 
-def _meet_values(keyword: str, one: Any, other: Any) -> Any:
+def _intersect_values(keyword: str, one: Any, other: Any) -> Any:
     if json_values.is_equal(one, other):
         return one
-    if keyword in _MEETING:
-        return _MEETING[keyword](one, other)
+    if keyword in _INTERSECTIONS:
+        return _INTERSECTIONS[keyword](one, other)
     raise CannotExpress(f"two different `{keyword}` cannot be said in one")
 
 
-def _meet_members(met: Form, one: Form, other: Form) -> None:
+def _intersect_properties(met: Form, one: Form, other: Form) -> None:
     """Put the members of two objects together; each closes the other's."""
     for mine, theirs in ((one, other), (other, one)):
         patterns = mine.get("patternProperties")
         rest = theirs.get("additionalProperties", True)
         if patterns and rest is not True and theirs.get("patternProperties") != patterns:
-            raise _mixed()
+            raise _mixed_patterns_error()
     names = dict.fromkeys([*one.get("properties", {}), *other.get("properties", {})])
     met["properties"] = {
-        name: _meet_schemas(_member(one, name), _member(other, name)) for name in names
+        name: _intersect_schemas(_property_schema(one, name), _property_schema(other, name))
+        for name in names
     }
     rest = [form["additionalProperties"] for form in (one, other) if "additionalProperties" in form]
     if rest:
-        met["additionalProperties"] = _meet_schemas(rest[0], rest[-1])
+        met["additionalProperties"] = _intersect_schemas(rest[0], rest[-1])
 
 
-def _member(form: Form, name: str) -> Any:
+def _property_schema(form: Form, name: str) -> Any:
     members = form.get("properties", {})
     if name in members:
         return members[name]
     rest = form.get("additionalProperties", True)
     if rest is not True and "patternProperties" in form:
-        raise _mixed()
+        raise _mixed_patterns_error()
     return rest
 
 
-def _mixed() -> CannotExpress:
+def _mixed_patterns_error() -> CannotExpress:
     return CannotExpress("`patternProperties` and other members cannot be said in one")
 
 
-def _meet_schemas(one: Any, other: Any) -> Any:
+def _intersect_schemas(one: Any, other: Any) -> Any:
     if one is other or other is True or other == {}:
         return one
     if one is True or one == {}:
@@ -187,22 +188,22 @@ def _meet_schemas(one: Any, other: Any) -> Any:
     return False if one is False or other is False else {"allOf": [one, other]}
 
 
-def _meet_multiples(one: float, other: float) -> float:
+def _intersect_multiples(one: float, other: float) -> float:
     if isinstance(one, int) and isinstance(other, int):
         return math.lcm(one, other)
     raise CannotExpress("two different `multipleOf` cannot be said in one")
 
 
-_MEETING: Mapping[str, Callable[[Any, Any], Any]] = {
+_INTERSECTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "type": lambda one, other: "integer" if {one, other} == {"integer", "number"} else None,
     "enum": lambda one, other: (
         [value for value in one if json_values.contains_value(other, value)] or None
     ),
     "required": lambda one, other: list(dict.fromkeys([*one, *other])),
-    "multipleOf": _meet_multiples,
+    "multipleOf": _intersect_multiples,
     "uniqueItems": lambda _one, _other: True,
-    "items": _meet_schemas,
-    "propertyNames": _meet_schemas,
+    "items": _intersect_schemas,
+    "propertyNames": _intersect_schemas,
     "not": lambda one, other: {"anyOf": [one, other]},
     **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
     **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),

@@ -55,8 +55,8 @@ class SchemaSizes:
         """Return how often a schema refers to each definition, by its name."""
         definitions = schema.get("$defs", {})
         names = iter_definition_names(json.dumps(omit_keys(schema, ["$defs"])))
-        found = (self._definitions.find(node, _measure)[1] for node in definitions.values())
-        return Counter(chain(names, *found))
+        references = (self._definitions.find(node, _measure)[1] for node in definitions.values())
+        return Counter(chain(names, *references))
 
     def _add_sizes(self, schema: Schema) -> int:
         definitions = schema.get("$defs")

@@ -12,7 +12,7 @@ from openapi_tools.providers.identity_cache import IdentityCache
 from openapi_tools.shaping.wording import UNREAD, WORDINGS, Wording, brief, repeats
 
 if TYPE_CHECKING:
-    from openapi_tools.providers.shaper import Entry
+    from openapi_tools.providers.shaper import ShapeEntry
 
     Form = dict[str, Any]
 
@@ -21,51 +21,51 @@ class Memory:
     """Shaped schemas of one profile and one document, by the id of the original."""
 
     def __init__(self) -> None:
-        self._reworded: defaultdict[tuple[str, str], IdentityCache[Form]] = defaultdict(
+        self._shortened: defaultdict[tuple[str, str], IdentityCache[Form]] = defaultdict(
             IdentityCache
         )
-        self._entries: dict[int, Entry] = {}
-        self._entries_of_levels: defaultdict[int, dict[int, Entry]] = defaultdict(dict)
+        self._entries: dict[int, ShapeEntry] = {}
+        self._entries_of_levels: defaultdict[int, dict[int, ShapeEntry]] = defaultdict(dict)
         self.tallies: IdentityCache[Any] = IdentityCache()
-        self.renamed: IdentityCache[Any] = IdentityCache()
+        self.renamed_schemas: IdentityCache[Any] = IdentityCache()
         self._definitions: Form = {}
         self.shortener = Shortener()
 
-    def find_entry(self, node: Any, levels: int | None) -> Entry | None:
+    def find_entry(self, node: Any, levels: int | None) -> ShapeEntry | None:
         """Return the entry of a schema that is shaped down to a number of levels."""
         entry = self._entries.get(id(node))
         if entry is not None and (levels is None or entry.deepest < levels):
             return entry
         return None if levels is None else self._entries_of_levels[levels].get(id(node))
 
-    def add_entry(self, entry: Entry, levels: int | None) -> None:
+    def add_entry(self, entry: ShapeEntry, levels: int | None) -> None:
         """Keep an entry, for any number of levels if it is not cut."""
         is_whole = levels is None or entry.deepest < levels
         entries = self._entries if is_whole else self._entries_of_levels[levels or 0]
         entries[id(entry.node)] = entry
 
-    def begin(self, definitions: Form) -> None:
+    def use_definitions(self, definitions: Form) -> None:
         """Forget the entries where a tool has other definitions of the same names."""
-        known = self._definitions
-        if any(known.get(name, node) is not node for name, node in definitions.items()):
+        current = self._definitions
+        if any(current.get(name, node) is not node for name, node in definitions.items()):
             self._entries.clear()
             self._entries_of_levels.clear()
-            known.clear()
-        known.update(definitions)
+            current.clear()
+        current.update(definitions)
 
-    def reworded(self, node: Any, words: str, name: str = "") -> Any:
+    def shorten_wording(self, node: Any, words: str, name: str = "") -> Any:
         """Return a schema in a wording; nothing in it repeats its name."""
         if words not in WORDINGS or not isinstance(node, dict):
             return node
 
         def change(node: Form) -> Form:
-            new = map_subschemas(node, lambda part, name: self.reworded(part, words, name))
-            return _in_wording(new, name, WORDINGS[words])
+            new = map_subschemas(node, lambda part, name: self.shorten_wording(part, words, name))
+            return _apply_wording(new, name, WORDINGS[words])
 
-        return self._reworded[words, name].find(node, change)
+        return self._shortened[words, name].find(node, change)
 
 
-def _in_wording(node: Form, name: str, wording: Wording) -> Form:
+def _apply_wording(node: Form, name: str, wording: Wording) -> Form:
     text, title = node.get("description"), node.get("title")
     said = text
     if isinstance(text, str):

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.common.json_schema import TYPES, is_type
 from openapi_tools.json_values import contains_value, unique_values
 from openapi_tools.providers import containers
-from openapi_tools.providers.alternatives import Fitting, Forms
-from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, Members
-from openapi_tools.providers.forms import CannotExpress, is_anything, kind
+from openapi_tools.providers.alternatives import Alternatives, FormChecker
+from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, ObjectProperties
+from openapi_tools.providers.forms import CannotExpress, form_type, is_anything
 from openapi_tools.providers.identity_cache import IdentityCache
 from openapi_tools.validation.json_strings import parse_json_string
 
 if TYPE_CHECKING:
     from openapi_tools.providers.forms import Form
 
-_MOST = 10_000
-_LOOKS = 50_000
+_MOST_RESULTS = 10_000
+_MOST_COMPARISONS = 50_000
 _STRUCTURES = frozenset({"object", "array"})
-_RANKS = {"object": 0, "null": 2}
+_TYPE_RANKS = {"object": 0, "null": 2}
 _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """Exceptions of a malformed schema; then nothing is restored."""
 
@@ -38,155 +38,177 @@ class Restorer:
     def __init__(self, schema: dict[str, Any], profile: str = "") -> None:
         self._root = {key: value for key, value in schema.items() if key != "$defs"}
         self._null_is_absent = profile == "openai_strict"
-        self._whole = profile in ("openai_strict", "gemini")
-        fitting = Fitting(schema.get("$defs", {}))
+        self._is_subset = profile in ("openai_strict", "gemini")
+        fitting = FormChecker(schema.get("$defs", {}))
         self._fits, self._accepts = fitting.fits, fitting.accepts
-        self._forms = Forms(schema, self._fits)
+        self._forms = Alternatives(schema, self._fits)
         self._options: IdentityCache[list[Form]] = IdentityCache()
-        self._members: IdentityCache[Members] = IdentityCache()
-        self._done: dict[tuple[int, int], tuple[Any, Any]] = {}
-        self._looks = 0
+        self._members: IdentityCache[ObjectProperties] = IdentityCache()
+        self._results: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._comparisons = 0
         self._lock = threading.RLock()
 
-    def restored(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def restore(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments by the profile's schema as the input schema takes them."""
         with self._lock:  # large arguments come from threads
-            self._looks = 0
+            self._comparisons = 0
             try:
-                restored = self._undone(self._root, arguments)
+                restored = self._restore_value(self._root, arguments)
             except _FAULTS:
                 return arguments
             finally:
-                self._done.clear()
+                self._results.clear()
         return restored if isinstance(restored, dict) else arguments
 
-    def _undone(self, node: Any, value: Any) -> Any:
+    def _restore_value(self, node: Any, value: Any) -> Any:
         """Return a value as a schema takes it; each pair of them is looked at once."""
         if not isinstance(value, dict | list):
-            return self._undone_anew(node, value)
+            return self._restore_with_options(node, value)
         key = (id(node), id(value))
-        done = self._done.get(key)
-        if done is None:
-            if len(self._done) >= _MOST:
+        result = self._results.get(key)
+        if result is None:
+            if len(self._results) >= _MOST_RESULTS:
                 raise CannotExpress("the value is too large for its schema")
             # The value is kept, so that its id stays its own.
-            done = self._done[key] = (value, self._undone_anew(node, value))
-        return done[1]
+            result = self._results[key] = (value, self._restore_with_options(node, value))
+        return result[1]
 
-    def _undone_anew(self, node: Any, value: Any) -> Any:
-        forms = self._options.find(node, self._ranked)
-        if isinstance(value, str) and not self._whole:
+    def _restore_with_options(self, node: Any, value: Any) -> Any:
+        forms = self._options.find(node, self._rank_options)
+        if isinstance(value, str) and not self._is_subset:
             value = _read_string(forms, value)
         if len(forms) == 1:
-            return self._by_form(forms[0], value)
-        self._looks += len(forms)
-        if self._looks > _LOOKS:
+            return self._restore_by_form(forms[0], value)
+        self._comparisons += len(forms)
+        if self._comparisons > _MOST_COMPARISONS:
             raise CannotExpress("there are too many alternatives for so large a value")
-        if not self._whole and any(self._fits(form, value) for form in forms):
+        if not self._is_subset and any(self._fits(form, value) for form in forms):
             return value
-        for form in self._ordered(forms, value):
-            undone = self._by_form(form, value)
+        for form in self._order_forms(forms, value):
+            undone = self._restore_by_form(form, value)
             if self._fits(form, undone):
                 return undone
         return value
 
-    def _ordered(self, forms: list[Form], value: Any) -> list[Form]:
+    def _order_forms(self, forms: list[Form], value: Any) -> list[Form]:
         """Return alternatives, last those that take a text or an array in place of their type."""
         if isinstance(value, str):
-            late = [form for form in forms if kind(form) in ("object", "array")]
+            late = [form for form in forms if form_type(form) in ("object", "array")]
         elif isinstance(value, list):
-            late = [form for form in forms if kind(form) == "object" and form.get("properties")]
+            late = [
+                form for form in forms if form_type(form) == "object" and form.get("properties")
+            ]
         else:
             return forms
         return [*(form for form in forms if not any(form is one for one in late)), *late]
 
-    def _ranked(self, node: Any) -> list[Form]:
+    def _rank_options(self, node: Any) -> list[Form]:
         """Return the alternatives of a schema: a map before an array, null after all others."""
-        return sorted(self._told(node), key=lambda form: _RANKS.get(kind(form) or "", 1))
+        return sorted(
+            self._find_options(node), key=lambda form: _TYPE_RANKS.get(form_type(form) or "", 1)
+        )
 
-    def _told(self, node: Any) -> list[Form]:
+    def _find_options(self, node: Any) -> list[Form]:
         """Return the alternatives; where a definition tells them in words, as far as they go."""
         for options in (self._forms.options, self._forms.plain.options):
             with suppress(CannotExpress):
                 return options(node)
         return [{}]
 
-    def _by_form(self, form: Form, value: Any) -> Any:
+    def _restore_by_form(self, form: Form, value: Any) -> Any:
         if "enum" in form:
             named = isinstance(value, str) and not contains_value(form["enum"], value)
-            return containers.labels(form["enum"]).get(value, value) if named else value
+            return containers.label_values(form["enum"]).get(value, value) if named else value
         if is_anything(form):
-            return _without_entries(value) if self._whole else value
-        if self._whole and isinstance(value, str):
-            value = parse_json_string(value, _STRUCTURES.intersection([kind(form)]))
-        match kind(form):
+            return _restore_entries(value) if self._is_subset else value
+        if self._is_subset and isinstance(value, str):
+            value = parse_json_string(value, _STRUCTURES.intersection([form_type(form)]))
+        match form_type(form):
             case "object":
-                return self._object(form, value)
+                return self._restore_object(form, value)
             case "array" if isinstance(value, list):
                 rest = form.get("items", form.get("unevaluatedItems", True))
                 schemas = chain(form.get("prefixItems", ()), repeat(rest))
-                items = [self._undone(*pair) for pair in zip(schemas, value, strict=False)]
+                items = [self._restore_value(*pair) for pair in zip(schemas, value, strict=False)]
                 return unique_values(items) if form.get("uniqueItems") is True else items
             case "null":
                 return None if value == "null" else value
         return value
 
-    def _object(self, form: Form, value: Any) -> Any:
+    def _restore_object(self, form: Form, value: Any) -> Any:
         members = self._members.find(form, self._members_of)
-        others = members.others
-        if self._whole and ENTRIES not in members.declared:
-            value = _of_entries(value)
+        open_properties = members.open_properties
+        if self._is_subset and ENTRIES not in members.declared:
+            value = _read_entries(value)
         if containers.are_pairs(value) and (
-            self._whole or (others is not None and not members.declared)
+            self._is_subset or (open_properties is not None and not members.declared)
         ):
-            names: Any = True if others is None or members.declared else others.key
-            value = {self._undone(names, pair[KEY]): pair[VALUE] for pair in value}
+            names: Any = (
+                True if open_properties is None or members.declared else open_properties.key
+            )
+            value = {self._restore_value(names, pair[KEY]): pair[VALUE] for pair in value}
         if not isinstance(value, dict):
             return value
         undone: dict[str, Any] = {}
-        for name, member in self._named(members, value).items():
+        for name, member in self._restore_names(members, value).items():
             if name not in members.declared:
-                undone[name] = member if others is None else self._undone(others.value, member)
+                undone[name] = (
+                    member
+                    if open_properties is None
+                    else self._restore_value(open_properties.value, member)
+                )
             elif member is not None or not self._is_absent(members, name):
-                undone[name] = self._undone(members.declared[name], member)
+                undone[name] = self._restore_value(members.declared[name], member)
         return undone
 
-    def _is_absent(self, members: Members, name: str) -> bool:
+    def _is_absent(self, members: ObjectProperties, name: str) -> bool:
         optional = name not in members.required
         return optional and (
             self._null_is_absent or not self._accepts(members.declared[name], None)
         )
 
-    def _is_new(self, members: Members, name: str, pairs: dict[str, Any]) -> bool:
+    def _is_undeclared(self, members: ObjectProperties, name: str, pairs: dict[str, Any]) -> bool:
         """Tell whether a pair is a member: a definition may have left out declared ones."""
         if name not in members.declared:
             return True
         node = members.declared[name]
-        return self._accepts(node, self._undone(node, pairs[name]))
+        return self._accepts(node, self._restore_value(node, pairs[name]))
 
-    def _members_of(self, form: Form) -> Members:
+    def _members_of(self, form: Form) -> ObjectProperties:
         try:
-            return containers.members_of(form, self._fits)
+            return containers.find_properties(form, self._fits)
         except CannotExpress:
             declared = form.get("properties", {})
-            return Members(declared, frozenset(form.get("required", ())), None, 0, None)
+            return ObjectProperties(declared, frozenset(form.get("required", ())), None, 0, None)
 
-    def _named(self, members: Members, value: dict[str, Any]) -> dict[str, Any]:
+    def _restore_names(self, members: ObjectProperties, value: dict[str, Any]) -> dict[str, Any]:
         """Return an object whose members have the names that the API gives them."""
-        names = _spelled(members.declared, value)
+        names = _map_portable_names(members.declared, value)
         named = {names.get(name, name): member for name, member in value.items()}
-        extras = containers.extras_name(members.declared)
-        others = members.others
-        if extras not in named or not (self._whole or (others is not None and members.declared)):
+        extras = containers.open_properties_name(members.declared)
+        open_properties = members.open_properties
+        if extras not in named or not (
+            self._is_subset or (open_properties is not None and members.declared)
+        ):
             return named
         if named[extras] is None:
             # Null may also be the value of a member of that name.
-            open_name = others is not None and not self._whole and self._accepts(others.key, extras)
-            if not (open_name and others is not None and self._accepts(others.value, None)):
+            open_name = (
+                open_properties is not None
+                and not self._is_subset
+                and self._accepts(open_properties.key, extras)
+            )
+            if not (
+                open_name
+                and open_properties is not None
+                and self._accepts(open_properties.value, None)
+            ):
                 del named[extras]
         elif containers.are_pairs(named[extras]):
-            more = {pair[KEY]: pair[VALUE] for pair in named.pop(extras)}
-            named = {name: more[name] for name in more if self._is_new(members, name, more)} | named
+            pairs = {pair[KEY]: pair[VALUE] for pair in named.pop(extras)}
+            named = {
+                name: pairs[name] for name in pairs if self._is_undeclared(members, name, pairs)
+            } | named
         return named
 
 
@@ -204,27 +226,27 @@ def _read_string(forms: list[Form], text: str) -> Any:
     return parse_json_string(text, types)
 
 
-def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:
+def _map_portable_names(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:
     """Map the portable names of a value's members to the API's names."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name in declared:
         if name not in value and not containers.is_portable(name):
-            forms = (form for form in containers.portable_forms(name) if form in value)
-            found |= {form: name for form in forms if form not in declared}
-    return found
+            forms = (form for form in containers.portable_names(name) if form in value)
+            names |= {form: name for form in forms if form not in declared}
+    return names
 
 
-def _without_entries(value: Any) -> Any:
+def _restore_entries(value: Any) -> Any:
     """Return any value, in which objects may be written as their entries."""
     if isinstance(value, list):
-        return [_without_entries(item) for item in value]
-    named = _of_entries(value)
+        return [_restore_entries(item) for item in value]
+    named = _read_entries(value)
     if named is value:
         return value
-    return {name: _without_entries(member) for name, member in named.items()}
+    return {name: _restore_entries(member) for name, member in named.items()}
 
 
-def _of_entries(value: Any) -> Any:
+def _read_entries(value: Any) -> Any:
     if (
         isinstance(value, dict)
         and value.keys() == {ENTRIES}

@@ -15,15 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.common.json_schema import DEFINITIONS_PREFIX, UNIONS
 from openapi_tools.json_values import pointer_token, unique_values
 from openapi_tools.providers import containers
-from openapi_tools.providers.alternatives import BY_VALUE, Fitting, Forms
+from openapi_tools.providers.alternatives import BY_VALUE, Alternatives, FormChecker
 from openapi_tools.providers.containers import ANYTHING, KEY, VALUE
-from openapi_tools.providers.dialects import HARD, loosened
-from openapi_tools.providers.forms import WORDS, CannotExpress, is_anything, kind, refuse
+from openapi_tools.providers.dialects import HARD, loosen_schema
+from openapi_tools.providers.forms import (
+    ANNOTATIONS,
+    CannotExpress,
+    form_type,
+    is_anything,
+    refuse_keywords,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from openapi_tools.providers.containers import Members, Others
+    from openapi_tools.providers.containers import ObjectProperties, OpenProperties
     from openapi_tools.providers.dialects import Gemini, Strict
     from openapi_tools.providers.forms import Form
     from openapi_tools.providers.memory import Memory
@@ -35,26 +41,26 @@ _LEGEND = 1_000
 _FREE = {"$ref": DEFINITIONS_PREFIX + ANYTHING}
 
 
-class Shaped(NamedTuple):
+class ShapedSchema(NamedTuple):
     """A schema in a provider's form, and its form for a member that may be absent."""
 
     whole: Form
     optional: Form
 
 
-class Entry(NamedTuple):
+class ShapeEntry(NamedTuple):
     """A schema, kept so that its id stays its own; its shape; the definitions that this needs.
 
     The shape is the same for every number of levels above `deepest`.
     """
 
     node: Any
-    shaped: Shaped
+    shaped: ShapedSchema
     references: frozenset[str]
     deepest: int
 
 
-class Shaper:
+class SchemaShaper:
     """Makes one input schema fit a provider; below a depth of `levels` anything is accepted."""
 
     def __init__(
@@ -65,58 +71,58 @@ class Shaper:
         self._memory = memory
         self._levels = levels
         self._definitions: Form = schema.get("$defs", {})
-        self._fitting = Fitting(self._definitions)
+        self._fitting = FormChecker(self._definitions)
         self._fits = self._fitting.fits
-        self._forms = Forms(schema, self._fits)
+        self._forms = Alternatives(schema, self._fits)
         self._failed: dict[str, CannotExpress] = {}
         self._references: set[str] = set()
         self._open: set[int] = set()
         self._deepest = 0
         self._left = _MOST_SCHEMAS
         self.notes: list[str] = []
-        memory.begin(self._definitions)
+        memory.use_definitions(self._definitions)
 
-    def shaped(self) -> Form:
+    def shape(self) -> Form:
         """Return the schema as the provider wants it; CannotExpress where that cannot be said."""
         for _ in range(_MOST_ROUNDS):
             failed = len(self._failed)
             self.notes.clear()
             self._references = set()
-            root = self._root()
-            definitions = self._reached()
+            root = self._shape_root()
+            definitions = self._shape_definitions()
             if len(self._failed) == failed:
                 return {**root, "$defs": definitions} if definitions else root
         raise CannotExpress("too much of it leads to what cannot be said")
 
-    def _root(self) -> Form:
+    def _shape_root(self) -> Form:
         hidden = {"$defs"} if self._levels is None else {"$defs", *HARD}
-        own = {key: value for key, value in self._schema.items() if key not in hidden}
-        forms = self._forms.options(own)
-        if len(forms) != 1 or kind(forms[0]) != "object":
+        schema = {key: value for key, value in self._schema.items() if key not in hidden}
+        forms = self._forms.options(schema)
+        if len(forms) != 1 or form_type(forms[0]) != "object":
             raise CannotExpress("the input is not a plain object")
-        return self._object(forms[0], "", whole=True)
+        return self._shape_object(forms[0], "", whole=True)
 
-    def _reached(self) -> dict[str, Form]:
+    def _shape_definitions(self) -> dict[str, Form]:
         """Return the definitions that are referred to; those that fail are known from now on."""
-        found: dict[str, Form] = {}
+        definitions: dict[str, Form] = {}
         waiting = sorted(self._references)
         while waiting:
             name = waiting.pop()
             if name == ANYTHING:
-                found |= self._dialect.anything()
-            elif name not in found and name not in self._failed:
+                definitions |= self._dialect.anything()
+            elif name not in definitions and name not in self._failed:
                 self._references = set()
                 try:
                     place = f"/$defs{pointer_token(name)}"
-                    found[name] = self._remembered(self._definitions[name], place).whole
+                    definitions[name] = self._shape_once(self._definitions[name], place).whole
                 except CannotExpress as error:
                     if error.final:
                         raise
                     self._failed[name] = error
                 waiting += sorted(self._references)
-        return {name: found[name] for name in sorted(found)}
+        return {name: definitions[name] for name in sorted(definitions)}
 
-    def _remembered(self, node: Any, place: str) -> Shaped:
+    def _shape_once(self, node: Any, place: str) -> ShapedSchema:
         """Return a schema's shape, made once for all tools that share it."""
         entry = self._memory.find_entry(node, self._levels)
         if entry is not None and entry.references.isdisjoint(self._failed):
@@ -126,15 +132,15 @@ class Shaper:
         notes = len(self.notes)
         self._deepest = 0
         try:
-            shaped = self._shape(node, place)
+            shaped = self._shape_schema(node, place)
             if len(self.notes) == notes:
-                entry = Entry(node, shaped, frozenset(self._references), self._deepest)
+                entry = ShapeEntry(node, shaped, frozenset(self._references), self._deepest)
                 self._memory.add_entry(entry, self._levels)
         finally:
             self._references |= outer
         return shaped
 
-    def _shape(self, node: Any, place: str) -> Shaped:
+    def _shape_schema(self, node: Any, place: str) -> ShapedSchema:
         depth = len(self._open)
         self._deepest = max(self._deepest, depth)
         if self._levels is not None and depth >= self._levels:
@@ -150,93 +156,93 @@ class Shaper:
             raise CannotExpress(reason, place=place, final=True)
         self._open.add(id(node))
         try:
-            return self._shape_of(node, place)
+            return self._shape_checked(node, place)
         except CannotExpress as error:
             error.place = error.place or place
             if self._levels is None or error.final or error.empty:
                 raise
-            return self._in_words(node, error)
+            return self._loosen(node, error)
         finally:
             self._open.discard(id(node))
 
-    def _in_words(self, node: Form, error: CannotExpress) -> Shaped:
+    def _loosen(self, node: Form, error: CannotExpress) -> ShapedSchema:
         """Return a looser schema whose description states the requirements."""
         self.notes.append(f"{error}; it is said in words")
-        for looser in loosened(node):
+        for looser in loosen_schema(node):
             with suppress(CannotExpress):
-                return self._shape_of(looser, error.place)
+                return self._shape_checked(looser, error.place)
         raise error
 
-    def _shape_of(self, node: Any, place: str) -> Shaped:
+    def _shape_checked(self, node: Any, place: str) -> ShapedSchema:
         if is_anything(node):
             self._references.add(ANYTHING)
-            return self._shaped(self._annotated(_FREE, node if isinstance(node, dict) else {}))
+            return self._add_null(self._annotate(_FREE, node if isinstance(node, dict) else {}))
         if node is False:
             raise CannotExpress("it accepts nothing", empty=True)
         if self._is_reference(node):
-            return self._shaped(self._annotated(self._reference(node), node))
-        self._forms.lost = False
-        forms = self._alternatives(node)
-        if self._forms.lost and forms:
+            return self._add_null(self._annotate(self._reference_schema(node), node))
+        self._forms.has_lost = False
+        forms = self._find_alternatives(node)
+        if self._forms.has_lost and forms:
             self.notes.append(f"#{place}: an alternative that accepts the same as another one")
         if not forms:
             empty = not self._forms.plain.options(node)
             reason = "it accepts nothing" if empty else "its alternatives accept the same"
             raise CannotExpress(reason, empty=empty)
-        schema = self._union(forms, place)
+        schema = self._shape_union(forms, place)
         null = any(form.get("type") == "null" and self._fits(form, None) for form in forms)
         if schema is None and not null:
             raise CannotExpress("it accepts nothing", empty=True)
         if schema is not None and len(forms) > 1:
-            schema = self._annotated(schema, node)
-        return self._shaped(schema, null=null)
+            schema = self._annotate(schema, node)
+        return self._add_null(schema, null=null)
 
-    def _shaped(self, schema: Form | None, *, null: bool = False) -> Shaped:
+    def _add_null(self, schema: Form | None, *, null: bool = False) -> ShapedSchema:
         """Return a schema that accepts null where it should; without one, null alone."""
         if schema is None:
-            return Shaped(self._dialect.null(), self._dialect.null())
+            return ShapedSchema(self._dialect.null(), self._dialect.null())
         optional = null or self._dialect.null_for_absent
         with_null = self._dialect.with_null(schema) if optional else schema
-        return Shaped(with_null if null else schema, with_null)
+        return ShapedSchema(with_null if null else schema, with_null)
 
     def _is_reference(self, node: Form) -> bool:
-        known = node.get("$ref", "").removeprefix(DEFINITIONS_PREFIX) in self._definitions
-        return known and all(key == "$ref" or key in WORDS for key in node)
+        is_defined = node.get("$ref", "").removeprefix(DEFINITIONS_PREFIX) in self._definitions
+        return is_defined and all(key == "$ref" or key in ANNOTATIONS for key in node)
 
-    def _reference(self, node: Form) -> Form:
+    def _reference_schema(self, node: Form) -> Form:
         name = node["$ref"].removeprefix(DEFINITIONS_PREFIX)
         if name in self._failed:
             raise CannotExpress(f"what it refers to: {self._failed[name]}")
         self._references.add(name)
         return {"$ref": node["$ref"]}
 
-    def _alternatives(self, node: Form) -> list[Form]:
+    def _find_alternatives(self, node: Form) -> list[Form]:
         """Return the alternatives of a schema; some may be a `$ref` alone."""
         unions = [keyword for keyword in UNIONS if keyword in node]
         if len(unions) != 1 or "unevaluatedProperties" in node:
             return self._forms.options(node)
         branches = node[unions[0]]
-        parts = self._forms.branches(self._forms.base(node), branches, unions[0])
-        found: list[Form] = []
+        parts = self._forms.branch_forms(self._forms.base_forms(node), branches, unions[0])
+        alternatives: list[Form] = []
         for branch, forms in zip(branches, parts, strict=True):
             whole = isinstance(branch, dict) and self._is_reference(branch)
-            found += [branch] if whole and forms == self._forms.options(branch) else forms
-        return found
+            alternatives += [branch] if whole and forms == self._forms.options(branch) else forms
+        return alternatives
 
-    def _union(self, forms: list[Form], place: str) -> Form | None:
+    def _shape_union(self, forms: list[Form], place: str) -> Form | None:
         """Return a schema of all but null that one of several forms accepts."""
         finite = [form for form in forms if "enum" in form]
-        others = [form for form in forms if "enum" not in form and form.get("type") != "null"]
-        makers: list[Callable[[], Form]] = [partial(self._part, form, place) for form in others]
+        rest = [form for form in forms if "enum" not in form and form.get("type") != "null"]
+        makers: list[Callable[[], Form]] = [partial(self._shape_form, form, place) for form in rest]
         if finite:
-            strings = any("$ref" in form or kind(form) in ("string", None) for form in others)
-            makers.insert(0, partial(self._enumeration, finite, beside_strings=strings))
-        parts = self._made(makers, place)
+            strings = any("$ref" in form or form_type(form) in ("string", None) for form in rest)
+            makers.insert(0, partial(self._shape_enumeration, finite, beside_strings=strings))
+        parts = self._make_parts(makers, place)
         if len(parts) > 1:
             parts = unique_values(parts)
         return None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
 
-    def _made(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:
+    def _make_parts(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:
         """Return the alternatives that can be said; one at least where there are any."""
         parts: list[Form] = []
         failures: list[CannotExpress] = []
@@ -254,19 +260,23 @@ class Shaper:
         ]
         return parts
 
-    def _part(self, form: Form, place: str) -> Form:
-        schema = self._reference(form) if "$ref" in form else self._form(form, place)
-        return self._annotated(schema, form)
+    def _shape_form(self, form: Form, place: str) -> Form:
+        schema = (
+            self._reference_schema(form) if "$ref" in form else self._shape_by_type(form, place)
+        )
+        return self._annotate(schema, form)
 
-    def _form(self, form: Form, place: str) -> Form:
-        one = kind(form)
+    def _shape_by_type(self, form: Form, place: str) -> Form:
+        one = form_type(form)
         if one == "object":
-            return self._object(form, place)
-        refuse(form, "not", "if")
+            return self._shape_object(form, place)
+        refuse_keywords(form, "not", "if")
         match one:
             case "array":
-                items, least, most = containers.items_of(form)
-                return containers.array_of(self._shape(items, f"{place}/items").whole, least, most)
+                items, least, most = containers.find_items(form)
+                return containers.array_schema(
+                    self._shape_schema(items, f"{place}/items").whole, least, most
+                )
             case "boolean":
                 return {"type": "boolean"}
             case "string":
@@ -276,7 +286,7 @@ class Shaper:
         self._references.add(ANYTHING)
         return _FREE
 
-    def _enumeration(self, forms: list[Form], *, beside_strings: bool) -> Form:
+    def _shape_enumeration(self, forms: list[Form], *, beside_strings: bool) -> Form:
         """Return a schema for the values of several enumerations, with their meanings."""
         values: list[Any] = []
         legend: list[str] = []
@@ -292,64 +302,79 @@ class Shaper:
         schema = self._dialect.enum(unique_values(values), beside_strings=beside_strings)
         if legend:
             return {**schema, "description": "; ".join(legend)[:_LEGEND]}
-        return self._annotated(schema, forms[0]) if len(forms) == 1 else schema
+        return self._annotate(schema, forms[0]) if len(forms) == 1 else schema
 
-    def _object(self, form: Form, place: str, *, whole: bool = False) -> Form:
-        members = containers.members_of(form, self._fits)
-        if members.others is not None and not members.declared and not whole:
+    def _shape_object(self, form: Form, place: str, *, whole: bool = False) -> Form:
+        members = containers.find_properties(form, self._fits)
+        if members.open_properties is not None and not members.declared and not whole:
             if members.least > 1:
                 raise CannotExpress("the number of its members cannot be said")
-            return self._pairs(members.others, place, members.least, members.most)
+            return self._pairs_schema(members.open_properties, place, members.least, members.most)
         if self._dialect.null_for_absent and members.least > len(members.required) and not whole:
-            forms = containers.with_one_more(form, members, self._fitting.accepts)
-            parts = self._made([partial(self._object, one, place) for one in forms], place)
+            forms = containers.require_one_more(form, members, self._fitting.accepts)
+            parts = self._make_parts(
+                [partial(self._shape_object, one, place) for one in forms], place
+            )
             return {"anyOf": parts}
-        names = containers.renamed(members.declared, self._dialect.takes_name)
-        shaped: dict[str, Form] = {}
+        names = containers.choose_names(members.declared, self._dialect.takes_name)
+        properties: dict[str, Form] = {}
         for name, node in members.declared.items():
             at = f"{place}/properties{pointer_token(name)}"
             try:
-                found = self._remembered(node, at) if whole else self._shape(node, at)
+                shaped = self._shape_once(node, at) if whole else self._shape_schema(node, at)
             except CannotExpress as error:
                 if name not in members.required and not error.final:
                     self.notes += [] if error.empty else [str(error)]
                     continue
                 if error.final or self._levels is None:
                     raise
-                found = self._in_words(node, error)
-            schema = found.whole if name in members.required else found.optional
-            shaped[names.get(name, name)] = (
-                containers.called(schema, name) if name in names else schema
+                shaped = self._loosen(node, error)
+            schema = shaped.whole if name in members.required else shaped.optional
+            properties[names.get(name, name)] = (
+                containers.describe_renamed(schema, name) if name in names else schema
             )
         required = [names.get(name, name) for name in members.declared if name in members.required]
-        return self._bounded(members, shaped, required, place)
+        return self._add_open_properties(members, properties, required, place)
 
-    def _bounded(
-        self, members: Members, shaped: dict[str, Form], required: list[str], place: str
+    def _add_open_properties(
+        self,
+        members: ObjectProperties,
+        properties: dict[str, Form],
+        required: list[str],
+        place: str,
     ) -> Form:
         counts: Form = {}
         if members.least > len(required):
             counts["minProperties"] = members.least
-        room = None if members.most is None else members.most - len(shaped)
-        if members.others is not None and not counts and (room is None or room > 0):
-            pairs = self._pairs(members.others, place, 0, room)
-            others = self._shaped({**pairs, "description": "Members with other names."})
-            shaped[containers.extras_name(members.declared)] = others.optional
-        if room is not None and room < 0:
+        allowance = None if members.most is None else members.most - len(properties)
+        if (
+            members.open_properties is not None
+            and not counts
+            and (allowance is None or allowance > 0)
+        ):
+            pairs = self._pairs_schema(members.open_properties, place, 0, allowance)
+            extra = self._add_null({**pairs, "description": "Members with other names."})
+            properties[containers.open_properties_name(members.declared)] = extra.optional
+        if allowance is not None and allowance < 0:
             counts["maxProperties"] = members.most
-        return self._dialect.object(shaped, required, counts)
+        return self._dialect.object(properties, required, counts)
 
-    def _pairs(self, others: Others, place: str, least: int, most: int | None) -> Form:
+    def _pairs_schema(
+        self, open_properties: OpenProperties, place: str, least: int, most: int | None
+    ) -> Form:
         """Return an array of entries, for members whose names are not known."""
         at = f"{place}/additionalProperties"
-        pair = {KEY: self._shape(others.key, at).whole, VALUE: self._shape(others.value, at).whole}
-        return containers.array_of(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
+        pair = {
+            KEY: self._shape_schema(open_properties.key, at).whole,
+            VALUE: self._shape_schema(open_properties.value, at).whole,
+        }
+        return containers.array_schema(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
 
-    def _annotated(self, schema: Form, form: Form) -> Form:
-        words = self._dialect.words(schema, form)
+    def _annotate(self, schema: Form, form: Form) -> Form:
+        words = self._dialect.annotations(schema, form)
         if not words:
             return schema
-        known, said = schema.get("description", ""), words.get("description", "")
-        if "enum" in schema and said and known not in said:
-            words["description"] = f"{said} {known}"
+        description, said = schema.get("description", ""), words.get("description", "")
+        if "enum" in schema and said and description not in said:
+            words["description"] = f"{said} {description}"
         return {"anyOf": [schema], **words} if "$ref" in schema else {**schema, **words}

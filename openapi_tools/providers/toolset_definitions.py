@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic_core import from_json, to_json
 
-from openapi_tools.providers.definitions import check_profile, define, limits_of
+from openapi_tools.providers.definitions import check_profile, define_tool, limits_of
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
 
@@ -29,7 +29,7 @@ MIN_SECONDS = 0.1  # of CPU; what takes less is not worth a file
 MAX_BYTES = 16 * 1024 * 1024  # of a file; larger definitions are longer than a model can read
 
 
-class CacheFile(Protocol):
+class DefinitionsFile(Protocol):
     """A file beside a cached document, for one form of its tools."""
 
     def read(self) -> bytes | None:
@@ -39,10 +39,10 @@ class CacheFile(Protocol):
         """Write the file, if its document is cached."""
 
 
-class CacheFiles(Protocol):
+class DefinitionsFolder(Protocol):
     """The place of such files."""
 
-    def definitions_file(self, form: str) -> CacheFile:
+    def definitions_file(self, form: str) -> DefinitionsFile:
         """Return the file of the definitions in a form."""
 
 
@@ -63,7 +63,7 @@ class _Record(NamedTuple):
 class ToolsetDefinitions:
     """The definitions of a toolset's tools for one profile."""
 
-    def __init__(self, profile: str, files: CacheFiles | None = None) -> None:
+    def __init__(self, profile: str, files: DefinitionsFolder | None = None) -> None:
         check_profile(profile)
         self.profile = profile
         self._files = files
@@ -85,7 +85,7 @@ class ToolsetDefinitions:
                 values.append({**value, **function})
         return values, notes
 
-    def _find_file(self, tools: Sequence[Any]) -> CacheFile | None:
+    def _find_file(self, tools: Sequence[Any]) -> DefinitionsFile | None:
         """Return the file for these tools; None unless all are as the document has them."""
         if self._files is None or not all(hasattr(tool, "form") for tool in tools):
             return None
@@ -94,7 +94,7 @@ class ToolsetDefinitions:
             repr((self.profile, limits, [tool.form for tool in tools]))
         )
 
-    def _read(self, file: CacheFile, tools: Sequence[DescribedTool]) -> bool:
+    def _read(self, file: DefinitionsFile, tools: Sequence[DescribedTool]) -> bool:
         data = file.read()
         if data is None:
             return False
@@ -102,7 +102,7 @@ class ToolsetDefinitions:
         self._records = {tool.name: record for tool, record in zip(tools, records, strict=True)}
         return True
 
-    def _update(self, tools: Sequence[DescribedTool], file: CacheFile | None) -> None:
+    def _update(self, tools: Sequence[DescribedTool], file: DefinitionsFile | None) -> None:
         """Write the definitions that are missing or of a tool that has changed."""
         start, memory = time.process_time(), Memory()
         for tool in tools:
@@ -118,7 +118,7 @@ class ToolsetDefinitions:
     def _write_record(self, tool: DescribedTool, memory: Memory) -> _Record:
         schema, description = tool.input_schema, tool.description
         try:
-            definition = define(tool, self.profile, memory, loosely=True)
+            definition = define_tool(tool, self.profile, memory, loosely=True)
         except CannotExpress as error:
             note = f"{self.profile}: {tool.name} is left out: {error}"
             return _Record(None, [note], schema, description)

@@ -30,18 +30,18 @@ _LARGEST_SHARE = 8  # a part of the budget
 _SCALARS = ("string", "integer", "number", "boolean", "null")
 
 
-def with_visible_types(schema: Schema, most: float, sizes: SchemaSizes, *, inline: bool) -> Schema:
+def add_visible_types(schema: Schema, limit: float, sizes: SchemaSizes, *, inline: bool) -> Schema:
     """Return an equivalent schema whose properties name their types, within `most` bytes.
 
     `inline`: the target of a `$ref` stands in its place, for dialects with nothing beside a `$ref`.
     """
     properties = schema.get("properties", {})
-    write_type = _inlined if inline else _typed
+    write_type = _inline_target if inline else _add_type
     typed = {name: write_type(node, schema) for name, node in properties.items()}
     changes = {name: node for name, node in typed.items() if node is not properties[name]}
     if not changes:
         return schema
-    room = most - sizes.size(schema) if most < math.inf else math.inf
+    room = limit - sizes.size(schema) if limit < math.inf else math.inf
     savings = _find_savings(schema, sizes) if inline else {}
     for name in sorted(changes, key=lambda name: name not in schema.get("required", ())):
         cost = json_size(changes[name]) - json_size(properties[name])
@@ -51,14 +51,14 @@ def with_visible_types(schema: Schema, most: float, sizes: SchemaSizes, *, inlin
         else:
             room -= cost
     visible = {**schema, "properties": {**properties, **changes}}
-    return _without_unused_definitions(visible) if inline and changes else visible
+    return _drop_unused_definitions(visible) if inline and changes else visible
 
 
-def reserve_for_types(schema: Schema, room: int) -> int:
+def reserve_for_types(schema: Schema, limit: int) -> int:
     """Return the bytes to keep free for types while a schema is made to fit `room` bytes."""
     nodes = [node for node in schema.get("properties", {}).values() if isinstance(node, dict)]
     untyped = sum(node.get("type") not in _SCALARS for node in nodes)
-    return min(untyped * _TYPE_BYTES, room // _LARGEST_SHARE)
+    return min(untyped * _TYPE_BYTES, limit // _LARGEST_SHARE)
 
 
 def types_of(node: Any, root: Schema, depth: int = _DEEPEST) -> list[str]:
@@ -75,7 +75,7 @@ def types_of(node: Any, root: Schema, depth: int = _DEEPEST) -> list[str]:
     return next((names for names in parts if names), [])
 
 
-def _typed(node: Any, root: Schema) -> Any:
+def _add_type(node: Any, root: Schema) -> Any:
     if not isinstance(node, dict) or "type" in node:
         return node
     types = types_of(node, root)
@@ -90,7 +90,7 @@ def _typed(node: Any, root: Schema) -> Any:
     return ensure_items(typed)
 
 
-def _inlined(node: Any, root: Schema) -> Any:
+def _inline_target(node: Any, root: Schema) -> Any:
     reference = _reference_of(node)
     target = find_target({"$ref": reference}, root) if reference else {}
     beside = omit_keys(node, ["anyOf", "$ref"]) if reference else {}  # also `nullable` of Gemini
@@ -126,7 +126,7 @@ def find_target(node: Any, root: Schema) -> Schema:
     return node if isinstance(node, dict) else {}
 
 
-def _without_unused_definitions(schema: Schema) -> Schema:
+def _drop_unused_definitions(schema: Schema) -> Schema:
     rest = omit_keys(schema, ["$defs"])
     definitions = reachable_definitions(rest, schema.get("$defs", {}))
     return {**rest, "$defs": definitions} if definitions else rest

@@ -17,7 +17,7 @@ from pydantic import PrivateAttr, model_serializer
 
 from openapi_tools.errors import DeniedError, InputError, requiring
 from openapi_tools.options import member_of, with_members
-from openapi_tools.providers.definitions import shown
+from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import (
     Context,
     ImageContent,
@@ -91,7 +91,7 @@ class AmplifierTool:
 
     @cached_property
     def _definition(self) -> tuple[str, dict[str, Any]]:
-        return shown(self._tool, "openai")
+        return write_brief_definition(self._tool, "openai")
 
     @property
     def description(self) -> str:

@@ -80,11 +80,11 @@ class ArgumentReader:
     def _undo_profile(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:
         if profile not in self._restorers:
             # Start-up: a first call whose arguments fit at once does not pay for it.
-            from openapi_tools.providers.definitions import restorer
+            from openapi_tools.providers.definitions import create_restorer
 
-            self._restorers[profile] = restorer(self._tool, profile)
+            self._restorers[profile] = create_restorer(self._tool, profile)
         restorer_of_profile = self._restorers[profile]
-        return arguments if restorer_of_profile is None else restorer_of_profile.restored(arguments)
+        return arguments if restorer_of_profile is None else restorer_of_profile.restore(arguments)
 
 
 def find_operation(tool: Tool) -> Operation | None:

@@ -89,7 +89,7 @@ def _may_fit(schema, given):
     members = {name: value for name, value in given.items() if name != "_tool_call_id"}
     try:
         fits = jsonschema_rs.Draft202012Validator(schema).is_valid
-        return fits(members) or fits(Restorer(schema).restored(members))
+        return fits(members) or fits(Restorer(schema).restore(members))
     except (ValueError, TypeError, RecursionError):  # not JSON as it is
         return members.keys() <= schema["properties"].keys()
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from profile_rules import schema_of
 from profile_values import read_literally
 
-from openapi_tools.providers.containers import portable_forms
+from openapi_tools.providers.containers import portable_names
 from openapi_tools.validation.checker import Checker
 
 KEY, VALUE, ENTRIES = "key", "value", "entries"
@@ -105,7 +105,7 @@ class Expression:
             return {ENTRIES: [self.of_pair(pairs, *pair) for pair in value.items()]}
         form, rest = {}, {}
         for name, member in value.items():
-            shown = next((n for n in (name, *portable_forms(name)) if n in members), None)
+            shown = next((n for n in (name, *portable_names(name)) if n in members), None)
             if shown is None:
                 rest[name] = member
             else:

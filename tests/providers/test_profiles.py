@@ -31,8 +31,8 @@ from openapi_tools.providers.definitions import (
     CannotExpress,
     Memory,
     check_profile,
-    define,
-    restorer,
+    create_restorer,
+    define_tool,
 )
 from openapi_tools.providers.restore import Restorer
 from openapi_tools.providers.toolset_definitions import MOST_TOOLS
@@ -41,7 +41,7 @@ from openapi_tools.providers.toolset_definitions import MOST_TOOLS
 def restored(member, profile, value):
     """Return what becomes of an optional argument on its way back."""
     given = {"x": copy.deepcopy(value)}
-    arguments = define(tool_with(member, required=False), profile).restore(given)
+    arguments = define_tool(tool_with(member, required=False), profile).restore(given)
     assert given == {"x": value}
     return arguments.get("x", "absent")
 
@@ -56,8 +56,9 @@ def test_there_are_five_profiles_with_limits_of_their_own():
     assert MOST_TOOLS == {"openai": 128, "openai_strict": 128, "gemini": 512}
 
 
-@pytest.mark.parametrize("ask", [lambda: define(written({}), "gpt"), lambda: check_profile("gpt"),
-                                 lambda: restorer({}, "gpt")])  # fmt: skip
+@pytest.mark.parametrize("ask", [lambda: define_tool(written({}), "gpt"),
+                                 lambda: check_profile("gpt"),
+                                 lambda: create_restorer({}, "gpt")])  # fmt: skip
 def test_an_unknown_profile_is_named_with_those_that_exist(ask):
     with pytest.raises(SettingsError, match=f"'gpt'.*{', '.join(PROFILES)}"):
         ask()
@@ -67,7 +68,7 @@ def test_each_profile_has_the_shape_of_its_provider(pets):
     tool = pets["get_pet_by_id"]
     told = {"name": tool.name, "description": tool.description}
 
-    values = {profile: define(tool, profile).value for profile in PROFILES}
+    values = {profile: define_tool(tool, profile).value for profile in PROFILES}
 
     function = {**told, "parameters": tool.input_schema, "strict": False}
     assert values["openai"] == {"type": "function", "function": function}
@@ -83,12 +84,12 @@ def test_each_profile_has_the_shape_of_its_provider(pets):
 def test_a_schema_that_may_stay_is_the_tools_own(profile, pets):
     tool = pets["add_pet"]
 
-    definition = define(tool, profile)
+    definition = define_tool(tool, profile)
 
     assert schema_of(profile, definition.value) is tool.input_schema
     given = {"name": "Rex"}
     assert definition.restore(given) is given
-    assert restorer(tool, profile) is None
+    assert create_restorer(tool, profile) is None
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -96,7 +97,7 @@ def test_a_definition_keeps_the_providers_rules(profile, pets):
     memory = Memory()
 
     for tool in pets:
-        value = define(tool, profile, memory).value
+        value = define_tool(tool, profile, memory).value
         assert faults(profile, value) == []
         jsonschema.Draft202012Validator.check_schema(schema_of(profile, value))
 
@@ -116,7 +117,7 @@ def test_the_types_of_the_providers_own_package_accept_a_definition(module, name
     adapter = pydantic.TypeAdapter(getattr(types, name))
     for profile in profiles:
         for tool in pets:
-            value = define(tool, profile).value
+            value = define_tool(tool, profile).value
             taken = adapter.validate_python(value)
             if profile == "gemini":
                 schema = value["parameters_json_schema"]
@@ -233,7 +234,7 @@ def test_strict_mode_refers_to_a_definition_with_words_around_it():
     node = object_of({"next": reference, "n": TEXT})
     tool = tool_with({**reference, "description": "The first."}, Node=node, Other=TEXT)
 
-    schema = schema_of("openai_strict", define(tool, "openai_strict").value)
+    schema = schema_of("openai_strict", define_tool(tool, "openai_strict").value)
 
     assert schema["properties"]["x"] == {"anyOf": [reference], "description": "The first."}
     assert schema["$defs"].keys() == {"Node"}
@@ -372,8 +373,8 @@ def test_what_cannot_be_said_is_refused_or_left_out(profile, member, reason):
     others = {"No": text(**{"not": {"pattern": "a"}}), "Loop": loop}
 
     with pytest.raises(CannotExpress, match=reason) as caught:
-        define(tool_with(member, **others), profile)
-    definition = define(tool_with(member, required=False, **others), profile)
+        define_tool(tool_with(member, **others), profile)
+    definition = define_tool(tool_with(member, required=False, **others), profile)
 
     assert isinstance(caught.value, OpenAPIToolsError)
     assert str(caught.value).startswith("#")
@@ -383,7 +384,7 @@ def test_what_cannot_be_said_is_refused_or_left_out(profile, member, reason):
 
 
 def test_a_part_that_cannot_be_said_goes_alone():
-    definition = define(tool_with({"anyOf": [TEXT, array({}, contains=TEXT)]}), "gemini")
+    definition = define_tool(tool_with({"anyOf": [TEXT, array({}, contains=TEXT)]}), "gemini")
 
     assert schema_of("gemini", definition.value)["properties"]["x"] == TEXT
     assert definition.notes == ("#/properties/x: `contains` cannot be said",)
@@ -425,7 +426,7 @@ TOO_MUCH = {
 
 @pytest.mark.parametrize(("member", "expected", "value"), TOO_MUCH.values(), ids=TOO_MUCH)
 def test_gemini_is_told_in_words_what_its_schemas_cannot_say(member, expected, value):
-    definition = define(tool_with(member), "gemini", loosely=True)
+    definition = define_tool(tool_with(member), "gemini", loosely=True)
 
     assert schema_of("gemini", definition.value)["properties"]["x"] == expected
     assert faults("gemini", definition.value) == []
@@ -439,7 +440,7 @@ def test_an_object_said_in_words_comes_back_from_its_entries():
     tool = tool_with({"allOf": [member, {"$ref": "#/$defs/A"}]}, A={"minProperties": 2})
     pairs = [{"key": "ab", "value": 1}, {"key": "ba", "value": 2}]
 
-    definition = define(tool, "gemini", loosely=True)
+    definition = define_tool(tool, "gemini", loosely=True)
 
     assert definition.restore({"x": {"entries": pairs}}) == {"x": {"ab": 1, "ba": 2}}
 
@@ -492,7 +493,7 @@ def test_no_definition_is_larger_than_the_limit():
     assert len(json.dumps(tool.input_schema)) < 256_000
 
     for profile in PROFILES:
-        definition = define(tool, profile, loosely=True)
+        definition = define_tool(tool, profile, loosely=True)
 
         found = schema_of(profile, definition.value)
         assert len(json.dumps(found)) <= 256_000
@@ -501,7 +502,7 @@ def test_no_definition_is_larger_than_the_limit():
         assert not definition.notes or "256000 are allowed" in definition.notes[0]
         assert definition.restore({"D1": {"m1": "a"}}) == {"D1": {"m1": "a"}}
     with pytest.raises(CannotExpress, match="characters; 256000 are allowed"):
-        define(tool, "gemini")
+        define_tool(tool, "gemini")
 
 
 @pytest.mark.parametrize("profile", ["openai_strict", "gemini"])
@@ -535,8 +536,8 @@ def test_the_limits_of_strict_mode(members, reason):
     tool = written(object_of(members, **SHUT))
 
     with pytest.raises(CannotExpress, match=reason):
-        define(tool, "openai_strict")
-    define(tool, "gemini")
+        define_tool(tool, "openai_strict")
+    define_tool(tool, "gemini")
 
 
 def test_strict_mode_ends_at_ten_levels():
@@ -544,9 +545,9 @@ def test_strict_mode_ends_at_ten_levels():
     for _ in range(9):
         member = object_of({"a": member})
 
-    define(tool_with(member), "openai_strict")
+    define_tool(tool_with(member), "openai_strict")
     with pytest.raises(CannotExpress, match="11 levels; 10 are allowed"):
-        define(tool_with(array(member)), "openai_strict")
+        define_tool(tool_with(array(member)), "openai_strict")
 
 
 MALFORMED = [
@@ -561,17 +562,17 @@ MALFORMED = [
 def test_a_malformed_schema_is_a_reason_and_leaves_arguments_as_they_are(schema, profile):
     given = {"x": [1, None]}
 
-    known = restorer(written(schema), profile)
+    known = create_restorer(written(schema), profile)
 
-    assert known is None or known.restored(given) == given
+    assert known is None or known.restore(given) == given
     if profile != "anthropic":
         with pytest.raises(CannotExpress):
-            define(written(schema), profile)
+            define_tool(written(schema), profile)
 
 
 def test_a_name_that_no_provider_takes_is_a_reason():
     with pytest.raises(CannotExpress, match=r"no name like 'a\.b'"):
-        define(written({"type": "object"}, name="a.b"), "openai")
+        define_tool(written({"type": "object"}, name="a.b"), "openai")
 
 
 def test_schemas_that_multiply_end_in_a_reason():
@@ -583,13 +584,13 @@ def test_schemas_that_multiply_end_in_a_reason():
 
     assert lawful({"$ref": "#/$defs/D10"}, "gemini", **doubling, **ends) is not None
     with pytest.raises(CannotExpress):
-        define(tool_with({"allOf": [{"$ref": "#/$defs/W0"}]}, **wide, **ends), "gemini")
+        define_tool(tool_with({"allOf": [{"$ref": "#/$defs/W0"}]}, **wide, **ends), "gemini")
 
 
 def test_a_definition_of_another_document_is_not_taken_for_this_one():
     memory, member = Memory(), {"allOf": [{"$ref": "#/$defs/A"}]}
 
-    found = [define(tool_with(member, A=one), "gemini", memory) for one in (TEXT, WHOLE)]
+    found = [define_tool(tool_with(member, A=one), "gemini", memory) for one in (TEXT, WHOLE)]
 
     kinds = [schema_of("gemini", one.value)["properties"]["x"]["type"] for one in found]
     assert kinds == ["string", "integer"]
@@ -610,7 +611,7 @@ REPAIRS = {
 def test_repair_undoes_what_cannot_be_meant_otherwise(given, member, expected):
     schema = tool_with(member, required=False).input_schema
 
-    assert Restorer(schema).restored(given) == expected
+    assert Restorer(schema).restore(given) == expected
 
 
 async def test_a_call_takes_arguments_of_strict_mode_at_any_depth():
@@ -632,7 +633,7 @@ def test_alternatives_inside_alternatives_do_not_multiply_on_the_way_back():
         value = {"n": value}
 
     for profile in ("openai_strict", "gemini", "anthropic", ""):
-        assert Restorer(tool.input_schema, profile).restored({"x": value}) == {"x": value}
+        assert Restorer(tool.input_schema, profile).restore({"x": value}) == {"x": value}
 
 
 def test_a_chain_of_what_cannot_be_said_ends():
@@ -643,7 +644,7 @@ def test_a_chain_of_what_cannot_be_said_ends():
     end = {"C80": text(**{"not": {"pattern": "a"}})}
 
     with pytest.raises(CannotExpress, match="leads to what cannot be said"):
-        define(tool_with({"$ref": "#/$defs/C0"}, **chain, **end), "gemini")
+        define_tool(tool_with({"$ref": "#/$defs/C0"}, **chain, **end), "gemini")
 
 
 def bare_arrays(node):

@@ -8,7 +8,7 @@ from profile_rules import schema_of
 from profile_values import refused, values
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.providers.definitions import CannotExpress, Memory, define
+from openapi_tools.providers.definitions import CannotExpress, Memory, define_tool
 from openapi_tools.providers.restore import Restorer
 from openapi_tools.validation.checker import Checker
 
@@ -42,7 +42,7 @@ async def test_a_tool_takes_whatever_fits_its_definition(file):
         checker, restorer = Checker(tool.input_schema), Restorer(tool.input_schema)
         for profile, memory in memories.items():
             try:
-                definition = define(tool, profile, memory)
+                definition = define_tool(tool, profile, memory)
             except CannotExpress as error:
                 if (profile, error.reason) != ("openai_strict", MERGE_PATCH):
                     left_out[tool.name] = error.reason

@@ -14,8 +14,8 @@ from profile_values import NULL, SHUT, TEXT, UNFIT, WHOLE, array, object_of, ref
 from profile_values import lawful as lawful_with
 from schema_pairs import pairs
 
-from openapi_tools.providers.containers import with_length
-from openapi_tools.providers.definitions import CannotExpress, define
+from openapi_tools.providers.containers import bound_length
+from openapi_tools.providers.definitions import CannotExpress, define_tool
 from openapi_tools.validation.checker import Checker
 
 AB = object_of({"a": TEXT, "b": WHOLE})
@@ -167,7 +167,7 @@ LENGTHS = {
 
 @pytest.mark.parametrize(("pattern", "least", "most", "expected"), LENGTHS.values(), ids=LENGTHS)
 def test_a_length_as_a_pattern(pattern, least, most, expected):
-    assert with_length(pattern, least, most) == expected
+    assert bound_length(pattern, least, most) == expected
 
 
 ATOMS = st.sampled_from(["a", "[ab]", r"\d", "(a|bc)", "(?:ab*)", "."])
@@ -189,7 +189,7 @@ def test_no_text_gets_longer_or_of_another_pattern(inner, start, end, least, mos
     def is_right(word):
         return least <= len(word) <= most and matches(pattern, word)
 
-    found = with_length(pattern, least, most)
+    found = bound_length(pattern, least, most)
 
     if found is not None:
         texts = [*("", "a", "b", "c", "ab", "aa", "abc", "a1b", "aab", "bcbc", "aaaa", "1234")]
@@ -237,7 +237,7 @@ def test_what_fits_a_definition_fits_the_tool(pair):
 def faults_by_law(tool, profile, checker):
     """Return what is wrong with a definition and its values; nothing where there is none."""
     try:
-        definition = define(tool, profile)
+        definition = define_tool(tool, profile)
     except CannotExpress as error:
         return ["malformed"] if "malformed" in error.reason else []
     return refused(tool, definition, profile, 3, checker)

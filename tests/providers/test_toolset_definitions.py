@@ -8,7 +8,7 @@ import pytest
 from openapi_tools import Settings, load_tools
 from openapi_tools.loading import cache
 from openapi_tools.providers import toolset_definitions
-from openapi_tools.providers.definitions import PROFILES, restorer
+from openapi_tools.providers.definitions import PROFILES, create_restorer
 from openapi_tools.runtime import Operation, OperationTool
 
 MUSEUM = Path(__file__).parents[2] / "specs" / "museum.yaml"
@@ -28,13 +28,13 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def defined(monkeypatch):
     """The names of the tools whose definitions are written."""
-    names, define = [], toolset_definitions.define
+    names, define = [], toolset_definitions.define_tool
 
     def record(tool, *arguments, **options):
         names.append(tool.name)
         return define(tool, *arguments, **options)
 
-    monkeypatch.setattr(toolset_definitions, "define", record)
+    monkeypatch.setattr(toolset_definitions, "define_tool", record)
     return names
 
 
@@ -181,7 +181,7 @@ def test_arguments_of_kept_definitions_are_restored():
     names = [each["function"]["name"] for each in toolset.definitions("openai_strict")]
     tool = toolset["get_museum_hours"]
 
-    restored = restorer(tool, "openai_strict").restored({"startDate": None, "page": 2})
+    restored = create_restorer(tool, "openai_strict").restore({"startDate": None, "page": 2})
 
     assert tool.name in names
     assert restored == {"page": 2}

@@ -9,7 +9,7 @@ from profile_values import array, object_of, refused, text, tool_with
 
 from openapi_tools import Settings
 from openapi_tools.json_values import json_size
-from openapi_tools.providers.definitions import PROFILES, define
+from openapi_tools.providers.definitions import PROFILES, define_tool
 from openapi_tools.validation.checker import Checker
 
 OPEN = ("openai", "anthropic", "mcp")
@@ -39,7 +39,7 @@ VALUES = ({}, {"a": "x"}, {"name": "n"}, "a", 1, [], ["a"], ["a", 1], ["a", 1, T
 
 def shown(tool, profile):
     """Return the argument `x` as `toolset.definitions` shows it, and the definition."""
-    definition = define(tool, profile, loosely=True)
+    definition = define_tool(tool, profile, loosely=True)
     assert faults(profile, definition.value) == []
     return schema_of(profile, definition.value)["properties"]["x"], definition
 
@@ -127,7 +127,7 @@ def test_types_hold_the_budget(profile, most):
 def test_a_large_target_of_one_argument_has_its_type_in_a_nearly_full_budget(profile):
     large = object_of({f"key_{n}": text(description="A word. " * 9) for n in range(30)})
     tool = tool_with(X, X={**large, "required": ["key_1"]})
-    whole = define(tool, profile, loosely=True).value
+    whole = define_tool(tool, profile, loosely=True).value
     tool.settings = SimpleNamespace(definitions="short", definition_bytes=json_size(whole))
 
     written, definition = shown(tool, profile)

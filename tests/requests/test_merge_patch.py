@@ -9,7 +9,7 @@ from packages import imported
 from servers.documents import object_of
 
 from openapi_tools import Settings, generate_package, load_tools
-from openapi_tools.providers.definitions import PROFILES, define
+from openapi_tools.providers.definitions import PROFILES, define_tool
 
 MERGE, STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
 TEXT = {"type": "string", "minLength": 1}
@@ -130,8 +130,8 @@ def test_strict_is_false_where_null_and_a_missing_property_differ(chosen):
     settings = Settings(media_types={"patch": chosen})
     (tool,) = load_tools(patching(), settings=settings)
 
-    found = define(tool, "openai_strict", loosely=True)
-    plain = define(tool, "openai", loosely=True)
+    found = define_tool(tool, "openai_strict", loosely=True)
+    plain = define_tool(tool, "openai", loosely=True)
 
     assert found.value == plain.value
     (note,) = found.notes

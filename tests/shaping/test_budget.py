@@ -17,7 +17,12 @@ from openapi_tools import Settings, SettingsError, load_tools
 from openapi_tools.json_values import json_size
 from openapi_tools.providers.budget import Shortener
 from openapi_tools.providers.cuts import cut_levels
-from openapi_tools.providers.definitions import PROFILES, CannotExpress, DefinitionLimits, define
+from openapi_tools.providers.definitions import (
+    PROFILES,
+    CannotExpress,
+    DefinitionLimits,
+    define_tool,
+)
 from openapi_tools.validation.checker import Checker
 
 SHUT = {"additionalProperties": False}
@@ -38,7 +43,7 @@ def tool_of(members, *, required=(), description="A tool.", name="t", **definiti
 
 
 def shown(tool, profile="openai", most=16_384, words="short"):
-    definition = define(tool, profile, loosely=True, limits=DefinitionLimits(words, most))
+    definition = define_tool(tool, profile, loosely=True, limits=DefinitionLimits(words, most))
     assert json_size(definition.value) <= most
     assert faults(profile, definition.value) == []
     return definition
@@ -259,7 +264,7 @@ def test_without_a_budget_and_with_full_words_the_schema_is_the_tools_own():
     tool = LARGE["depth"]
     tool.settings = SimpleNamespace(definitions="full", definition_bytes=0)
 
-    definition = define(tool, "openai", loosely=True)
+    definition = define_tool(tool, "openai", loosely=True)
 
     del tool.settings
     assert schema_of("openai", definition.value) is tool.input_schema
@@ -286,8 +291,10 @@ def test_any_schema_fits_any_budget_and_takes_what_it_took(pair, most, profile, 
     checker = Checker(tool.input_schema)
     assume(not checker.notes)
     try:
-        whole = define(tool, profile, loosely=True, limits=DefinitionLimits("full", 0))
-        definition = define(tool, profile, loosely=True, limits=DefinitionLimits("short", most))
+        whole = define_tool(tool, profile, loosely=True, limits=DefinitionLimits("full", 0))
+        definition = define_tool(
+            tool, profile, loosely=True, limits=DefinitionLimits("short", most)
+        )
         inputs = values(tool.input_schema, 2)
     except (CannotExpress, ImpossibleError):
         assume(False)

@@ -11,7 +11,7 @@ from profile_rules import faults
 from providers.expressing import InexpressibleError, expression_of
 
 from openapi_tools import load_tools
-from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, Memory, define
+from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, Memory, define_tool
 from openapi_tools.testing import sample
 from openapi_tools.validation.checker import Checker
 
@@ -33,7 +33,7 @@ def test_every_tool_has_a_definition_in_the_budget_that_takes_what_the_tool_take
     inputs = {name: list(filter(fits[name], values)) for name, values in inputs.items()}
     for profile in PROFILES:
         memory, whole = Memory(), Memory()
-        defined = {tool.name: define(tool, profile, memory, loosely=True) for tool in toolset}
+        defined = {tool.name: define_tool(tool, profile, memory, loosely=True) for tool in toolset}
 
         shown = [definition.value for definition in defined.values()]
         assert [one.get("function", one)["name"] for one in shown] == list(defined)
@@ -51,7 +51,7 @@ def lost_inputs(toolset, profile, defined, inputs, fits, memory):
         definition = defined[tool.name]
         for value, restored in sent(definition, profile, inputs[tool.name]):
             if restored is None:
-                whole = define(tool, profile, memory, loosely=True, limits=WHOLE)
+                whole = define_tool(tool, profile, memory, loosely=True, limits=WHOLE)
                 is_lost = next(sent(whole, profile, [value]))[1] is not None
                 lost += [(tool.name, value)] if is_lost else []
             elif not fits[tool.name](restored):

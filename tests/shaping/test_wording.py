@@ -8,7 +8,7 @@ from profile_rules import schema_of
 from profile_values import array, object_of, text, written
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, define
+from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, define_tool
 from openapi_tools.shaping.wording import WORDINGS, brief, brief_tool, repeats
 
 MEMBERS = {
@@ -111,7 +111,7 @@ NOISY = {
 
 
 def test_constraints_defaults_and_members_with_names_of_keywords_stay():
-    shown = schema_of("openai", define(written(NOISY), "openai", loosely=True).value)
+    shown = schema_of("openai", define_tool(written(NOISY), "openai", loosely=True).value)
 
     assert shown == {
         "title": "Pets To List",
@@ -136,9 +136,9 @@ def test_constraints_defaults_and_members_with_names_of_keywords_stay():
 def test_full_words_are_all_of_them(profile):
     tool = written(NOISY)
 
-    full = define(tool, profile, loosely=True, limits=DefinitionLimits("full", 0))
+    full = define_tool(tool, profile, loosely=True, limits=DefinitionLimits("full", 0))
 
-    assert full.value == define(tool, profile).value
+    assert full.value == define_tool(tool, profile).value
 
 
 def test_settings_choose_the_wording():
