@@ -340,8 +340,8 @@ def traced():
         if code.co_name == "<module>":
             return
         modules.add(name_of(Path(code.co_filename)))
-        head, _, _ = code.co_qualname.partition(".")
-        if head != code.co_qualname and not head.startswith("<"):
+        head, _, rest = code.co_qualname.partition(".")
+        if rest and not rest.startswith("<locals>") and not head.startswith("<"):
             classes.add(head)
         names, above = [], frame
         while above is not None:

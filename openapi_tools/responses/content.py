@@ -13,7 +13,6 @@ from openapi_tools import http_rules
 from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import CallError
 from openapi_tools.responses import text_content
-from openapi_tools.responses.charsets import charset_of
 from openapi_tools.responses.json_content import (
     READ_IN_PART,
     ROUNDED,
@@ -21,6 +20,7 @@ from openapi_tools.responses.json_content import (
     read_json,
     read_truncated_json,
 )
+from openapi_tools.responses.text_content import charset_of
 from openapi_tools.responses.truncation import shorten_value, truncate_text
 from openapi_tools.result import IMAGES
 

@@ -22,7 +22,6 @@ from openapi_tools.http_rules import (
     linked,
     read_url,
 )
-from openapi_tools.responses.charsets import charset_of
 from openapi_tools.responses.content import (
     BodyContent,
     ContentOptions,
@@ -32,7 +31,7 @@ from openapi_tools.responses.content import (
 )
 from openapi_tools.responses.error_results import error_result, unreadable_result
 from openapi_tools.responses.json_content import READ_IN_PART, VALUES, read_json
-from openapi_tools.responses.text_content import clean_text, decode_text, to_utf8
+from openapi_tools.responses.text_content import charset_of, clean_text, decode_text, to_utf8
 from openapi_tools.responses.truncation import (
     append_mark,
     encode_json,

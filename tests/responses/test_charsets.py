@@ -6,7 +6,7 @@ import json
 import pytest
 from one_call import call_once, response
 
-from openapi_tools.responses import charsets
+from openapi_tools.responses import text_content as charsets
 
 JSON, CSV, TEXT, XML, PAGE = (
     *("application/json", "text/csv", "text/plain"),
