@@ -163,7 +163,7 @@ def test_anonymous_calls_without_what_is_required(refused, site, write):
 
 def test_an_api_that_refuses_and_declares_nothing_names_the_options(refused, site, write):
     spec = write({"/it": {"get": {}}})
-    said = ["give --bearer '$VAR', --basic '$USER:$PASSWORD' or --header"]
+    said = ["pass --bearer '$VAR', --basic '$USER:$PASSWORD' or --header"]
 
     assert refused("call", spec, "get_it", "--base-url", site.url, code=1, said=said)
 

@@ -14,11 +14,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
-from openapi_tools.auth.tokens import TokenStore
 from servers.authorization import SECRET, running, server
 from servers.site import Said, Site
 
 from openapi_tools.auth import login
+from openapi_tools.auth.token_store import TokenStore
 from openapi_tools.cli import login_command as cli_login
 
 ROOT = Path(__file__).parents[2]
