@@ -1,5 +1,1 @@
-"""Find tools: index, producers, stubs, the tools that search and call; imported when first used."""
-
-from openapi_tools.forks import importer
-
-__getattr__ = importer(__name__)  # PEP 562
+"""Find tools: index, producers, stubs, and the tools that search and call."""
