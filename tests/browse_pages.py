@@ -100,8 +100,9 @@ def browsing_here(*args):
     """Run the command in this process, where coverage sees it, and give its page."""
     started = queue.SimpleQueue()
 
-    def run_app(app, place, _toolset):
-        web = uvicorn.Server(web_server.config_of(app, lifespan="off"))
+    def run_app(app, place, _toolset, announce):
+        web = uvicorn.Server(web_server.make_config(app, lifespan="off"))
+        announce()
         started.put((app, place.getsockname()[1], web))
         asyncio.run(web.serve(sockets=[place]))
 

@@ -61,8 +61,8 @@ class Hosted:
 @asynccontextmanager
 async def hosted(config, **given):
     """Give a `Hosted` of a configuration, with other members of `[serve]`."""
-    started = await asyncio.to_thread(team_server.started, str(config), given)
-    with web_server.listening("127.0.0.1", 0) as place:
+    started = await asyncio.to_thread(team_server.start_server, str(config), given)
+    with web_server.open_socket("127.0.0.1", 0) as place:
         async with running_at(place, started) as web:
             yield Hosted(started, f"http://127.0.0.1:{place.getsockname()[1]}", web)
 
@@ -72,7 +72,7 @@ async def running_at(place, started):
     """Serve on a socket that listens; gives uvicorn's server."""
     app = team_server.WebServer(started, place.getsockname()[1]).app
     limits = team_server.uvicorn_limits(started.serve)
-    web = uvicorn.Server(web_server.config_of(app, **limits))
+    web = uvicorn.Server(web_server.make_config(app, **limits))
     serving = asyncio.create_task(web.serve(sockets=[place]))
     while not web.started:  # noqa: ASYNC110 -- uvicorn tells in no other way
         await asyncio.sleep(0.01)

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 _OPEN = "warning: everyone who reaches this address can call the tools; no login is required."
 
 
-def start_apis(config: str, keys: dict[str, Any]) -> team_server.Started:
+def start_apis(config: str, keys: dict[str, Any]) -> team_server.StartedServer:
     """Load the APIs of a server configuration, with other keys of `[serve]`."""
-    return team_server.started(config, keys, logs=True)
+    return team_server.start_server(config, keys, logs=True)
 
 
-def start_toolset(toolset: Toolset, keys: dict[str, Any]) -> team_server.Started:
+def start_toolset(toolset: Toolset, keys: dict[str, Any]) -> team_server.StartedServer:
     """Return the server of one toolset."""
-    return team_server.started_with(toolset, keys)
+    return team_server.start_toolset_server(toolset, keys)
 
 
-def run_server(started: team_server.Started, transport: str) -> None:
+def run_server(started: team_server.StartedServer, transport: str) -> None:
     """Serve until the client disconnects, or until interrupted."""
     report = logger.info if started.serve.log == "json" else print_note
     if transport == "stdio":
-        started.apis.serve()
+        started.apis.make_servers()
         report(f"{started.summary} over stdio.")
         _report_mode(started, report)
         run_stdio(started.apis)
@@ -44,28 +44,28 @@ def run_server(started: team_server.Started, transport: str) -> None:
         _serve_http(started, report)
 
 
-def _serve_http(started: team_server.Started, report: Report) -> None:
+def _serve_http(started: team_server.StartedServer, report: Report) -> None:
     host = started.serve.host
-    team_server.check_place(host, started.access, insecure=started.serve.insecure)
+    team_server.check_address(host, started.access, insecure=started.serve.insecure)
     is_parent = started.serve.workers > 1
-    with web_server.listening(host, started.serve.port) as place, ExitStack() as stack:
+    with web_server.open_socket(host, started.serve.port) as listener, ExitStack() as stack:
         if is_parent:
             from openapi_tools.serving import workers  # needs the extra `serve`
 
             stack.enter_context(workers.shared_metrics())
-        port = place.getsockname()[1]
+        port = listener.getsockname()[1]
         server = team_server.WebServer(started, port)
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         announce = partial(_announce_address, started, address, report)
         if is_parent:
             workers.run_workers(
-                started, place, announce=announce, count_restart=server.count_restart
+                started, listener, announce=announce, count_restart=server.count_restart
             )
         else:
-            server.run(place, announce)
+            server.run(listener, announce)
 
 
-def _announce_address(started: team_server.Started, address: str, report: Report) -> None:
+def _announce_address(started: team_server.StartedServer, address: str, report: Report) -> None:
     report(f"{started.summary} at {address}{started.serve.path}")
     for name in filter(None, started.apis.servers):
         report(f"only {name} at {address}/{name}/mcp")
@@ -74,6 +74,6 @@ def _announce_address(started: team_server.Started, address: str, report: Report
         report(_OPEN)
 
 
-def _report_mode(started: team_server.Started, report: Report) -> None:
-    if started.apis.why:
-        report(f"{started.apis.why}; --mode tools offers each tool.")
+def _report_mode(started: team_server.StartedServer, report: Report) -> None:
+    if started.apis.mode_reason:
+        report(f"{started.apis.mode_reason}; --mode tools offers each tool.")

@@ -1,4 +1,4 @@
-"""Who calls `serve` over HTTP: bearer tokens, checked as an OAuth 2.1 resource server does.
+"""Who calls `serve` over HTTP: bearer tokens, checked as by an OAuth 2.1 resource server.
 
 Spec: MCP 2026-07-28 and 2025-11-25, basic/authorization; RFC 6750, 7662, 8707, 9068 and 9728.
 """
@@ -26,8 +26,8 @@ from openapi_tools.serving.signing_keys import (
     PATIENCE,
     BadTokenError,
     SigningKeys,
-    fetched,
-    signed_claims,
+    fetch_json,
+    verify_signature,
 )
 from openapi_tools.settings import Settings
 from openapi_tools.shared_state import MemoryState
@@ -55,13 +55,13 @@ with requiring("serve"):
 METADATA = "/.well-known/oauth-protected-resource"
 _LONGEST, _SHORTEST = 16 * 1024, 16  # characters of a token, and of a static one at least
 _LEEWAY = 30  # seconds that two clocks may differ
-_LARGEST, _SECONDS = 2**20, 30.0  # answers about opaque tokens: their bytes, how long they are good
+_LARGEST, _SECONDS = 2**20, 30.0  # introspection responses: bytes of all, seconds of each
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, section 2.1
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _MOST_SCOPES, _LONGEST_SUBJECT, _MOST_FIELDS = 500, 256, 100
 
 
-class User(NamedTuple):
+class CallingUser(NamedTuple):
     """The caller of a request; `name` is `issuer|subject`, or that of a static token."""
 
     name: str
@@ -71,17 +71,17 @@ class User(NamedTuple):
     audiences: frozenset[str] = frozenset()
 
 
-class _Access(AccessToken):
-    """A token as the package `mcp` knows it, without its text, and its user."""
+class _UserToken(AccessToken):
+    """A token as the package `mcp` has it, but without the token itself, and its user."""
 
     user: Any = Field(repr=False, exclude=True)
 
 
-class Inbound:
-    """Tells the users of requests by their tokens, as `[serve.auth]` and `[serve.roles]` say.
+class TokenAuthenticator:
+    """Finds the users of requests by their tokens, as `[serve.auth]` and `[serve.roles]` say.
 
     Raises:
-        SettingsError: A static token is missing, too short, or of two users.
+        SettingsError: A static token is missing, too short, or belongs to two users.
     """
 
     def __init__(
@@ -95,50 +95,53 @@ class Inbound:
         self.sender = Sender(settings or Settings())
         self._keys = SigningKeys(table.issuer, table.jwks_url, self.sender)
         self._redactor = Redactor()
-        self._static = _digests(table.tokens, self._redactor)
-        self._answers = MemoryState(most_bytes=_LARGEST)
+        self._static = _read_static_tokens(table.tokens, self._redactor)
+        self._introspections = MemoryState(most_bytes=_LARGEST)
         self._checks: dict[bytes, SingleFlight[dict[str, Any]]] = {}  # by digest of the token
 
     @property
     def settings(self) -> AuthSettings:
-        """What clients are told about authorization; the metadata has a route where it is known."""
-        place = self.table.resource_url
-        told = {
+        """The package's settings; with a known URL of this server it serves the metadata."""
+        resource_url = self.table.resource_url
+        fields = {
             "issuer_url": self.table.issuer or "http://localhost",  # unused without a resource
-            "resource_server_url": place if place and self.table.issuer else None,
+            "resource_server_url": resource_url if resource_url and self.table.issuer else None,
             "required_scopes": list(self.table.scopes),
-            "validate_token_resource": False,  # `verify` does
+            "validate_token_resource": False,  # `verify_token` does
         }
-        return AuthSettings.model_validate(told)
+        return AuthSettings.model_validate(fields)
 
-    async def verify(self, token: str) -> _Access:
-        """Return a token's facts; BadTokenError, and CallError while the issuer is away."""
+    async def verify_token(self, token: str) -> _UserToken:
+        """Return a token and its user; BadTokenError, or CallError if the issuer is unreachable."""
         if len(token) > _LONGEST or not _TOKEN.fullmatch(token):
             raise BadTokenError("the token is malformed")
         digest = hashlib.sha256(token.encode()).digest()
-        # Each is compared, so that the time tells nothing.
-        names = [name for name, own in self._static.items() if hmac.compare_digest(own, digest)]
+        # All are compared, in constant time, so that the duration reveals nothing.
+        names = [
+            name
+            for name, static_digest in self._static.items()
+            if hmac.compare_digest(static_digest, digest)
+        ]
         if names:
-            return self._access(names[0], token, {}, self.table.scopes)
+            return self._make_user_token(names[0], token, {}, self.table.scopes)
         if self.table.issuer and token.count(".") == 2:  # noqa: PLR2004 -- parts of a JWT
-            claims = await signed_claims(token, self._keys, self.table.algorithms)
+            claims = await verify_signature(token, self._keys, self.table.algorithms)
             _check_times(claims, needs_end=True)
         elif self.table.introspection_url:
-            claims = await self._introspected(digest, token)
+            claims = await self._introspect_once(digest, token)
             _check_times(claims, needs_end=False)
         else:
             raise BadTokenError("the token is unknown", "token_unknown")
-        name = self._name(claims)
-        return self._access(name, token, claims, _scopes(claims))
+        name = self._user_name(claims)
+        return self._make_user_token(name, token, claims, _read_scopes(claims))
 
-    def _name(self, claims: Mapping[str, Any]) -> str:
-        """Return the name of a user, for whom the token was issued to be used here."""
+    def _user_name(self, claims: Mapping[str, Any]) -> str:
         if claims.get("iss") != self.table.issuer:
             raise BadTokenError("the token is of another issuer", "token_issuer")
-        if self.table.audience.rstrip("/") not in _audiences(claims):
+        if self.table.audience.rstrip("/") not in _read_audiences(claims):
             raise BadTokenError("the token is for another audience", "token_audience")
         if "cnf" in claims:
-            reason = "the token is bound to a key, which a bearer does not prove"
+            reason = "the token is bound to a key, which a bearer token does not prove"
             raise BadTokenError(reason, "token_claims")
         subject = claims.get("sub")
         is_text = isinstance(subject, str) and subject.isprintable()
@@ -146,66 +149,68 @@ class Inbound:
             raise BadTokenError("the token names no subject", "token_claims")
         return f"{self.table.issuer}|{subject}"
 
-    def _access(
+    def _make_user_token(
         self, name: str, token: str, claims: Mapping[str, Any], scopes: Iterable[str]
-    ) -> _Access:
+    ) -> _UserToken:
         held = frozenset(scopes)
         roles = (role for role, table in self._roles.items() if table.fits(name, held, claims))
         client = claims.get("client_id") or claims.get("azp") or name
-        user = User(name, held, frozenset(roles), Secret(token), _audiences(claims))
+        user = CallingUser(name, held, frozenset(roles), Secret(token), _read_audiences(claims))
         listed = sorted(held)
-        return _Access(token="", client_id=str(client), scopes=listed, subject=name, user=user)
+        return _UserToken(token="", client_id=str(client), scopes=listed, subject=name, user=user)
 
-    async def _introspected(self, digest: bytes, token: str) -> dict[str, Any]:
-        """Return what the issuer says about an opaque token (RFC 7662, section 2)."""
-        if (known := await self._answers.get(digest.hex())) is not None:
-            return dict(json.loads(known))
-        # Each token has a check of its own, so that one that hangs stops no other user.
+    async def _introspect_once(self, digest: bytes, token: str) -> dict[str, Any]:
+        # Spec: RFC 7662, section 2, for opaque tokens.
+        if (stored := await self._introspections.get(digest.hex())) is not None:
+            return dict(json.loads(stored))
+        # One check for each token, so that one that hangs blocks no other user.
         check = self._checks.setdefault(digest, SingleFlight(PATIENCE * 2))
         return await check.run(partial(self._introspect, digest, token))
 
     async def _introspect(self, digest: bytes, token: str) -> dict[str, Any]:
         try:
             claims = await self._request_claims(token)
-            await self._answers.put(digest.hex(), json.dumps(claims).encode(), _SECONDS)
+            await self._introspections.put(digest.hex(), json.dumps(claims).encode(), _SECONDS)
         finally:
             self._checks.pop(digest, None)
         return claims
 
     async def _request_claims(self, token: str) -> dict[str, Any]:
         form = make_form(self.table.client(), {"token": token, "token_type_hint": "access_token"})
-        reply = await fetched(self.sender, self.table.introspection_url, form)
+        reply = await fetch_json(self.sender, self.table.introspection_url, form)
         claims = {"iss": self.table.issuer, **reply.members}
         if reply.status not in SUCCESS:
-            raise CallError("protocol", f"the introspection endpoint answers {reply.status}.")
+            raise CallError("protocol", f"the introspection endpoint returned {reply.status}.")
         if not isinstance(claims.get("active"), bool):  # required by RFC 7662, section 2.2
-            raise CallError("protocol", "the introspection endpoint answers without `active`.")
+            raise CallError("protocol", "the introspection response has no `active`.")
         if not claims["active"]:
             raise BadTokenError("the token is not active", "token_unknown")
         return claims
 
     @staticmethod
-    def user_of(request: ServerRequestContext[Any, Any]) -> User | None:
+    def find_user(request: ServerRequestContext[Any, Any]) -> CallingUser | None:
         """Return the user of one MCP request; None over stdio."""
         http = request.request  # a session's own context is that of its first request
         caller = None if http is None else http.scope.get("user")
         access = getattr(caller, "access_token", None)
-        return access.user if isinstance(access, _Access) else None
+        return access.user if isinstance(access, _UserToken) else None
 
-    def sees(self, tool: OperationTool, api: str, request: ServerRequestContext[Any, Any]) -> bool:
-        """Tell whether the user of a request may see a tool of an API."""
-        if not self._roles or not tool.method:  # a tool that finds others
+    def may_see(
+        self, tool: OperationTool, api: str, request: ServerRequestContext[Any, Any]
+    ) -> bool:
+        """Whether the user of a request may see a tool of an API."""
+        if not self._roles or not tool.method:  # a meta tool, which calls others
             return True
-        user = self.user_of(request)
+        user = self.find_user(request)
         return user is not None and any(self._roles[r].shows(tool, api) for r in user.roles)
 
-    def group(self, request: ServerRequestContext[Any, Any]) -> frozenset[str] | None:
-        """Return what decides which tools the user of a request sees: the roles."""
-        user = self.user_of(request)
+    def roles_of(self, request: ServerRequestContext[Any, Any]) -> frozenset[str] | None:
+        """Return the roles of the user of a request, which decide what tools they see."""
+        user = self.find_user(request)
         return None if user is None else user.roles
 
     async def aclose(self) -> None:
-        """End what the issuer is asked, and close the connections to it."""
+        """Cancel requests to the issuer, and close the connections to it."""
         self.refusals.flush()
         await self._keys.aclose()
         for check in [*self._checks.values()]:
@@ -213,48 +218,59 @@ class Inbound:
         await self.sender.aclose()
 
 
-class Guard:
-    """Lets requests with a good token into an ASGI application; open paths need none."""
+class AuthMiddleware:
+    """ASGI middleware that passes requests with a valid token; open paths need none.
 
-    def __init__(self, app: ASGIApp, inbound: Inbound, open_paths: Collection[str]) -> None:
+    The package's own bearer middleware cannot do it: it answers 401 to a token that could not be
+    checked (here 503), knows one message for all bad tokens, and takes the first of two tokens.
+    """
+
+    def __init__(
+        self, app: ASGIApp, inbound: TokenAuthenticator, open_paths: Collection[str]
+    ) -> None:
         self._app, self._inbound, self._open = app, inbound, open_paths
-        place = inbound.settings.resource_server_url
-        known = "" if place is None else str(build_resource_metadata_url(place))
-        self._facts = {"scope": " ".join(inbound.table.scopes), "resource_metadata": known}
+        resource_url = inbound.settings.resource_server_url
+        metadata_url = (
+            "" if resource_url is None else str(build_resource_metadata_url(resource_url))
+        )
+        self._challenge = {
+            "scope": " ".join(inbound.table.scopes),
+            "resource_metadata": metadata_url,
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application for a request with a good token."""
+        """Run the application if the request has a valid token."""
         app, is_open = self._app, scope["type"] == "lifespan" or scope["path"] in self._open
         if not is_open and not scope["path"].startswith(METADATA):
-            found = await self._admitted(scope)
-            if isinstance(found, JSONResponse):
-                app = found
+            outcome = await self._authenticate(scope)
+            if isinstance(outcome, JSONResponse):
+                app = outcome
             else:
-                scope["user"] = AuthenticatedUser(found)
-                scope["auth"] = AuthCredentials(found.scopes)
+                scope["user"] = AuthenticatedUser(outcome)
+                scope["auth"] = AuthCredentials(outcome.scopes)
         await app(scope, receive, send)
 
-    async def _admitted(self, scope: Scope) -> _Access | JSONResponse:
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        if len(given) > 1 or _has_token(scope["query_string"]):
-            reason = "give one token, in the header Authorization"
+    async def _authenticate(self, scope: Scope) -> _UserToken | JSONResponse:
+        values = [value for name, value in scope["headers"] if name == b"authorization"]
+        if len(values) > 1 or _has_token(scope["query_string"]):
+            reason = "send one token, in the header Authorization"
             self._note(scope, "two_tokens", reason)
-            return self._refusal(400, "invalid_request", reason)
-        word, _, token = "".join(value.decode("latin-1") for value in given).partition(" ")
+            return self._refuse(400, "invalid_request", reason)
+        word, _, token = "".join(value.decode("latin-1") for value in values).partition(" ")
         if word.lower() != "bearer":
             self._note(scope, "no_token", "a request has no token")
-            return self._refusal(401)  # RFC 6750, section 3.1: without an error
+            return self._refuse(401)  # RFC 6750, section 3.1: without an error
         try:
-            access = await self._inbound.verify(token.strip(" "))  # RFC 9110, section 11.4
+            access = await self._inbound.verify_token(token.strip(" "))  # RFC 9110, section 11.4
         except BadTokenError as error:
             self._note(scope, error.reason, str(error))
-            return self._refusal(401, "invalid_token", str(error))
+            return self._refuse(401, "invalid_token", str(error))
         except CallError as error:
             self._note(scope, "token_unchecked", f"a token cannot be checked: {error.reason}")
             return JSONResponse({"error": "temporarily_unavailable"}, 503, {"Retry-After": "30"})
         if not set(self._inbound.table.scopes) <= set(access.scopes):
-            self._note(scope, "token_scope", f"the token of {access.subject} lacks a scope")
-            return self._refusal(403, "insufficient_scope", "the token lacks a scope")
+            self._note(scope, "token_scope", f"the token of {access.subject} has too few scopes")
+            return self._refuse(403, "insufficient_scope", "the token has too few scopes")
         return access
 
     def _note(self, scope: Scope, reason: Reason, message: str) -> None:
@@ -263,15 +279,15 @@ class Guard:
             reason, f"{message} (from {client[0] if client else 'unknown'})"
         )
 
-    def _refusal(self, status: int, error: str = "", reason: str = "") -> JSONResponse:
-        facts = {"error": error, "error_description": reason, **self._facts}
-        listed = ", ".join(f'{name}="{text}"' for name, text in facts.items() if text)
-        told = {"error": error or "unauthorized", "error_description": reason or "give a token"}
-        return JSONResponse(told, status, {"WWW-Authenticate": f"Bearer {listed}".rstrip()})
+    def _refuse(self, status: int, error: str = "", reason: str = "") -> JSONResponse:
+        parameters = {"error": error, "error_description": reason, **self._challenge}
+        listed = ", ".join(f'{name}="{text}"' for name, text in parameters.items() if text)
+        body = {"error": error or "unauthorized", "error_description": reason or "send a token"}
+        return JSONResponse(body, status, {"WWW-Authenticate": f"Bearer {listed}".rstrip()})
 
 
 def _has_token(query: bytes) -> bool:
-    """Tell whether a query holds a token, or too many fields to look through."""
+    # Also if a query has too many fields to parse: it is refused.
     try:
         fields = parse_qs(
             query.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_FIELDS
@@ -281,32 +297,32 @@ def _has_token(query: bytes) -> bool:
     return "access_token" in fields
 
 
-def _digests(tokens: Mapping[str, str], redactor: Redactor) -> dict[str, bytes]:
-    """Return the digests of static tokens by name; SettingsError for short and equal ones."""
-    found: dict[str, bytes] = {}
+def _read_static_tokens(tokens: Mapping[str, str], redactor: Redactor) -> dict[str, bytes]:
+    # Returns digests by the name of the user; SettingsError for short and equal tokens.
+    digests: dict[str, bytes] = {}
     for name, variable in tokens.items():
         token = from_environment(variable, f"serve.auth.tokens.{name}").strip()
         if not _SHORTEST <= len(token) <= _LONGEST or not _TOKEN.fullmatch(token):
             reason = f"give {_SHORTEST} letters and digits or more, such as: openssl rand -hex 32"
             raise SettingsError(f"serve.auth.tokens.{name}: {reason}")
         digest = hashlib.sha256(token.encode()).digest()
-        if digest in found.values():
+        if digest in digests.values():
             raise SettingsError(f"serve.auth.tokens.{name}: another user has the same token.")
-        found[name] = digest
+        digests[name] = digest
         redactor.learn(token)
-    return found
+    return digests
 
 
-def _audiences(claims: Mapping[str, Any]) -> frozenset[str]:
-    given = claims.get("aud")
-    listed = given if isinstance(given, list) else [given]
+def _read_audiences(claims: Mapping[str, Any]) -> frozenset[str]:
+    value = claims.get("aud")
+    listed = value if isinstance(value, list) else [value]
     return frozenset(text.rstrip("/") for text in listed if isinstance(text, str) and text)
 
 
-def _scopes(claims: Mapping[str, Any]) -> list[str]:
-    """Return the scopes of a token, from `scope` (RFC 9068) or `scp` (of Microsoft and Okta)."""
-    given = claims.get("scope", claims.get("scp", ""))
-    listed = given.split() if isinstance(given, str) else given
+def _read_scopes(claims: Mapping[str, Any]) -> list[str]:
+    # `scope` is of RFC 9068; Microsoft and Okta send `scp`.
+    value = claims.get("scope", claims.get("scp", ""))
+    listed = value.split() if isinstance(value, str) else value
     is_list = isinstance(listed, list) and len(listed) <= _MOST_SCOPES
     if not is_list or not all(isinstance(one, str) and _SCOPE.fullmatch(one) for one in listed):
         raise BadTokenError("the token has scopes that cannot be read", "token_claims")

@@ -1,4 +1,4 @@
-"""The hosts by which clients reach a server; pages of others cannot, as they name another one."""
+"""The host names by which clients reach a server; a page of another site names another host."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ with requiring("mcp"):
 
     from openapi_tools.http_server import LOOPBACK, normalized_host
 
-_ANY = ("0.0.0.0", "::")  # noqa: S104 -- told apart, not bound to
+_ANY = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound to
 
 
-def own_hosts(serve: ServeTable) -> tuple[list[str], list[str]]:
-    """Return the hosts by which a server is reached: those of its address, and `allow_hosts`.
+def server_hosts(serve: ServeTable) -> tuple[list[str], list[str]]:
+    """Return the hosts of a server: those of its address, and `allow_hosts`.
 
     Raises:
         SettingsError: One of them is not a host.
     """
     address = serve.host.strip("[]").partition("%")[0]
-    own = _normalized(f"[{address}]" if ":" in address else address, "host")
-    is_local = own in LOOPBACK or address in _ANY
-    others = [_normalized(name, "allow_hosts") for name in serve.allow_hosts]
-    return [*dict.fromkeys((own, *(LOOPBACK if is_local else ())))], others
+    main_host = _normalize_host(f"[{address}]" if ":" in address else address, "host")
+    is_local = main_host in LOOPBACK or address in _ANY
+    allowed = [_normalize_host(name, "allow_hosts") for name in serve.allow_hosts]
+    return [*dict.fromkeys((main_host, *(LOOPBACK if is_local else ())))], allowed
 
 
-def _normalized(host: str, key: str) -> str:
+def _normalize_host(host: str, key: str) -> str:
     try:
         return normalized_host(host)
     except SettingsError as error:
@@ -38,11 +38,11 @@ def _normalized(host: str, key: str) -> str:
 
 
 def mcp_security(serve: ServeTable, port: int) -> TransportSecuritySettings:
-    """Return the origins of pages that may use MCP; and `own_hosts`, which were checked before."""
-    own, others = own_hosts(serve)
-    allowed = [host for name in others for host in (name, f"{name}:*")]
-    origins = [*allowed, *(f"{name}:{port}" for name in own)]
+    """Return the origins of pages that may use MCP, and the hosts, which were checked before."""
+    hosts, allowed_hosts = server_hosts(serve)
+    allowed = [host for name in allowed_hosts for host in (name, f"{name}:*")]
+    origins = [*allowed, *(f"{name}:{port}" for name in hosts)]
     return TransportSecuritySettings(
-        allowed_hosts=[*allowed, *(host for name in own for host in (name, f"{name}:*"))],
+        allowed_hosts=[*allowed, *(host for name in hosts for host in (name, f"{name}:*"))],
         allowed_origins=[f"{scheme}://{host}" for scheme in ("http", "https") for host in origins],
     )

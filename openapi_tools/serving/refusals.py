@@ -1,6 +1,6 @@
-"""What a server refuses: counted by reason, and logged in few lines.
+"""What a server refuses: counted by reason, and logged within limits.
 
-Anyone can be refused without end, so the log has a bounded number of lines; the counter has all.
+Anyone can cause refusals without end, so the number of log lines is bounded; the counter has all.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Reason = Literal[
     "login_user",
     "login_form",
 ]
-"""Why something is refused: the values of a label, which no client can add to."""
+"""Why something is refused: the values of a metric's label, which clients cannot extend."""
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
 _LINES, _WINDOW = 10, 60.0  # lines of a reason in so many seconds
 _LONGEST = 300
-_ORDINARY = ("no_token", "token_expired")  # by which clients learn that they have to log in
+_ORDINARY = ("no_token", "token_expired")  # how clients learn that they must log in
 
 logger = logging.getLogger("openapi_tools.serving")
 
@@ -51,33 +51,33 @@ class _Window:
 
 
 class Refusals:
-    """Counts refusals with `count`, and logs them."""
+    """Counts refusals with `count` and logs them."""
 
     def __init__(self) -> None:
         self.count: Callable[[Reason], object] = lambda _: None
         self._windows: dict[Reason, _Window] = {}
 
     def note(self, reason: Reason, message: str) -> None:
-        """Count a refusal, and log it unless the log has many of the reason already."""
+        """Count a refusal, and log it unless many of the same reason were logged already."""
         self.count(reason)
         window = self._windows.get(reason)
         if window is None or time.monotonic() - window.began >= _WINDOW:
-            self._end(reason)
+            self._close_window(reason)
             window = self._windows[reason] = _Window()
         if window.lines == _LINES:
             window.left_out += 1
             return
         window.lines += 1
-        # A client's words are in it: no line end or control character gets into the log.
+        # It may quote a client, so line ends and control characters are escaped.
         level = logging.INFO if reason in _ORDINARY else logging.WARNING
         logger.log(level, "refused (%s): %s", reason, ascii(message[:_LONGEST])[1:-1])
 
     def flush(self) -> None:
-        """Log how many refusals were left out."""
+        """Log how many refusals were not logged."""
         for reason in [*self._windows]:
-            self._end(reason)
+            self._close_window(reason)
 
-    def _end(self, reason: Reason) -> None:
+    def _close_window(self, reason: Reason) -> None:
         window = self._windows.pop(reason, None)
         if window is not None and window.left_out:
             seconds = time.monotonic() - window.began

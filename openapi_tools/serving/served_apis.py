@@ -1,4 +1,4 @@
-"""The APIs of a server: loaded side by side, offered as one set of tools, and kept up to date."""
+"""The APIs of a server: loaded in parallel, offered as one set of tools, and kept up to date."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from openapi_tools.json_values import digest_of
 from openapi_tools.loading.load import load_tools, load_with_record
 from openapi_tools.redaction import redact_text
 from openapi_tools.search.costs import in_mode
-from openapi_tools.serving.web_server import INTERRUPTED, on_signal
+from openapi_tools.serving.web_server import INTERRUPTED, handle_signals
 from openapi_tools.tools.guardrails import require_approval
 from openapi_tools.tools.toolset import Toolset
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.observability.events import Event
     from openapi_tools.serving.serving_tables import Mode, Serving
+    from openapi_tools.shared_state import SharedState
     from openapi_tools.tools.tool import OperationTool
 
     Watch = Callable[[str, Event], object]
@@ -46,7 +47,7 @@ with requiring("mcp"):
     from mcp.server.stdio import stdio_server
 
 _LOADERS = 8  # threads
-_AGAIN = 60.0  # seconds until an API is tried again that could not be loaded
+_RETRY_SECONDS = 60.0  # until loading an API that failed is retried
 
 _REASONS: dict[type[OpenAPIToolsError], str] = {
     SourceError: "document_unreadable",
@@ -55,18 +56,18 @@ _REASONS: dict[type[OpenAPIToolsError], str] = {
     SettingsError: "configuration_invalid",
     OpenAPIToolsError: "not_loaded",
 }
-"""What strangers are told about a failure, by its class; the first that fits."""
+"""The code of a failure for anyone who asks, by its class; the first match counts."""
 
 logger = logging.getLogger("openapi_tools.serving")
 
 
 class Handover(NamedTuple):
-    """What workers take from their parent, which has read all documents a moment before.
+    """What workers take over from their parent, which has just read all documents.
 
     Attributes:
-        records: What servers answered, by API.
+        records: The responses of the servers, by API.
         faults: The fault and the reason of each API that could not be loaded; the parent has
-            logged it, and workers try again in a minute.
+            logged it, and workers retry after a minute.
     """
 
     records: dict[str, FetchRecord]
@@ -76,13 +77,13 @@ class Handover(NamedTuple):
 class ServedApi:
     """One API: its tools, or the reason why there are none.
 
-    `read` loads them, in a thread; without it the API keeps the toolset that it gets.
+    `read` loads them, in a thread; without it the API keeps the toolset that it was given.
 
     Attributes:
         fault: Why it is not served, for the log; empty if it is.
         stale: Why its document could not be read again; the older tools are served.
-        reason: The kind of `fault` or `stale`, for strangers: `document_unreadable`, say.
-        loaded: When its document was last read, in seconds since 1970.
+        reason: The code of `fault` or `stale`, which anyone may see: `document_unreadable`, say.
+        loaded_at: When its document was last read, in seconds since 1970.
     """
 
     def __init__(
@@ -97,108 +98,120 @@ class ServedApi:
         self.name, self.mode, self.fault, self.read = name, mode, fault, read
         self.toolset, self.stale = toolset, ""
         self.reason = _REASONS[SettingsError] if fault else ""
-        self.loaded = 0.0 if toolset is None else time.time()  # when the document was last read
-        self.offered: Toolset | None = None  # the tools that clients have
+        self.loaded_at = 0.0 if toolset is None else time.time()  # when the document was last read
+        self.offered_toolset: Toolset | None = None  # what clients see now
 
     def load(self, *, is_logged: bool = False) -> None:
-        """Read the document, in a thread; tools that did not change stay the same objects.
+        """Read the document, in a thread; tools that have not changed stay the same objects.
 
-        With `is_logged` the warnings of the document are in the log.
+        With `is_logged`, the warnings of the document are in the log already.
         """
-        if self.read is None:  # its table is wrong, or it was given a toolset
+        if self.read is None:  # its table is invalid, or it was given a toolset
             return
         try:
-            found = self.read()
-            is_same = self.toolset is not None and _facts_of(self.toolset) == _facts_of(found)
+            toolset = self.read()
+            is_same = self.toolset is not None and _tools_digest(self.toolset) == _tools_digest(
+                toolset
+            )
         except OpenAPIToolsError as error:
             kinds = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
-            self._fail(next(kinds), redact_text(str(error)))
+            self._note_failure(next(kinds), redact_text(str(error)))
             return
         except Exception as error:
             logger.exception("%s could not be read", self.name)
-            self._fail("internal_error", f"{type(error).__name__}; the log says where.")
+            self._note_failure("internal_error", f"{type(error).__name__}; see the log.")
             return
         if self.fault or self.stale:
-            logger.info("%s: the document can be read again", self.name)
+            logger.info("%s: the document is readable again", self.name)
         self.fault = self.stale = self.reason = ""
-        self.loaded = time.time()
+        self.loaded_at = time.time()
         if not is_same:
-            self.toolset = found
+            self.toolset = toolset
             if not is_logged and any(
-                item.notice for item in found.skipped
-            ):  # the model hears no more than that
-                for warning in found.warnings:
+                item.notice for item in toolset.skipped
+            ):  # the model sees only that something was skipped
+                for warning in toolset.warnings:
                     logger.warning("%s: %s", self.name, warning)
 
-    def _fail(self, reason: str, fault: str) -> None:
+    def _note_failure(self, reason: str, fault: str) -> None:
         self.reason, before = reason, self.fault or self.stale
         if self.toolset is None:
             self.fault = fault
         else:
             self.stale = fault
-        if fault != before:  # it is tried again and again
+        if fault != before:  # loading is retried again and again
             logger.warning("%s: %s", self.name, fault)
 
-    def facts(self) -> dict[str, Any]:
-        """Return the state as JSON data for `/readyz`, without paths, addresses and messages."""
+    def readiness(self) -> dict[str, Any]:
+        """Return the state for `/readyz` as JSON data, without paths, addresses and messages."""
         if self.toolset is None:
             return {"ready": False, "reason": self.reason or "not_loaded"}
-        age = round(time.time() - self.loaded)
-        known = {"ready": True, "tools": len(self.toolset), "age_seconds": age}
-        return known | ({"stale": self.reason} if self.stale else {})
+        age = round(time.time() - self.loaded_at)
+        readiness = {"ready": True, "tools": len(self.toolset), "age_seconds": age}
+        return readiness | ({"stale": self.reason} if self.stale else {})
 
 
-def _facts_of(toolset: Toolset) -> str:
-    """Return all that a model sees of the tools, and how they call."""
-    told = [[t.name, t.description, t.input_schema, repr(t.operation)] for t in toolset]
-    return digest_of(told)
+def _tools_digest(toolset: Toolset) -> str:
+    # Of all that a model sees, and of how the tools call the API.
+    definitions = [[t.name, t.description, t.input_schema, repr(t.operation)] for t in toolset]
+    return digest_of(definitions)
 
 
 class ServedApis:
     """All APIs of a server, and the MCP servers that offer them.
 
-    `watchers` get each event of a call with the name of its API; `guards` are input
-    guardrails that get the tool before the call.
+    Attributes:
+        watchers: Functions that get the name of an API and each event of its calls.
+        guards: Functions that get a tool and its call, as input guardrails.
+        on_refresh: Called after documents were read.
     """
 
     def __init__(
         self, apis: Iterable[ServedApi], mode: str = "auto", *, refresh: float = 0.0
     ) -> None:
         self.apis = list(apis)
-        self._mode, self.mode, self.why = mode, mode, ""
+        self._mode, self.mode, self.mode_reason = mode, mode, ""
         self.servers: dict[str, ToolsServer] = {}  # by the name of their API; empty for all
-        self._offered: dict[str, Iterable[OperationTool]] = {}
+        self._tools_by_server: dict[str, Iterable[OperationTool]] = {}
         self._refresh, self._lock = refresh, asyncio.Lock()
-        self._hurry = asyncio.Event()
-        self.told: Callable[[], object] = lambda: None  # called after documents were read
+        self._refresh_now = asyncio.Event()
+        self.on_refresh: Callable[[], object] = lambda: None
         self._retiring: set[asyncio.Task[None]] = set()
         self.watchers: list[Watch] = []
         self.guards: list[Any] = []
 
     @classmethod
-    def of(
+    def from_configuration(
         cls,
         serving: Serving,
-        settings: dict[str, Any],
+        state: SharedState | None = None,
         admit: Admit | None = None,
         *,
         records: dict[str, FetchRecord] | None = None,
     ) -> ServedApis:
-        """Return the APIs of a configuration, not loaded; `settings` go under those of each.
+        """Return the APIs of a configuration, not loaded yet.
 
-        The first load of an API writes or takes its record.
+        Args:
+            serving: The configuration.
+            state: Shared by all APIs; an API's own `state` overrides it.
+            admit: Takes a loaded API; it may raise a SettingsError.
+            records: Written or used by the first load of each API.
         """
-        left = dict(records or {})
+        remaining = dict(records or {})
 
         def read(name: str) -> Toolset:
             config: Any = serving.files[name]
-            if (record := left.pop(name, None)) is not None:
-                found = load_with_record(config, settings, record)
+            if (record := remaining.pop(name, None)) is not None:
+                toolset = load_with_record(
+                    config, {} if state is None else {"state": state}, record
+                )
+            elif state is not None:
+                toolset = load_tools(config=config, state=state)
             else:
-                found = load_tools(config=config, **settings)
+                toolset = load_tools(config=config)
             if serving.serve.ask:
-                found.add_input_guardrails([require_approval()])
-            return found if admit is None else admit(name, found)
+                toolset.add_input_guardrails([require_approval()])
+            return toolset if admit is None else admit(name, toolset)
 
         apis = [ServedApi(name, fault=fault) for name, fault in serving.faults.items()]
         tables = serving.apis.items()
@@ -214,53 +227,53 @@ class ServedApis:
     @property
     def called_tools(self) -> list[OperationTool]:
         """The tools of all paths that call an API, under the names that clients call."""
-        offered = self._offered.values()
+        offered = self._tools_by_server.values()
         return [tool for tools in offered for tool in getattr(tools, "called", tools)]
 
-    def load(self, known: Mapping[str, tuple[str, str]] | None = None) -> None:
-        """Read all documents, each in a thread; what fails has a reason in `fault`.
+    def load(self, faults: Mapping[str, tuple[str, str]] | None = None) -> None:
+        """Read all documents, each in a thread; an API that fails has a `fault`.
 
         Args:
-            known: In a worker, fault and reason of the APIs that its parent could not load.
+            faults: In a worker, fault and reason of the APIs that its parent could not load.
         """
-        others = [api for api in self.apis if api.name not in (known or {})]
+        apis = [api for api in self.apis if api.name not in (faults or {})]
         with ThreadPoolExecutor(_LOADERS) as threads:
-            list(threads.map(partial(ServedApi.load, is_logged=known is not None), others))
+            list(threads.map(partial(ServedApi.load, is_logged=faults is not None), apis))
         for api in self.apis:
-            if known is not None and api.name in known:
-                api.fault, api.reason = known[api.name]
-            elif api.fault and api.read is None:  # its table is wrong, which is not tried again
+            if faults is not None and api.name in faults:
+                api.fault, api.reason = faults[api.name]
+            elif api.fault and api.read is None:  # its table is invalid, which is not retried
                 logger.warning("%s: %s", api.name, api.fault)
 
-    def serve(self, *, paths: bool = False, **hooks: Any) -> ToolsServer:
-        """Make the servers: one for all APIs, which is returned, and with `paths` one for each."""
+    def make_servers(self, *, paths: bool = False, **hooks: Any) -> ToolsServer:
+        """Make one server for all APIs, which is returned, and with `paths` one for each."""
         for key in ("", *(api.name for api in self.apis if paths)):
-            server = create_server(self._offer(key), name=key or None, **hooks)
-            add_tasks(server, partial(self._offered.__getitem__, key), hooks.get("context"))
+            server = create_server(self._select_tools(key), name=key or None, **hooks)
+            add_tasks(server, partial(self._tools_by_server.__getitem__, key), hooks.get("context"))
             self.servers[key] = server
         for api in self.apis:
-            self._watch(api)
+            self._watch_calls(api)
         return self.servers[""]
 
-    def _offer(self, key: str) -> Iterable[OperationTool]:
-        """Return the tools of a server: those of one API, or of all with their names told apart."""
-        own = [api for api in self.apis if key in ("", api.name)]
-        parts = {api.name: api.toolset for api in own if api.toolset is not None}
-        found: Iterable[OperationTool] = ()
+    def _select_tools(self, key: str) -> Iterable[OperationTool]:
+        # Those of one API, or of all; names that several APIs have get the API's name as a prefix.
+        apis = [api for api in self.apis if key in ("", api.name)]
+        parts = {api.name: api.toolset for api in apis if api.toolset is not None}
+        tools: Iterable[OperationTool] = ()
         if parts:
-            (joined, *others) = parts.values()
-            if len(own) > 1:
-                joined = Toolset.union(joined, *others, names=list(parts))
-            mode = (own[0].mode or "auto") if key else self._mode
-            found, mode, why = in_mode(joined, mode)
+            (joined, *rest) = parts.values()
+            if len(apis) > 1:
+                joined = Toolset.union(joined, *rest, names=list(parts))
+            mode = (apis[0].mode or "auto") if key else self._mode
+            tools, mode, why = in_mode(joined, mode)
             if not key:
-                self.mode, self.why = mode, why
-        self._offered[key] = found
-        return found
+                self.mode, self.mode_reason = mode, why
+        self._tools_by_server[key] = tools
+        return tools
 
-    def _watch(self, api: ServedApi) -> Toolset | None:
-        """Watch the calls of an API's tools from the first on, and return the tools before."""
-        before, api.offered = api.offered, api.toolset
+    def _watch_calls(self, api: ServedApi) -> Toolset | None:
+        # Before clients see the tools, so that no call is missed. Returns the previous toolset.
+        before, api.offered_toolset = api.offered_toolset, api.toolset
         if api.toolset is not None:
             for watch in self.watchers:
                 api.toolset.subscribe(partial(watch, api.name))
@@ -272,30 +285,30 @@ class ServedApis:
         """Read all documents again, and offer other tools where they changed."""
         async with self._lock:
             await asyncio.gather(*(asyncio.to_thread(api.load) for api in self.apis))
-            changed = [api for api in self.apis if api.toolset is not api.offered]
+            changed = [api for api in self.apis if api.toolset is not api.offered_toolset]
             if changed:
-                await self._replace(changed)
+                await self._replace_tools(changed)
 
-    async def _replace(self, changed: list[ServedApi]) -> None:
+    async def _replace_tools(self, changed: list[ServedApi]) -> None:
         logger.info("the tools of %s changed", ", ".join(api.name for api in changed))
         keys = [key for key in ("", *(api.name for api in changed)) if key in self.servers]
-        offers = {key: self._offer(key) for key in keys}
-        old = [toolset for api in changed if (toolset := self._watch(api)) is not None]
+        offers = {key: self._select_tools(key) for key in keys}
+        old = [toolset for api in changed if (toolset := self._watch_calls(api)) is not None]
         ended = [await self.servers[key].replace(offer) for key, offer in offers.items()]
-        task = asyncio.create_task(_retire(ended, old))
+        task = asyncio.create_task(_close_when_idle(ended, old))
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def run(self) -> AsyncIterator[None]:
         """Keep documents up to date while the body runs, and close all connections after it.
 
-        SIGHUP has the documents read at once.
+        SIGHUP rereads the documents at once.
         """
-        loop, keeping = asyncio.get_running_loop(), asyncio.create_task(self._keep())
+        loop, keeping = asyncio.get_running_loop(), asyncio.create_task(self._keep_up_to_date())
         if any(api.read for api in self.apis):
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(signal.SIGHUP, self._hurry.set)
+                loop.add_signal_handler(signal.SIGHUP, self._refresh_now.set)
         try:
             yield
         finally:
@@ -307,27 +320,26 @@ class ServedApis:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        for offered in (*self._offered.values(), *(api.toolset for api in self.apis)):
+        for offered in (*self._tools_by_server.values(), *(api.toolset for api in self.apis)):
             if isinstance(offered, Toolset):
                 await offered.aclose()
 
-    async def _keep(self) -> None:
-        """Read documents again on a schedule; those that could not be loaded, at least."""
+    async def _keep_up_to_date(self) -> None:
+        # Without a schedule, APIs that could not be loaded are retried nevertheless.
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), self._refresh or _AGAIN)
-            is_due = self._refresh or self._hurry.is_set()
+                await asyncio.wait_for(self._refresh_now.wait(), self._refresh or _RETRY_SECONDS)
+            is_due = self._refresh or self._refresh_now.is_set()
             if is_due or any(api.fault and api.read for api in self.apis):
-                self._hurry.clear()
+                self._refresh_now.clear()
                 try:
                     await self.refresh()
                 except Exception:
-                    logger.exception("other tools could not be offered")
-                self.told()
+                    logger.exception("the changed tools could not be offered")
+                self.on_refresh()
 
 
-async def _retire(ended: list[Any], old: list[Toolset]) -> None:
-    """Close toolsets when the last calls on them have ended."""
+async def _close_when_idle(ended: list[Any], old: list[Toolset]) -> None:
     try:
         for each in ended:
             await each.wait()
@@ -349,8 +361,8 @@ def run_stdio(apis: ServedApis) -> None:
             received.append(number)
             loop.call_soon_threadsafe(stop.set)
 
-        with on_signal(end):
-            async with apis.running(), stdio_server() as (read, write):
+        with handle_signals(end):
+            async with apis.run(), stdio_server() as (read, write):
                 options = server.create_initialization_options()
                 serving = asyncio.create_task(server.run(read, write, options))
                 stopping = asyncio.create_task(stop.wait())
@@ -360,7 +372,7 @@ def run_stdio(apis: ServedApis) -> None:
                     await asyncio.wait({serving})
                     await apis.aclose()
                     sys.stderr.flush()
-                    # A thread still waits for a line of standard input; nothing can wake it.
+                    # A thread still blocks in a read of standard input; nothing can interrupt it.
                     os._exit(INTERRUPTED if signal.SIGINT in received else 0)
                 stopping.cancel()
                 await serving

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 Mode = Literal["tools", "search", "code", "auto"]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,23}")
-_TAKEN = ("healthz", "metrics", "readyz")
+_RESERVED_NAMES = ("healthz", "metrics", "readyz")
 _USER_NAME = re.compile(r"[^|\s]{1,200}")
 # With public keys only: where HS256 is allowed, the public key is the secret.
 _ALGORITHM = re.compile(r"(RS|PS|ES)(256|384|512)|EdDSA|Ed25519")
 
 
-def _checked(fits: Any, reason: str) -> AfterValidator:
+def _check(fits: Any, reason: str) -> AfterValidator:
     def check(text: str) -> str:
         if text and not fits(text):
             raise ValueError(reason)
@@ -42,11 +42,11 @@ def _checked(fits: Any, reason: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-_SECRET = "name an environment variable, '${NAME}', and no secret, here."  # noqa: S105
-_Variable = Annotated[str, _checked(VARIABLE.fullmatch, _SECRET)]
-_Url = Annotated[str, _checked(is_protected, "give an https URL, or one of this machine.")]
-_Algorithm = Annotated[str, _checked(_ALGORITHM.fullmatch, "this is not one with a public key.")]
-_User = Annotated[str, _checked(_USER_NAME.fullmatch, "give a name without blanks and '|'.")]
+_SECRET = "write a reference to an environment variable, '${NAME}', not the secret."  # noqa: S105
+_Variable = Annotated[str, _check(VARIABLE.fullmatch, _SECRET)]
+_Url = Annotated[str, _check(is_protected, "give an https URL, or one of this machine.")]
+_Algorithm = Annotated[str, _check(_ALGORITHM.fullmatch, "this is not a public-key algorithm.")]
+_User = Annotated[str, _check(_USER_NAME.fullmatch, "give a name without spaces and '|'.")]
 
 
 class AuthTable(Table):
@@ -87,15 +87,27 @@ class AuthTable(Table):
         """The URL of this server for clients (RFC 9728); empty if unknown."""
         return self.resource or (self.audience if is_protected(self.audience) else "")
 
-    def client(self, **members: Any) -> OAuth2:
+    def client(
+        self,
+        *,
+        scopes: tuple[str, ...] | None = None,
+        openid_connect_url: str = "",
+        extra: Mapping[str, str] | None = None,
+    ) -> OAuth2:
         """Return this server as a client of the issuer."""
-        return OAuth2(client_id=self.client_id, client_secret=self.client_secret or None, **members)
+        return OAuth2(
+            client_id=self.client_id,
+            client_secret=self.client_secret or None,
+            scopes=scopes,
+            openid_connect_url=openid_connect_url,
+            extra=extra or {},
+        )
 
 
 class RoleTable(Table):
-    """The users that every given condition fits, and the tools that they may use.
+    """The users who meet all conditions, and the tools that they may use.
 
-    An absent key sets no limit. An empty list, or an empty table of claims, fits nobody and shows
+    A missing key sets no limit. An empty list, or an empty table of claims, matches nobody and
     nothing.
     """
 
@@ -107,8 +119,10 @@ class RoleTable(Table):
     read_only: bool = False
 
     def fits(self, name: str, scopes: Iterable[str], claims: Mapping[str, Any]) -> bool:
-        """Tell whether a user has the role."""
-        fits_claims = (_has(claims, path, wanted) for path, wanted in (self.claims or {}).items())
+        """Whether a user has the role."""
+        fits_claims = (
+            _claim_matches(claims, path, expected) for path, expected in (self.claims or {}).items()
+        )
         return (
             (self.users is None or name in self.users)
             and (self.scopes is None or (self.scopes != () and set(self.scopes) <= set(scopes)))
@@ -121,7 +135,7 @@ class RoleTable(Table):
         return not (self.users is None and self.scopes is None and self.claims is None)
 
     def shows(self, tool: Any, api: str) -> bool:
-        """Tell whether the role may use a tool of an API."""
+        """Whether the role may use a tool of an API."""
         matches_api, matches_tool = self._matchers
         return (
             (not self.read_only or tool.read_only) and matches_api(api) and matches_tool(tool.name)
@@ -133,16 +147,16 @@ class RoleTable(Table):
 
 
 def _matcher(patterns: tuple[str, ...] | None) -> Callable[[str], bool]:
-    """Return a test of names; None sets no limit, and an empty list matches nothing."""
+    # None sets no limit, and an empty list matches nothing.
     if not patterns:
         return lambda _: patterns is None
-    # fnmatch's own cache of compiled patterns holds 256 of them.
+    # One expression, as fnmatch's own cache holds 256 compiled patterns only.
     matches = re.compile("|".join(map(translate, patterns))).match
     return lambda name: matches(name) is not None
 
 
 class IdentityTable(Table):
-    """How an API is told who calls."""
+    """How an API authenticates the user of a call."""
 
     mode: Literal["exchange", "pass_through", "login", "static"]
     scheme: str = ""
@@ -159,18 +173,18 @@ class IdentityTable(Table):
     @model_validator(mode="after")
     def _check(self) -> Self:
         needs = {"pass_through": "audience", "static": "tokens", "login": "client_id"}
-        wanted = needs.get(self.mode, "")
-        if wanted and not getattr(self, wanted):
-            raise ValueError(f"mode {self.mode} needs {wanted}.")
+        required = needs.get(self.mode, "")
+        if required and not getattr(self, required):
+            raise ValueError(f"mode {self.mode} needs {required}.")
         if self.mode == "exchange" and not (self.token_url or self.openid_connect_url):
             raise ValueError("mode exchange needs token_url or openid_connect_url.")
         return self
 
     def choose_scheme(self, schemes: Mapping[str, SecurityScheme], location: str) -> str:
-        """Return the name of the security scheme of the document that is for the users.
+        """Return the name of the document's security scheme for the users.
 
         Raises:
-            SettingsError: It is not among them, or several fit; `location` begins the message.
+            SettingsError: The document lacks it, or several fit; `location` starts the message.
         """
         fitting = [
             name
@@ -185,7 +199,7 @@ class IdentityTable(Table):
             return self.scheme
         names = fitting or possible
         if len(names) > 1 or (schemes and not names):
-            raise SettingsError(f"{location}: say which scheme is meant: {names or [*schemes]}.")
+            raise SettingsError(f"{location}: set scheme to one of {names or [*schemes]}.")
         return names[0] if names else "users"
 
     def client(self) -> OAuth2:
@@ -208,11 +222,11 @@ class UsersTable(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _split(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        shared = {key: value for key, value in given.items() if key not in ("read", "write")}
-        parts = {key: given.get(key, {}) for key in ("read", "write")}
+    def _split(cls, table: Any) -> Any:
+        if not isinstance(table, dict):
+            return table
+        shared = {key: value for key, value in table.items() if key not in ("read", "write")}
+        parts = {key: table.get(key, {}) for key in ("read", "write")}
         return {k: {**shared, **p} if isinstance(p, dict) else p for k, p in parts.items()}
 
 
@@ -252,23 +266,23 @@ class ServeTable(Table):
 
     @property
     def is_stateless(self) -> bool:
-        """Whether no sessions are kept; a client with a handshake is asked in its session."""
+        """Whether there are no sessions; asking a client with a handshake needs one."""
         return not self.ask if self.stateless is None else self.stateless
 
     @field_validator("path")
     @classmethod
     def _check_path(cls, path: str) -> str:
-        if path.removeprefix("/") in _TAKEN:
-            raise ValueError(f"{path} is a page of the server's own.")
+        if path.removeprefix("/") in _RESERVED_NAMES:
+            raise ValueError(f"{path} is a page of the server itself.")
         return path
 
 
 def role_warnings(roles: Mapping[str, RoleTable]) -> Iterator[str]:
-    """Yield a warning for each role that every user has."""
+    """Yield a warning for each role that all users have."""
     for name, role in roles.items():
         if not role.has_condition:
-            reason = "has none of users, scopes and claims, so every user has this role"
-            yield f"serve.roles.{name} {reason}; add a condition if only some should."
+            reason = "has none of users, scopes and claims, so all users have this role"
+            yield f"serve.roles.{name} {reason}; add a condition to restrict it."
 
 
 class ApiTable(Configuration):
@@ -291,7 +305,7 @@ config_tables.TABLES["limits"] = LimitsTable
 
 
 class ConfigurationFile(Configuration):
-    """A file for one document or for a server, as editors see it."""
+    """A file for one document or for a server, for the JSON Schema that editors use."""
 
     serve: ServeTable | None = None
     apis: dict[str, ApiTable] = Field(default_factory=dict)
@@ -306,7 +320,7 @@ def configuration_schema() -> dict[str, Any]:
 
 
 class Serving(NamedTuple):
-    """A server's configuration; `faults` has the reason for each API that cannot be read."""
+    """A server's configuration; `faults` has the reason for each API whose table is invalid."""
 
     serve: ServeTable
     apis: dict[str, ApiTable]
@@ -316,51 +330,52 @@ class Serving(NamedTuple):
 
 
 def read_serving(path: str | os.PathLike[str]) -> Serving:
-    """Return the configuration of a server from a TOML file; a wrong API is in `faults`.
+    """Read the configuration of a server from a TOML file; an invalid API is in `faults`.
 
     Raises:
-        SettingsError: The file, its table `[serve]` or a name is wrong, or APIs are missing.
+        SettingsError: The file, its table `[serve]` or a name is invalid, or APIs are missing.
     """
     file = Path(path)
     data, lines = read_tables(file)
     tables = data.get("apis")
     for key in data:
         if key not in ("apis", "serve"):
-            reason = f"a server's file has [serve] and [apis.NAME], and no {key!r:.60} beside them."
+            reason = f"unknown key {key!r:.60}; a server's file has [serve] and [apis.NAME] only."
             raise SettingsError(placed(str(file), lines, (key,), reason))
     if not isinstance(tables, dict) or not tables:
         raise SettingsError(f"{file}: APIs are missing; add a table [apis.NAME] with a source.")
     serve = checked_table(ServeTable, data.get("serve", {}), str(file), lines, ("serve",))
-    found = Serving(serve, {}, {}, {}, "serve" in data)
+    serving = Serving(serve, {}, {}, {}, "serve" in data)
     for name, table in tables.items():
-        if not _NAME.fullmatch(name) or name in _TAKEN or f"/{name}/mcp" == serve.path:
-            reason = "take letters, digits, _ and -, a letter first, at most 24; no page's name."
+        if not _NAME.fullmatch(name) or name in _RESERVED_NAMES or f"/{name}/mcp" == serve.path:
+            reason = "a name has at most 24 letters, digits, _ and -, and starts with a letter; "
+            reason += f"{', '.join(_RESERVED_NAMES)} are reserved."
             raise SettingsError(placed(str(file), lines, ("apis", name), reason))
-        _add(found, name, table, file, lines)
-    return found
+        _add_api(serving, name, table, file, lines)
+    return serving
 
 
-def _add(found: Serving, name: str, table: Any, file: Path, lines: Lines) -> None:
+def _add_api(serving: Serving, name: str, table: Any, file: Path, lines: Lines) -> None:
     above = ("apis", name)
     try:
         api = checked_table(ApiTable, table, str(file), lines, above)
     except SettingsError as error:
-        found.faults[name] = error.reason
+        serving.faults[name] = error.reason
         return
-    if api.mode is not None and not found.serve.paths:
-        reason = "this is for a path of its own: set `paths = true` in [serve], or `mode` there."
-        found.faults[name] = placed(str(file), lines, (*above, "mode"), reason)
+    if api.mode is not None and not serving.serve.paths:
+        reason = "an API has its own mode on its own path only: set `paths = true` in [serve]."
+        serving.faults[name] = placed(str(file), lines, (*above, "mode"), reason)
         return
-    own = {keys[2:]: number for keys, number in lines.items() if keys[:2] == above}
-    found.apis[name] = api
-    found.files[name] = ConfigFile(api, str(file), file.parent, own)
+    api_lines = {keys[2:]: number for keys, number in lines.items() if keys[:2] == above}
+    serving.apis[name] = api
+    serving.files[name] = ConfigFile(api, str(file), file.parent, api_lines)
 
 
-def _has(claims: Mapping[str, Any], path: str, wanted: str | tuple[str, ...]) -> bool:
-    """Tell whether a claim is, or lists, a wanted text; dots lead into objects."""
+def _claim_matches(claims: Mapping[str, Any], path: str, expected: str | tuple[str, ...]) -> bool:
+    # True if the claim is the expected string, or a list with it; dots lead into objects.
     value: Any = claims
     for part in [path] if path in claims else path.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     held = value if isinstance(value, list) else [value]
     texts = {text for text in held if isinstance(text, str)}
-    return not texts.isdisjoint([wanted] if isinstance(wanted, str) else wanted)
+    return not texts.isdisjoint([expected] if isinstance(expected, str) else expected)

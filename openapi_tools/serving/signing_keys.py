@@ -38,42 +38,47 @@ logger = logging.getLogger("openapi_tools.serving")
 
 _FRESH, _STALE = 600.0, 86_400.0  # seconds
 _PAUSE, _AFTER_FAILURE = 30.0, 5.0  # seconds from the end of one attempt to the next
-PATIENCE = 10.0  # seconds for what an issuer is asked while users wait
+PATIENCE = 10.0  # seconds for a request to an issuer while users wait
 _MOST = 100
 _LONGEST_HEADER = 4096  # some issuers send a chain of certificates
 _TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
-_OTHER = frozenset({"crit", "b64", "cty", "enc", "zip"})  # extended, nested, encrypted tokens
+_FORBIDDEN_HEADERS = frozenset(
+    {"crit", "b64", "cty", "enc", "zip"}
+)  # extended, nested, encrypted tokens
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 _LEAST_RSA = 2048 // 8 * 4 // 3  # characters of a modulus in base64
 
 
 class BadTokenError(Exception):
-    """A token is not valid here; the message holds no part of it."""
+    """A token that is not valid here; the message contains no part of it."""
 
     def __init__(self, message: str, reason: Reason = "token_malformed") -> None:
         super().__init__(message)
         self.reason = reason
 
 
-async def fetched(sender: Sender, url: str, form: TokenForm | None = None) -> Reply:
-    """Return the JSON that an authorization server answers; CallError."""
+async def fetch_json(sender: Sender, url: str, form: TokenForm | None = None) -> Reply:
+    """Return the JSON response of an authorization server; CallError."""
     origin = origin_of(url)
-    about = f"the authorization server {origin}"
+    server = f"the authorization server {origin}"
     try:
-        async with asyncio.timeout(PATIENCE), sender.attempts(about) as attempts:
-            told = (attempts.transport, lambda _: True, lambda *_: None)
-            reply = await request_json(Channel(*told, api_origin=origin), url, form)
+        async with asyncio.timeout(PATIENCE), sender.attempts(server) as attempts:
+            channel = Channel(
+                attempts.transport, lambda _: True, lambda *_: None, api_origin=origin
+            )
+            reply = await request_json(channel, url, form)
     except TimeoutError:
-        reason = f"{about} did not answer within {PATIENCE:g} s."
+        reason = f"{server} did not respond within {PATIENCE:g} s."
         raise CallError("timeout", reason, retryable=True) from None
     return reply
 
 
 class SigningKeys:
-    """The public keys of an issuer: fresh for ten minutes, used for a day while it is away.
+    """The public keys of an issuer: fresh for ten minutes, used for a day while it is unreachable.
 
-    Requests whose key is known do not wait: other keys are fetched beside them. Requests without a
-    key join the fetch under way. A key counts as unknown only if the issuer has just been asked.
+    A request whose key is known does not wait: stale keys are renewed in the background. A request
+    with an unknown key joins the fetch in progress. A key is rejected as unknown only if the keys
+    have just been fetched.
     """
 
     def __init__(self, issuer: str, url: str, sender: Sender) -> None:
@@ -83,21 +88,21 @@ class SigningKeys:
         self._fetched_at = self._ended_at = -_STALE
         self._failure: CallError | None = None
 
-    async def of(self, kid: object, algorithm: str) -> list[Any]:
-        """Return the keys that may have signed; CallError while the issuer cannot be asked."""
-        keys, age = self._fitting(kid, algorithm), time.monotonic() - self._fetched_at
+    async def find_keys(self, kid: object, algorithm: str) -> list[Any]:
+        """Return the keys that may have signed; CallError while the issuer is unreachable."""
+        keys, age = self._matching_keys(kid, algorithm), time.monotonic() - self._fetched_at
         if keys and age < _STALE:
             if age > _FRESH and not self._is_pausing:
-                self._fetch.start(self._renew)
+                self._fetch.start(self._renew_keys)
             return keys
         if not self._is_pausing:
-            await self._fetch.run(self._renew)
+            await self._fetch.run(self._renew_keys)
         if self._failure is not None:
             raise CallError(self._failure.kind, self._failure.reason, retryable=True)
-        return self._fitting(kid, algorithm)
+        return self._matching_keys(kid, algorithm)
 
     async def aclose(self) -> None:
-        """Cancel the fetch under way."""
+        """Cancel the fetch in progress."""
         await self._fetch.aclose()
 
     @property
@@ -106,13 +111,13 @@ class SigningKeys:
         pause = _PAUSE if self._failure is None else _AFTER_FAILURE
         return time.monotonic() - self._ended_at < pause
 
-    def _fitting(self, kid: object, algorithm: str) -> list[Any]:
-        """Return the keys of a name and of the kind that an algorithm takes (RFC 7518, 3.1)."""
+    def _matching_keys(self, kid: object, algorithm: str) -> list[Any]:
+        # By key id, and of the type that the algorithm needs (RFC 7518, section 3.1).
         named = (key for key in self._keys if kid in (None, key.get("kid")))
         fitting = (key for key in named if key.key_type == _KINDS[algorithm[:2]])
         return [key for key in fitting if key.get("alg") in (None, algorithm)]
 
-    async def _renew(self) -> None:
+    async def _renew_keys(self) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
                 self._keys = await self._request_keys()
@@ -120,7 +125,7 @@ class SigningKeys:
         except CallError as error:
             self._failure = error
         except TimeoutError:
-            reason = f"{origin_of(self._issuer)} did not give its keys within {PATIENCE:g} s."
+            reason = f"{origin_of(self._issuer)} did not return its keys within {PATIENCE:g} s."
             self._failure = CallError("timeout", reason)
         finally:
             self._ended_at = time.monotonic()
@@ -128,33 +133,35 @@ class SigningKeys:
             logger.warning("the keys of the issuer cannot be fetched: %s", self._failure.reason)
 
     async def _request_keys(self) -> list[Any]:
-        self._url = self._url or (await issuer_metadata(self._issuer, self._sender))["jwks_uri"]
-        reply = await fetched(self._sender, self._url)
+        self._url = (
+            self._url or (await fetch_issuer_metadata(self._issuer, self._sender))["jwks_uri"]
+        )
+        reply = await fetch_json(self._sender, self._url)
         listed = reply.members.get("keys") if reply.status in SUCCESS else None
-        keys = list(_usable(listed[:_MOST])) if isinstance(listed, list) else []
-        if not keys:  # no issuer of tokens is without keys: an empty set must not end all sessions
-            raise CallError("protocol", f"{origin_of(self._url)} answers without keys.")
+        keys = list(_usable_keys(listed[:_MOST])) if isinstance(listed, list) else []
+        if not keys:  # an issuer always has keys, and an empty set would end all sessions
+            raise CallError("protocol", f"{origin_of(self._url)} returned no usable keys.")
         return keys
 
 
-async def issuer_metadata(issuer: str, sender: Sender) -> dict[str, Any]:
-    """Return how an issuer describes itself, and at which `url` (RFC 8414, section 3.3)."""
-    fault = CallError("protocol", f"{issuer} does not describe itself: give jwks_url.")
+async def fetch_issuer_metadata(issuer: str, sender: Sender) -> dict[str, Any]:
+    """Return the metadata of an issuer, with the `url` where it is (RFC 8414, section 3.3)."""
+    error = CallError("protocol", f"{issuer} has no usable metadata; set jwks_url.")
     for url in dict.fromkeys(metadata_urls(issuer)):
         try:
-            members = (await fetched(sender, url)).members
-        except CallError as error:
-            if error.kind != "protocol":
+            members = (await fetch_json(sender, url)).members
+        except CallError as failure:
+            if failure.kind != "protocol":
                 raise
             continue
         keys = members.get("jwks_uri")
         if members.get("issuer") == issuer and isinstance(keys, str) and is_protected(keys):
             return {**members, "url": url}
-    raise fault
+    raise error
 
 
-def _usable(listed: list[Any]) -> Iterator[Any]:
-    """Yield the keys that can check signatures; others are passed over (RFC 7517, section 5)."""
+def _usable_keys(listed: list[Any]) -> Iterator[Any]:
+    # Keys that cannot check signatures are skipped, as RFC 7517, section 5, recommends.
     for data in listed:
         if not isinstance(data, dict) or data.get("kty") not in _KINDS.values():
             continue
@@ -168,10 +175,10 @@ def _usable(listed: list[Any]) -> Iterator[Any]:
             continue
 
 
-async def signed_claims(
+async def verify_signature(
     token: str, keys: SigningKeys, algorithms: Collection[str]
 ) -> dict[str, Any]:
-    """Return the claims of a token with a good signature; BadTokenError, CallError."""
+    """Return the claims of a token whose signature is valid; BadTokenError, CallError."""
     registry = jws.JWSRegistry(algorithms=algorithms, strict_check_header=False)
     registry.max_header_length = _LONGEST_HEADER
     try:
@@ -179,16 +186,16 @@ async def signed_claims(
         header = signed.headers()
     except (JoseError, ValueError, RecursionError):
         raise BadTokenError("the token is not a readable JWT") from None
-    # A key or an address of one in the header is the sender's word, so neither is looked at.
-    if header.get("alg") not in [*algorithms] or not _OTHER.isdisjoint(header):
+    # A key in the header, or its address, is whatever the sender claims: both are ignored.
+    if header.get("alg") not in [*algorithms] or not _FORBIDDEN_HEADERS.isdisjoint(header):
         raise BadTokenError("the token has an algorithm or header that is not allowed")
     if str(header.get("typ", "")).lower() not in _TYPES:
         raise BadTokenError("the token is not an access token (typ)")
-    found = await keys.of(header.get("kid"), header["alg"])
-    if len(found) != 1:
+    candidates = await keys.find_keys(header.get("kid"), header["alg"])
+    if len(candidates) != 1:
         raise BadTokenError("the token names no key of the issuer (kid)", "token_key")
     try:
-        is_good = jws.validate_compact(signed, found[0], registry=registry)
+        is_good = jws.validate_compact(signed, candidates[0], registry=registry)
         claims = json.loads(signed.payload) if is_good else None
     except (JoseError, ValueError, RecursionError):
         reason = "the signature of the token cannot be checked"

@@ -1,13 +1,12 @@
 """The users of a server: who may call, and their credentials at each API.
 
-Those are exchanged, passed on, from a login, or configured.
+A credential is exchanged, passed through, obtained by a login, or configured.
 
 Spec: RFC 8693 (token exchange); MCP 2026-07-28, basic/authorization, on passing tokens through.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from dataclasses import replace
@@ -16,39 +15,35 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from openapi_tools.auth.authorization_server import Endpoints
 from openapi_tools.auth.token_requests import RefusedError, TokenEndpoint
-from openapi_tools.auth.token_store import SharedTokenStore, StoredToken
+from openapi_tools.auth.token_store import StoredToken
 from openapi_tools.errors import CallError, SettingsError
-from openapi_tools.model import SecurityScheme
-from openapi_tools.options import from_environment
 from openapi_tools.redaction import Redactor, Secret
-from openapi_tools.requests import origin_of
-from openapi_tools.serving.inbound_auth import Guard, Inbound
-from openapi_tools.serving.serving_tables import user_credential
-from openapi_tools.serving.user_login import BACK, START, Logins
+from openapi_tools.serving.inbound_auth import AuthMiddleware, TokenAuthenticator
+from openapi_tools.serving.user_identity import UserIdentity
+from openapi_tools.serving.user_login import CALLBACK, START, Logins
 from openapi_tools.shared_state import MemoryState
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from mcp.server.context import ServerRequestContext
     from starlette.requests import Request
 
     from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.serving import serving_tables as tables
-    from openapi_tools.serving.inbound_auth import User
+    from openapi_tools.serving.inbound_auth import CallingUser
+    from openapi_tools.serving.user_identity import AskForLogin
     from openapi_tools.shared_state import SharedState
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
-    Ask = Callable[[str, "Identity"], Awaitable[CallError]]
 
 logger = logging.getLogger("openapi_tools")
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS = "urn:ietf:params:oauth:token-type:access_token"
-_UNKNOWN = 300.0  # seconds for which an exchanged token without an end is used
-_OPEN = ("/healthz", "/readyz", START, BACK)
-_BEARER = SecurityScheme("http", scheme="bearer")
+_ASSUMED_LIFETIME = 300.0  # seconds, of an exchanged token without `expires_in`
+_OPEN = ("/healthz", "/readyz", START, CALLBACK)
 
 
 class UserAccess:
@@ -61,181 +56,167 @@ class UserAccess:
         apis: Mapping[str, tables.ApiTable],
         state: SharedState | None,
     ) -> None:
-        self._inbound, self._apis = Inbound(auth, serve.roles), apis
+        self._inbound, self._apis = TokenAuthenticator(auth, serve.roles), apis
         self._state = state or MemoryState()
         self._is_split = serve.workers > 1 and state is None
         url = auth.resource_url.rstrip("/").removesuffix(serve.path)
         self._logins = Logins(self._inbound, self._state, url)
         self.settings, self.routes = self._inbound.settings, self._logins.routes()
-        self.guard = partial(Guard, inbound=self._inbound, open_paths=_OPEN)
+        self.guard = partial(AuthMiddleware, inbound=self._inbound, open_paths=_OPEN)
         self.aclose, self.refusals = self._inbound.aclose, self._inbound.refusals
-        self.views = self.sees, self._inbound.group
+        self.views = self.may_use, self._inbound.roles_of
 
     def admit(self, name: str, toolset: Toolset) -> Toolset:
-        """Take the tools of an API that was loaded; SettingsError where its users do not fit."""
+        """Take a loaded API; SettingsError if its table `users` does not match the document."""
         table, credentials = self._apis[name].users, None
         if table is not None:
-            credentials = UserCredentials(table, toolset, self._state, name=name)
-            if self._logins.add(credentials) and self._is_split:
+            credentials = UserCredentials(
+                table, toolset, self._state, self._logins.ask_for_login, name=name
+            )
+            if self._logins.add(credentials.read, credentials.write) and self._is_split:
                 reason = "mode login with several workers needs redis in [serve]"
                 raise SettingsError(f"apis.{name}.users: {reason}.")
         for session in toolset.sessions:
             session.served = name, credentials
         return toolset
 
-    def sees(self, tool: OperationTool, request: ServerRequestContext[Any]) -> bool:
-        """Tell whether the user of a request may use a tool."""
-        return self._inbound.sees(tool, _served(tool)[0], request)
+    def may_use(self, tool: OperationTool, request: ServerRequestContext[Any]) -> bool:
+        """Whether the user of a request may use a tool."""
+        return self._inbound.may_see(tool, _served_api(tool)[0], request)
 
-    def names_seen(self, tools: Iterable[OperationTool], page: Request) -> set[tuple[str, str]]:
+    def visible_names(self, tools: Iterable[OperationTool], page: Request) -> set[tuple[str, str]]:
         """Return the API and the name of each tool that the user of a page may use."""
         request: Any = _PageRequest(page)
-        return {(_served(tool)[0], tool.name) for tool in tools if self.sees(tool, request)}
+        return {(_served_api(tool)[0], tool.name) for tool in tools if self.may_use(tool, request)}
 
     def name_of(self, request: ServerRequestContext[Any]) -> str:
         """Return the name of the user of a request."""
-        user = Inbound.user_of(request)
+        user = TokenAuthenticator.find_user(request)
         return "" if user is None else user.name
 
-    def members_of(self, request: ServerRequestContext[Any]) -> dict[str, Any]:
-        """Return the members of a call's `Context` with the credentials of its user, by tool."""
-        credentials = partial(_credentials, Inbound.user_of(request))
-        return {"credentials": credentials, "logged_in": self._logins.logged_in}
+    def context_fields(self, request: ServerRequestContext[Any]) -> dict[str, Any]:
+        """Return the fields of a call's `Context` for its user: credentials by tool, and logins."""
+        credentials = partial(_find_credentials, TokenAuthenticator.find_user(request))
+        return {"credentials": credentials, "logged_in": self._logins.wait_for_login}
 
 
 class _PageRequest(NamedTuple):
-    """A request over HTTP, where one of MCP is read for its user."""
+    """A request for a page, with the attribute in which a request of MCP has its HTTP request."""
 
     request: Request
 
 
-def _served(tool: OperationTool) -> tuple[str, UserCredentials | None]:
-    """Return the name of a tool's API, and the credentials of its users."""
+def _served_api(tool: OperationTool) -> tuple[str, UserCredentials | None]:
     session: Any = tool.session
-    found: tuple[str, UserCredentials | None] = session.served
-    return found
+    served: tuple[str, UserCredentials | None] = session.served
+    return served
 
 
-async def _credentials(user: User | None, tool: OperationTool) -> Mapping[str, Any] | None:
-    known = _served(tool)[1]
-    return None if known is None else await known.for_user(user, tool)
-
-
-class Identity:
-    """How one API learns the user of a call, for reads or for writes."""
-
-    def __init__(self, table: tables.IdentityTable, name: str, toolset: Toolset) -> None:
-        self.table, self.name, self.session = table, name, toolset.session
-        schemes = toolset.security_schemes
-        self.scheme = table.choose_scheme(schemes, f"apis.{name}.users")
-        self.declared, self._schemes = schemes.get(self.scheme, _BEARER), schemes
-        self.config = table.client()
-        self.static: Mapping[str, str] = from_environment(table.tokens, f"apis.{name}.users.tokens")
-        told = [name, self.scheme, table.mode, table.audience, table.resource, table.client_id]
-        self.id = json.dumps([*told, *table.scopes])
-
-    @property
-    def origin(self) -> str:
-        """The origin of the API; CallError without any."""
-        return origin_of(self.session.home().server)
-
-    def credential(self, given: Any) -> dict[str, Any]:
-        """Return a credential as `Context.credentials` takes it."""
-        return user_credential(self.scheme, given, self._schemes)
-
-    def refusal(self, reason: str) -> CallError:
-        """Return the error of a call that is not sent."""
-        return CallError("credentials", f"{self.name} {reason}. It was not sent.")
-
-    def tokens(self, state: SharedState, user: str, token: str = "") -> SharedTokenStore:
-        """Return the place of a user's tokens in the shared state, or of those for one token."""
-        return SharedTokenStore(state, self.config, self.id, user, token)
+async def _find_credentials(
+    user: CallingUser | None, tool: OperationTool
+) -> Mapping[str, Any] | None:
+    credentials = _served_api(tool)[1]
+    return None if credentials is None else await credentials.credentials_of(user, tool)
 
 
 class UserCredentials:
     """The credentials of an API's users, by its table `[apis.NAME.users]`.
 
     Raises:
-        SettingsError: The table does not fit the document, or a variable is not set.
+        SettingsError: The table does not match the document, or a variable is not set.
     """
 
-    ask_for_login: Ask  # set by `Logins`
-
     def __init__(
-        self, table: tables.UsersTable, toolset: Toolset, state: SharedState, *, name: str = "api"
+        self,
+        table: tables.UsersTable,
+        toolset: Toolset,
+        state: SharedState,
+        ask_for_login: AskForLogin,
+        *,
+        name: str = "api",
     ) -> None:
-        self.read = Identity(table.read, name, toolset)
-        self.write = Identity(table.write, name, toolset)
-        self.state, self._sessions = state, toolset.sessions
+        self.read = UserIdentity(table.read, name, toolset)
+        self.write = UserIdentity(table.write, name, toolset)
+        self._state, self._sessions, self._ask_for_login = state, toolset.sessions, ask_for_login
 
-    async def for_user(self, user: User | None, tool: OperationTool) -> dict[str, Any] | None:
+    async def credentials_of(
+        self, user: CallingUser | None, tool: OperationTool
+    ) -> dict[str, Any] | None:
         """Return the credentials of a user for a call; None for a tool of another API.
 
         Raises:
-            CallError: The user has none, or is unknown; nothing is sent then.
+            CallError: The user has none, or is unknown; nothing is sent.
         """
         if tool.session not in self._sessions:
             return None
         identity = self.read if tool.read_only else self.write
         mode = identity.table.mode
         if user is None:
-            raise identity.refusal("is called for a user, and this request has none")
+            raise identity.refusal("needs a user, and this request has none")
         if mode == "static":
             if user.name not in identity.static:
                 raise identity.refusal("has no credential for this user")
             return identity.credential(identity.static[user.name])
         if mode == "pass_through":
-            # Spec: a token goes no further than the audience that it was issued for.
+            # Spec: MCP, token passthrough: a token is sent only to the audience it was issued for.
             if identity.table.audience.rstrip("/") not in user.audiences:
                 reason = "takes tokens of its own audience, and yours has another"
                 raise identity.refusal(reason)
             return identity.credential(user.token.reveal())
-        return identity.credential(UserTokens(self, identity, user))
+        return identity.credential(UserTokens(self._state, self._ask_for_login, identity, user))
 
 
 class UserTokens:
-    """The tokens of one user at one API, asked for by this user's calls."""
+    """The tokens of one user at one API, requested by this user's calls."""
 
-    __hash__ = None  # type: ignore[assignment] # so that no credential is remembered for another
+    __hash__ = None  # type: ignore[assignment] # so that no credential is cached for another user
 
-    def __init__(self, owner: UserCredentials, identity: Identity, user: User) -> None:
-        self._owner, self._identity, self._user = owner, identity, user
+    def __init__(
+        self,
+        state: SharedState,
+        ask_for_login: AskForLogin,
+        identity: UserIdentity,
+        user: CallingUser,
+    ) -> None:
+        self._ask_for_login, self._identity, self._user = ask_for_login, identity, user
         self._is_login = identity.table.mode == "login"
-        # An exchanged token may do what the token that it was given for may do.
+        # An exchanged token has the rights of the token that it was exchanged for.
         exchanged = "" if self._is_login else user.token.reveal()
-        self._kept = identity.tokens(owner.state, user.name, exchanged)
+        self._stored_tokens = identity.tokens(state, user.name, exchanged)
 
     async def token(
         self, channel: Channel, *, scopes: Iterable[str] = (), stale: str | None = None
     ) -> str:
-        """Return an access token of the user, another one than the stale one; CallError."""
-        del scopes  # those of the table are asked for
-        # An operation may be at another server than its API, where the user has logged in.
+        """Return an access token of the user that is not the stale one; CallError."""
+        del scopes  # those of the table are requested
+        # The API's own origin, where the user has logged in: an operation may be at another server.
         origin = self._identity.origin
-        stored = await self._kept.load(origin)
+        stored = await self._stored_tokens.load(origin)
         if not _is_good(stored, stale):
-            async with self._kept.lock(origin):
-                stored = await self._kept.load(origin)  # of another call or process
+            async with self._stored_tokens.lock(origin):
+                stored = await self._stored_tokens.load(origin)  # by another call or process
                 if not _is_good(stored, stale):
-                    stored = await self._renewed(channel, stored)
-                    await self._save(stored)
+                    stored = await self._renew_token(channel, stored)
+                    await self._save_token(stored)
         channel.learn(*stored.token.secrets())
         return stored.token.access.reveal()
 
-    async def _save(self, stored: StoredToken) -> None:
-        """Keep a token that the authorization server gave; this call has it in any case."""
+    async def _save_token(self, stored: StoredToken) -> None:
+        # If it cannot be stored, this call still has it.
         try:
-            await self._kept.save(stored)
+            await self._stored_tokens.save(stored)
         except CallError as error:
-            logger.warning("a new token for %s is not kept: %s", self._identity.name, error.reason)
+            logger.warning(
+                "a new token for %s cannot be stored: %s", self._identity.name, error.reason
+            )
 
-    async def _renewed(self, channel: Channel, stored: StoredToken | None) -> StoredToken:
+    async def _renew_token(self, channel: Channel, stored: StoredToken | None) -> StoredToken:
         if not self._is_login:
-            return await self._exchanged(channel)
+            return await self._exchange_token(channel)
         refresh = None if stored is None else stored.token.refresh
         if refresh is not None:
             try:
-                return await self._asked(
+                return await self._request_token(
                     channel,
                     "refresh_token",
                     secrets={"refresh_token": refresh},
@@ -244,35 +225,35 @@ class UserTokens:
             except RefusedError as error:
                 if error.code != "invalid_grant":
                     raise
-        await self._kept.remove(self._identity.origin)
-        raise await self._owner.ask_for_login(self._user.name, self._identity)
+        await self._stored_tokens.remove(self._identity.origin)
+        raise await self._ask_for_login(self._user.name, self._identity)
 
-    async def _exchanged(self, channel: Channel) -> StoredToken:
-        """Return a token for the API in exchange for the user's (RFC 8693, section 2)."""
+    async def _exchange_token(self, channel: Channel) -> StoredToken:
+        # Spec: RFC 8693, section 2.
         table = self._identity.table
-        stored = await self._asked(
+        stored = await self._request_token(
             channel,
             _EXCHANGE,
+            secrets={"subject_token": self._user.token},
+            scopes=frozenset(table.scopes),
             parameters={
                 "audience": table.audience,
                 "resource": table.resource,
                 "subject_token_type": _ACCESS,
             },
-            secrets={"subject_token": self._user.token},
-            scopes=frozenset(table.scopes),
         )
         if stored.token.expires_at is not None:
             return stored
-        ends = stored.token.issued_at + _UNKNOWN
-        return replace(stored, token=replace(stored.token, expires_at=ends))
+        expires_at = stored.token.issued_at + _ASSUMED_LIFETIME
+        return replace(stored, token=replace(stored.token, expires_at=expires_at))
 
-    async def _asked(
+    async def _request_token(
         self,
         channel: Channel,
         grant_type: str,
         *,
-        parameters: Mapping[str, str] | None = None,
         secrets: Mapping[str, Secret],
+        parameters: Mapping[str, str] | None = None,
         scopes: frozenset[str] | None = None,
         refresh_token: Secret | None = None,
     ) -> StoredToken:

@@ -1,6 +1,6 @@
 """Run an ASGI application on a socket until it is interrupted, and limit its clients.
 
-Those may send large and slow bodies, keep idle connections, and read no answers. Needs uvicorn.
+Clients may send large or slow bodies, keep idle connections, or not read responses. Needs uvicorn.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ INTERRUPTED = 130  # the exit code of a command that SIGINT has ended
 _PATIENCE = 3
 
 
-class _Server(uvicorn.Server):
-    """A server that says when it can answer."""
+class _AnnouncingServer(uvicorn.Server):
+    """A server that announces when it responds."""
 
     announce: Callable[[], object] | None = None
 
@@ -50,45 +50,45 @@ class _Server(uvicorn.Server):
 
 def run_app(
     app: Any,
-    place: socket.socket,
+    listener: socket.socket,
     toolset: Toolset | None = None,
     *,
     announce: Callable[[], object] | None = None,
     **options: Any,
 ) -> None:
-    """Serve an application on a socket that listens, and close the toolset after it.
+    """Serve an application on a listening socket, and close the toolset after it.
 
     Args:
         app: The ASGI application.
-        place: The socket.
-        toolset: Closed in the end.
-        announce: Called once requests are answered.
+        listener: The socket.
+        toolset: Closed at the end.
+        announce: Called once the server responds.
         options: Those of `uvicorn.Config`.
 
     Raises:
         KeyboardInterrupt: SIGINT has ended it, in order.
     """
-    web, received = _Server(config_of(app, **options)), set[int]()
+    web, received = _AnnouncingServer(make_config(app, **options)), set[int]()
     web.announce = announce
 
     async def run() -> None:
         async with toolset or nullcontext():
-            await web.serve(sockets=[place])
+            await web.serve(sockets=[listener])
 
-    # uvicorn raises a signal anew once it is done: that must not end this process by itself.
+    # uvicorn raises a signal again once it is done: that must not end this process by itself.
     def end(number: int) -> None:
         received.add(number)
         web.handle_exit(signal.SIGTERM, None)
 
-    with on_signal(end), _silent_once(lambda: web.should_exit):
+    with handle_signals(end), _silence_aborted_calls(lambda: web.should_exit):
         asyncio.run(run())
     if signal.SIGINT in received:
         raise KeyboardInterrupt
 
 
-def config_of(app: Any, **options: Any) -> uvicorn.Config:
-    """Return uvicorn's configuration for an application, or for the path of its factory."""
-    given: dict[str, Any] = {
+def make_config(app: Any, **options: Any) -> uvicorn.Config:
+    """Return uvicorn's configuration for an application, or for its factory."""
+    defaults: dict[str, Any] = {
         "log_config": None,
         "log_level": "warning",
         "access_log": False,
@@ -97,30 +97,30 @@ def config_of(app: Any, **options: Any) -> uvicorn.Config:
         **PARSING,
         **options,
     }
-    return uvicorn.Config(app, **given)
+    return uvicorn.Config(app, **defaults)
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens."""
+def open_socket(host: str, port: int) -> socket.socket:
+    """Return a listening socket."""
     if not host:
         raise click.UsageError("--host is empty; give 0.0.0.0 to listen everywhere.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        place = socket.create_server((host, port), family=family)
+        listener = socket.create_server((host, port), family=family)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).partition(" (")[0]
         hint = "choose another --host or --port."
         raise click.ClickException(
             f"{host}:{port} cannot be listened on ({reason}); {hint}"
         ) from None
-    # Connections inherit it. asyncio does not set it on sockets like this one, and an answer in two
-    # writes would wait for the client's delayed acknowledgement: 40 ms.
-    place.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return place
+    # Connections inherit it. asyncio does not set it on a socket that it did not open, and a
+    # response in two writes would wait for the client's delayed acknowledgement: 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 @contextmanager
-def on_signal(act: Callable[[int], object]) -> Iterator[None]:
+def handle_signals(act: Callable[[int], object]) -> Iterator[None]:
     """Replace the handlers of SIGINT and SIGTERM while the body runs; `act` gets the number."""
     before = {}
     with suppress(ValueError):  # only the main thread can set handlers
@@ -134,68 +134,71 @@ def on_signal(act: Callable[[int], object]) -> Iterator[None]:
 
 
 @contextmanager
-def _silent_once(ending: Callable[[], bool]) -> Iterator[None]:
-    """Keep log records of calls aborted by the shutdown off standard error."""
+def _silence_aborted_calls(ending: Callable[[], bool]) -> Iterator[None]:
+    # Calls that the shutdown aborts would log tracebacks to standard error.
 
-    def wanted(_: logging.LogRecord) -> bool:
+    def is_logged(_: logging.LogRecord) -> bool:
         return not ending()
 
     handler = logging.lastResort or logging.NullHandler()
-    handler.addFilter(wanted)
+    handler.addFilter(is_logged)
     try:
         yield
     finally:
-        handler.removeFilter(wanted)
+        handler.removeFilter(is_logged)
 
 
 class ClientProtocol(RequestProtocol):
-    """Closes connections whose client sends no request, or reads no answer, in time.
+    """Closes connections whose client sends no request, or does not read a response, in time.
 
-    The time is uvicorn's `timeout_keep_alive`, which itself covers only what follows an answer.
-    Where a new connection is one too many, another one closes, if one has no work to do.
+    The time is uvicorn's `timeout_keep_alive`, which uvicorn itself applies only after a response.
+    If a new connection is one too many, another one is closed, if one is not busy.
 
     Attributes:
         since: When the connection was made or its last response ended, in the loop's time.
     """
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
+        """Wait for a request."""
         super().connection_made(transport)
         self.since = self.loop.time()
-        self._make_room()
-        self._unread: Any = None
-        self._unasked: Any = self._later(transport.close)
+        self._close_another()
+        self._read_timer: Any = None
+        self._request_timer: Any = self._start_timer(transport.close)
 
     def data_received(self, data: bytes) -> None:
-        """Take data, and wait on where the head of a request is not complete."""
+        """Read data, and keep waiting until the head of a request is complete."""
         super().data_received(data)
         is_waiting = self.cycle is None or self.cycle.response_complete
         if not is_waiting:
-            self._unasked = _cancelled(self._unasked)
-        elif self._unasked is None:
-            self._unasked = self._later(self.transport.close)
+            self._request_timer = _cancel_timer(self._request_timer)
+        elif self._request_timer is None:
+            self._request_timer = self._start_timer(self.transport.close)
 
     def pause_writing(self) -> None:
         """Wait for the client to read."""
         super().pause_writing()
-        self._unread = self._unread or self._later(self.transport.abort)
+        self._read_timer = self._read_timer or self._start_timer(self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on, as the client reads."""
+        """Stop waiting, as the client reads."""
         super().resume_writing()
-        self._unread = _cancelled(self._unread)
+        self._read_timer = _cancel_timer(self._read_timer)
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request."""
+        """Wait for the next request."""
         self.since = self.loop.time()
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         super().connection_lost(exc)
-        self._unasked, self._unread = _cancelled(self._unasked), _cancelled(self._unread)
+        self._request_timer, self._read_timer = (
+            _cancel_timer(self._request_timer),
+            _cancel_timer(self._read_timer),
+        )
 
-    def _make_room(self) -> None:
+    def _close_another(self) -> None:
         # uvicorn itself refuses the request of a connection at this number, the new one counted.
         if self.limit_concurrency is None or len(self.connections) < self.limit_concurrency:
             return
@@ -204,16 +207,16 @@ class ClientProtocol(RequestProtocol):
             self.connections.discard(closing)
             closing.transport.abort()
 
-    def _later(self, act: Callable[[], object]) -> Any:
+    def _start_timer(self, act: Callable[[], object]) -> Any:
         return self.loop.call_later(self.timeout_keep_alive, act)
 
 
-def _cancelled(timer: Any) -> Any:
+def _cancel_timer(timer: Any) -> Any:
     return None if timer is None else timer.cancel()
 
 
 class ClientLimits:
-    """An ASGI app that reads whole bodies for another, within limits, and counts bytes."""
+    """ASGI middleware that reads whole bodies, within limits, and counts bytes."""
 
     def __init__(
         self, app: Any, limits: LimitsTable, count: Callable[[str, int], object] | None = None
@@ -223,27 +226,27 @@ class ClientLimits:
         self._busy = BusyConnections(limits.connections)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Run the app with the body of the request; 413 for a large one, 408 for a slow one."""
+        """Run the app with the body of the request; 413 if it is too large, 408 if too slow."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
-        async def counted(message: Any) -> None:
+        async def send_counted(message: Any) -> None:
             self._count("out", len(message.get("body", b"")))
             await send(message)
 
         if self._busy.is_full_for(scope):
-            await refuse_busy(counted)
+            await refuse_busy(send_counted)
             return
         with self._busy.count(scope):
-            await self._admit(scope, receive, counted)
+            await self._run_admitted(scope, receive, send_counted)
 
-    async def _admit(self, scope: Any, receive: Any, counted: Any) -> None:
+    async def _run_admitted(self, scope: Any, receive: Any, counted: Any) -> None:
         if "user" in scope:
             scope[ADMITTED] = True
         try:
             async with asyncio.timeout(self._limits.body_seconds):
-                messages = [await self._body(scope, receive)]
+                messages = [await self._read_body(scope, receive)]
         except TimeoutError:
             await send_refusal(counted, 408, "The request took too long.")
             return
@@ -253,13 +256,13 @@ class ClientLimits:
 
         scope[ADMITTED] = True
 
-        async def replayed() -> Any:
+        async def receive_body() -> Any:
             return messages.pop() if messages else await receive()
 
-        await self._app(scope, replayed, counted)
+        await self._app(scope, receive_body, counted)
 
-    async def _body(self, scope: Any, receive: Any) -> Any:
-        """Return the whole body as one message; None if it is too large."""
+    async def _read_body(self, scope: Any, receive: Any) -> Any:
+        # The whole body as one message; None if it is too large.
         most, body = self._limits.body_bytes, bytearray()
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         if declared.isdigit() and int(declared[:20]) > most:

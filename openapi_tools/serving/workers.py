@@ -18,7 +18,7 @@ import click
 from openapi_tools.errors import OpenAPIToolsError, requiring
 from openapi_tools.serving import web_server
 from openapi_tools.serving.server_records import FOLDER, logger, write_logs
-from openapi_tools.serving.team_server import WebServer, started, uvicorn_limits
+from openapi_tools.serving.team_server import WebServer, start_server, uvicorn_limits
 
 with requiring("serve"):  # the extra `mcp` may bring an older uvicorn
     from uvicorn.config import STARTUP_FAILURE
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi_tools.serving.served_apis import Handover
-    from openapi_tools.serving.team_server import Started
+    from openapi_tools.serving.team_server import StartedServer
 
 
-_PATIENCE = 10.0  # seconds for a worker to answer its supervisor
-_LOOK = 0.02  # the same until the first answers: half a tick sooner than to look again later
-_START = 120.0  # the same for one that still imports its modules
+_PATIENCE = 10.0  # seconds in which a worker must respond to its supervisor
+_FIRST_POLL = 0.02  # seconds to wait for a response until the first worker is ready: saves a tick
+_START = 120.0  # seconds in which a worker must respond that still imports its modules
 
 
 class WorkerStart(NamedTuple):
-    """What a worker starts with; it goes through a pipe, as documents may be private."""
+    """What a worker starts with; sent through a pipe, as documents may be private."""
 
     config: str
-    given: dict[str, Any]
+    options: dict[str, Any]
     port: int
-    log: str = "text"  # until the file is read, which may be wrong by now
+    log: str = "text"  # until the configuration is read, which may be invalid by now
     handover: Handover | None = None
 
 
@@ -52,8 +52,10 @@ def worker_app(start: WorkerStart) -> Any:
     """Return the app of a worker."""
     write_logs(start.log)
     try:
-        server = started(start.config, start.given, logs=True, again=True, handover=start.handover)
-    except OpenAPIToolsError as error:  # the file was changed; the supervisor tries again
+        server = start_server(
+            start.config, start.options, logs=True, again=True, handover=start.handover
+        )
+    except OpenAPIToolsError as error:  # the file was changed; the supervisor retries
         logger.error("%s", error)
         raise SystemExit(1) from None
     return WebServer(server, start.port).app
@@ -61,9 +63,9 @@ def worker_app(start: WorkerStart) -> Any:
 
 @contextmanager
 def shared_metrics() -> Iterator[None]:
-    """Have this process and its workers add up metrics while the body runs.
+    """Aggregate the metrics of this process and its workers while the body runs.
 
-    It begins before the first import of prometheus_client, which looks at the variable then.
+    Enter it before the first import of prometheus_client, which reads the variable then.
     """
     with tempfile.TemporaryDirectory(prefix="openapi-tools-") as folder:
         os.environ[FOLDER] = folder
@@ -72,32 +74,32 @@ def shared_metrics() -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Health:
-    """What a worker has said about itself; times are of `time.monotonic`."""
+    """What is known of a worker."""
 
-    asked: float = 0.0  # when a question without an answer was sent; 0 for none
-    has_answered: bool = False
+    pinged_at: float = 0.0  # when a ping without a response was sent (`time.monotonic`); 0 for none
+    has_responded: bool = False
     is_ready: bool = False
 
 
 class WorkerSupervisor(Multiprocess):
-    """Starts workers, announces the first that answers, and replaces each that ends.
+    """Starts workers, announces the first that is ready, and replaces each that ends.
 
-    Uvicorn's own check waits for each worker in turn, signals wait with it, and a worker whose
-    imports take 5 s is replaced before it can answer. This one asks and looks again later.
+    Uvicorn's own check waits for each worker in turn, which delays signals, and replaces a worker
+    whose imports take 5 s. This one sends a ping and looks for the response later.
     """
 
     def __init__(
         self,
         make_config: Callable[[Handover | None], Any],
-        place: socket.socket,
+        listener: socket.socket,
         handover: Handover,
         *,
         announce: Callable[[], object],
         count_restart: Callable[[], object],
     ) -> None:
-        super().__init__(make_config(handover), [place])
+        super().__init__(make_config(handover), [listener])
         # A later worker reads the documents as they are then.
-        self._later = make_config(None)
+        self._later_config = make_config(None)
         self._announce: Callable[[], object] | None = announce
         self._count_restart = count_restart
         self._health: WeakKeyDictionary[Process, _Health] = WeakKeyDictionary()
@@ -106,35 +108,34 @@ class WorkerSupervisor(Multiprocess):
     def init_processes(self) -> None:
         """Start the workers."""
         super().init_processes()
-        self.config = self._later
+        self.config = self._later_config
 
     def keep_subprocess_alive(self) -> None:
-        """Replace workers that have ended or do not answer, and log each."""
+        """Replace workers that have ended or do not respond, and log each."""
         for index, process in enumerate(self.processes):
             if self.should_exit.is_set() or self.signal_queue:
-                return  # a terminal sends its signal to the workers, too: none of them has died
+                return  # a terminal sends its signal to the workers too, so none has crashed
             if process.exitcode is not None:
-                self._replace(index, _describe_end(process))
+                self._replace_worker(index, _describe_end(process))
             elif self._is_hung(process):
-                self._replace(index, "did not answer and was ended")
+                self._replace_worker(index, "did not respond and was ended")
         if self._announce is not None and any(each.is_ready for each in self._health.values()):
             self._announce()
             self._announce = None
 
     def _is_hung(self, process: Process) -> bool:
-        """Ask a worker how it is, or look for its answer to the question before."""
         health, now = self._health.setdefault(process, _Health()), time.monotonic()
         with suppress(OSError, EOFError, UnpicklingError):
-            if not health.asked:
+            if not health.pinged_at:
                 process.parent_conn.send(b"ping")
-                health.asked = now
-            if process.parent_conn.poll(0 if self._announce is None else _LOOK):
+                health.pinged_at = now
+            if process.parent_conn.poll(0 if self._announce is None else _FIRST_POLL):
                 health.is_ready = process.parent_conn.recv() is True
-                health.asked, health.has_answered = 0.0, True
-        patience = _PATIENCE if health.has_answered else _START
-        return bool(health.asked) and now - health.asked > patience
+                health.pinged_at, health.has_responded = 0.0, True
+        patience = _PATIENCE if health.has_responded else _START
+        return bool(health.pinged_at) and now - health.pinged_at > patience
 
-    def _replace(self, index: int, reason: str) -> None:
+    def _replace_worker(self, index: int, reason: str) -> None:
         old = self.processes[index]
         old.kill()
         old.join()
@@ -149,7 +150,7 @@ class WorkerSupervisor(Multiprocess):
         self._count_restart()
 
     def handle_int(self) -> None:
-        """End in order, and remember that it was Ctrl-C."""
+        """Shut down, and remember that it was Ctrl-C."""
         self.is_interrupted = True
         super().handle_int()
 
@@ -171,29 +172,29 @@ def _describe_end(process: Process) -> str:
 
 
 def run_workers(
-    server: Started,
-    place: socket.socket,
+    server: StartedServer,
+    listener: socket.socket,
     *,
     announce: Callable[[], object],
     count_restart: Callable[[], object],
 ) -> None:
-    """Serve a configuration with several processes, on a socket that listens.
+    """Serve a configuration with several processes, on a listening socket.
 
     Raises:
-        KeyboardInterrupt: SIGINT has ended them, in order.
+        KeyboardInterrupt: SIGINT has shut them down.
     """
 
     def make_config(handover: Handover | None) -> Any:
-        port, log = place.getsockname()[1], server.serve.log
-        start = WorkerStart(server.config, server.given, port, log, handover)
+        port, log = listener.getsockname()[1], server.serve.log
+        start = WorkerStart(server.config, server.options, port, log, handover)
         limits = uvicorn_limits(server.serve)
         workers = server.serve.workers
-        return web_server.config_of(
+        return web_server.make_config(
             partial(worker_app, start), factory=True, workers=workers, **limits
         )
 
     supervisor = WorkerSupervisor(
-        make_config, place, server.handover, announce=announce, count_restart=count_restart
+        make_config, listener, server.handover, announce=announce, count_restart=count_restart
     )
     supervisor.run()
     if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):

@@ -112,8 +112,8 @@ async def test_the_probes_of_the_manifest_are_answered_at_the_address_of_a_pod(
     text = (DEPLOY / "openapi-tools.toml").read_text().replace('redis = "${REDIS_URL}"\n', "")
     (tmp_path / "openapi-tools.toml").write_text(text)
     shutil.copy(ROOT / "specs" / "museum.yaml", tmp_path)
-    started = team_server.started(str(tmp_path / "openapi-tools.toml"), {})
-    with web_server.listening(started.serve.host, 0) as place:
+    started = team_server.start_server(str(tmp_path / "openapi-tools.toml"), {})
+    with web_server.open_socket(started.serve.host, 0) as place:
         async with running_at(place, started), httpx.AsyncClient() as client:
             address = f"http://127.0.0.2:{place.getsockname()[1]}"
             statuses = [(await client.get(address + path)).status_code for path in paths]

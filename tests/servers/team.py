@@ -18,12 +18,12 @@ from team_servers import client_of as client_to
 from team_servers import running_at
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.serving.inbound_auth import Inbound
+from openapi_tools.serving.inbound_auth import TokenAuthenticator
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
 from openapi_tools.serving.serving_tables import ApiTable, AuthTable, ServeTable, UsersTable
-from openapi_tools.serving.team_server import Started
+from openapi_tools.serving.team_server import StartedServer
 from openapi_tools.serving.user_credentials import UserAccess, UserCredentials
-from openapi_tools.serving.web_server import listening
+from openapi_tools.serving.web_server import open_socket
 from openapi_tools.shaping.configuration import checked_table
 
 ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-9876543210"
@@ -70,13 +70,18 @@ def shop(api, **schemes):
 
 def inbound_of(auth, **more):
     """Return the authentication of a table `[serve.auth]`, given as a dict."""
-    return Inbound(read_table(AuthTable, auth, "serve", "auth"), **more)
+    return TokenAuthenticator(read_table(AuthTable, auth, "serve", "auth"), **more)
 
 
 def users_of(given, toolset, state):
     """Return the credentials of a table `[apis.shop.users]`, given as a dict."""
     users = read_table(UsersTable, given, "apis", "shop", "users")
-    return UserCredentials(users, toolset, state, name="shop")
+    return UserCredentials(users, toolset, state, refuse_login, name="shop")
+
+
+async def refuse_login(user, identity):
+    """Fail: these users have no pages for a login."""
+    raise AssertionError(user, identity)
 
 
 def read_table(kind, given, *above):
@@ -93,7 +98,7 @@ class Site(NamedTuple):
     """A server of tools for many users, on loopback."""
 
     url: str
-    inbound: Inbound | None = None
+    inbound: TokenAuthenticator | None = None
 
     @property
     def origin(self):
@@ -109,7 +114,7 @@ async def serving(
     toolset, auth, *, roles=None, users=None, mode="tools", state=None, public="", audit="off"
 ):
     """Serve tools to the users that a table `[serve.auth]` lets in; with sessions."""
-    with listening("127.0.0.1", 0) as place:
+    with open_socket("127.0.0.1", 0) as place:
         url = f"http://127.0.0.1:{place.getsockname()[1]}/mcp"
         given, own = auth(url) if callable(auth) else auth, {}
         if users is not None:
@@ -119,7 +124,7 @@ async def serving(
         api = read_table(ApiTable, {"source": "shop.json", **own}, "apis", "shop")
         access = UserAccess(serve, serve.auth, {"shop": api}, state)
         apis = ServedApis([ServedApi("shop", toolset=access.admit("shop", toolset))], mode)
-        async with running_at(place, Started(serve, apis, access, state)):
+        async with running_at(place, StartedServer(serve, apis, access, state)):
             yield Site(url, access._inbound)
 
 

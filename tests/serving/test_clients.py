@@ -101,7 +101,7 @@ async def test_a_connection_that_goes_on_slowly_after_an_answer_is_closed(api, t
 
 def test_an_answer_in_two_writes_does_not_wait_for_an_acknowledgement():
     with (
-        web_server.listening("127.0.0.1", 0) as place,
+        web_server.open_socket("127.0.0.1", 0) as place,
         socket.create_connection(place.getsockname()),
         place.accept()[0] as accepted,
     ):

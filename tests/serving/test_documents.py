@@ -69,7 +69,7 @@ async def test_a_document_that_cannot_be_read_again_keeps_its_tools_and_shows(
     async with hosted(config_of(tmp_path, source)) as server, client_of(server.url) as client:
         source.answer = Answer(500, body=b"s3cr3t")
         await server.apis.refresh()
-        server.apis.told()
+        server.apis.on_refresh()
         names = await names_of(client)
         ready, figures = await server.get("/readyz"), (await server.get("/metrics")).text
         source.answer = served(PETS, '"1"')
@@ -99,12 +99,12 @@ async def test_a_failure_that_lasts_is_a_line_and_its_end_another(source, tmp_pa
     assert [record.getMessage() for record in caplog.records] == [
         f"{where} the server responded with status 500.",
         f"{where} the server responded with status 502.",
-        "pets: the document can be read again",
+        "pets: the document is readable again",
     ]
 
 
 async def test_an_api_that_could_not_be_loaded_is_tried_again(source, tmp_path, monkeypatch):
-    monkeypatch.setattr(served_apis, "_AGAIN", 0.05)
+    monkeypatch.setattr(served_apis, "_RETRY_SECONDS", 0.05)
     source.answer = Answer(404)
     async with (
         hosted(config_of(tmp_path, source)) as server,
@@ -206,4 +206,4 @@ async def test_a_fault_while_tools_are_offered_does_not_end_the_schedule(
 
     assert failed.is_set()
     assert names == ["list_pets", "list_cats", "list_orders"]
-    assert "other tools could not be offered" in caplog.text
+    assert "the changed tools could not be offered" in caplog.text

@@ -37,9 +37,9 @@ def files(tmp_path, recorder):
 
 async def test_a_changed_tool_is_quarantined_while_the_server_runs(files, recorder, caplog):
     spec, lock, config = files
-    apis = ServedApis.of(read_serving(config), {})
+    apis = ServedApis.from_configuration(read_serving(config))
     apis.load()
-    server = apis.serve()
+    server = apis.make_servers()
     changes = []
 
     async def heard(message):
@@ -74,9 +74,9 @@ async def test_a_changed_tool_is_quarantined_while_the_server_runs(files, record
 async def test_a_load_that_the_lock_refuses_leaves_the_older_tools(files, recorder):
     spec, _, config = files
     config.write_text(config.read_text() + 'policy = "refuse"\n')
-    apis = ServedApis.of(read_serving(config), {})
+    apis = ServedApis.from_configuration(read_serving(config))
     apis.load()
-    apis.serve()
+    apis.make_servers()
     spec.write_text(json.dumps(root(recorder.url, maximum=20)))
     await apis.refresh()
     (api,) = apis.apis

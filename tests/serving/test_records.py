@@ -99,9 +99,11 @@ async def test_audit_lines_are_ascii_and_mask_secrets_in_other_letters(tmp_path)
     redactor.learn("pässwörd-1")
     audit = AuditLog(str(tmp_path / "audit.jsonl"))
 
-    await audit.remember(tool, SimpleNamespace(arguments={"q": f"{HOSTILE}pässwörd-1"}), None)
-    audit.tell("pets", DONE)
-    audit.refuse("ada\u202e", HOSTILE, "7\u2028")
+    await audit.remember_arguments(
+        tool, SimpleNamespace(arguments={"q": f"{HOSTILE}pässwörd-1"}), None
+    )
+    audit.write_call("pets", DONE)
+    audit.write_refusal("ada\u202e", HOSTILE, "7\u2028")
 
     content = (tmp_path / "audit.jsonl").read_bytes()
     lines = content.decode("ascii").splitlines()
@@ -114,7 +116,7 @@ async def test_audit_lines_are_ascii_and_mask_secrets_in_other_letters(tmp_path)
 def test_records_without_a_handler_are_clean_where_one_document_is_served(monkeypatch, capsys):
     last = logging.StreamHandler(sys.stderr)
     monkeypatch.setattr(logging, "lastResort", last)
-    team_server.started_with(load_tools(PETS), {})
+    team_server.start_toolset_server(load_tools(PETS), {})
 
     last.handle(logging.LogRecord("x", logging.WARNING, "f.py", 1, "%s", (HOSTILE,), None))
 
@@ -130,11 +132,11 @@ def test_an_audit_log_that_cannot_be_opened_is_wrong_configuration(tmp_path):
 def test_an_audit_log_that_is_full_is_told_once_and_calls_go_on(caplog):
     audit = AuditLog("/dev/full")
 
-    audit.tell("pets", DONE)
-    audit.tell("pets", DONE)
+    audit.write_call("pets", DONE)
+    audit.write_call("pets", DONE)
 
     assert [record.message for record in caplog.records] == [
-        "the audit log cannot be written (No space left on device); this is said once"
+        "the audit log cannot be written (No space left on device); logged once"
     ]
 
 
@@ -142,7 +144,7 @@ def test_only_the_end_of_a_call_leaves_a_line(tmp_path):
     audit = AuditLog(str(tmp_path / "audit.jsonl"))
 
     for kind in ("started", "retry", "completed"):
-        audit.tell("pets", Event(kind, "list_pets", "GET", "http://a"))
+        audit.write_call("pets", Event(kind, "list_pets", "GET", "http://a"))
 
     assert len((tmp_path / "audit.jsonl").read_text().splitlines()) == 1
 
@@ -150,8 +152,8 @@ def test_only_the_end_of_a_call_leaves_a_line(tmp_path):
 def test_long_ids_of_calls_are_cut(tmp_path):
     audit = AuditLog(str(tmp_path / "audit.jsonl"))
 
-    audit.tell("pets", replace(DONE, call_id="7" * 1000))
-    audit.refuse("ada", "no_tool", "8" * 1000)
+    audit.write_call("pets", replace(DONE, call_id="7" * 1000))
+    audit.write_refusal("ada", "no_tool", "8" * 1000)
 
     lines = (tmp_path / "audit.jsonl").read_text().splitlines()
     assert [json.loads(line)["call_id"] for line in lines] == ["7" * 64, "8" * 64]
@@ -161,8 +163,8 @@ async def test_long_arguments_are_cut(tmp_path):
     audit = AuditLog(str(tmp_path / "audit.jsonl"))
     (tool,) = documents.tools({"/pets": {"get": {"operationId": "list_pets"}}})
 
-    await audit.remember(tool, SimpleNamespace(arguments={"q": "a" * 20_000}), None)
-    audit.tell("pets", DONE)
+    await audit.remember_arguments(tool, SimpleNamespace(arguments={"q": "a" * 20_000}), None)
+    audit.write_call("pets", DONE)
 
     line = json.loads((tmp_path / "audit.jsonl").read_text())
     assert len(line["arguments"]) == 10_001
@@ -191,7 +193,7 @@ def test_a_worker_whose_configuration_was_spoiled_ends_with_the_reason(worker, t
     with pytest.raises(SystemExit):
         worker(**{"a-name-that-is-longer-than-a-name-may-be": PETS})
 
-    assert "take letters, digits, _ and -" in caplog.records[-1].message
+    assert "a name has at most 24 letters" in caplog.records[-1].message
 
 
 async def test_without_the_package_for_figures_their_page_says_so(monkeypatch, tmp_path):

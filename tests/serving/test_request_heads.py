@@ -19,7 +19,7 @@ from openapi_tools.browse.page_server import PageServer
 from openapi_tools.errors import SettingsError
 from openapi_tools.http_server import LOOPBACK
 from openapi_tools.serving import team_server, web_server
-from openapi_tools.serving.own_hosts import own_hosts
+from openapi_tools.serving.own_hosts import server_hosts
 from openapi_tools.serving.serving_tables import ServeTable
 from openapi_tools.testing import mock_api
 
@@ -35,11 +35,11 @@ async def serve(tmp_path):
 
 @contextlib.asynccontextmanager
 async def browse(_):
-    with web_server.listening("127.0.0.1", 0) as place:
+    with web_server.open_socket("127.0.0.1", 0) as place:
         port = place.getsockname()[1]
         hosts = [f"{name}:{port}" for name in LOOPBACK]
         app = PageServer(load_tools(PETS), hosts, problems=None, changes=None)
-        web = uvicorn.Server(web_server.config_of(app, lifespan="off"))
+        web = uvicorn.Server(web_server.make_config(app, lifespan="off"))
         serving = asyncio.create_task(web.serve(sockets=[place]))
         try:
             yield port, "/page.css"
@@ -258,8 +258,8 @@ HOSTS = {
 
 async def test_probes_may_name_the_address_that_they_connect_to(tmp_path):
     """MCP stays for names: 406 is its response to a GET without `Accept`."""
-    with web_server.listening("0.0.0.0", 0) as place:
-        started = team_server.started(str(configured(tmp_path, ANYWHERE, pets=PETS)), {})
+    with web_server.open_socket("0.0.0.0", 0) as place:
+        started = team_server.start_server(str(configured(tmp_path, ANYWHERE, pets=PETS)), {})
         async with running_at(place, started):
             port = place.getsockname()[1]
             statuses = {
@@ -276,4 +276,4 @@ async def test_probes_may_name_the_address_that_they_connect_to(tmp_path):
 @pytest.mark.parametrize("name", ["https://a.example", "*.example", "a b", "", "a:x", "u@a"])
 def test_a_name_that_is_no_host_is_wrong_configuration(name):
     with pytest.raises(SettingsError, match=r"serve\.allow_hosts: '.*' is not a host; give"):
-        own_hosts(ServeTable(allow_hosts=(name,)))
+        server_hosts(ServeTable(allow_hosts=(name,)))

@@ -17,7 +17,7 @@ from team_servers import client_of, configured, document, hosted
 
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.serving import redis_state
-from openapi_tools.serving.team_server import check_place, started
+from openapi_tools.serving.team_server import check_address, start_server
 from openapi_tools.shared_state import MemoryState
 
 PETS = document("Pets", "list_pets", "list_users")
@@ -144,14 +144,14 @@ async def test_one_faulty_api_is_named_and_the_others_serve(servers, tmp_path, c
     assert any("apis.odd.source: name the document" in line for line in logged)
     assert (apis["pets"]["ready"], apis["pets"]["tools"]) == (True, 2)
     with pytest.raises(SettingsError, match=r"--strict: an API cannot be served: gone: .*odd: "):
-        started(str(config), {"strict": True})
+        start_server(str(config), {"strict": True})
 
 
 def test_a_server_whose_apis_are_all_wrong_does_not_start(tmp_path):
     config = configured(tmp_path, a='source = "x.json"')
 
     with pytest.raises(SettingsError, match=r"no API can be served: a: .*x\.json: no such file\."):
-        started(str(config), {})
+        start_server(str(config), {})
 
 
 async def test_figures_count_calls_errors_bytes_and_documents(servers, tmp_path):
@@ -316,11 +316,11 @@ async def test_a_shared_state_that_is_gone_shows_without_its_address(
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"])
 def test_this_machine_needs_no_login(host):
-    check_place(host, None, insecure=False)
+    check_address(host, None, insecure=False)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.com"])
 def test_others_need_a_login_or_a_plain_word(host):
     with pytest.raises(click.UsageError, match="calls need no login; listen on"):
-        check_place(host, None, insecure=False)
-    check_place(host, None, insecure=True)
+        check_address(host, None, insecure=False)
+    check_address(host, None, insecure=True)

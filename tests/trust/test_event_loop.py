@@ -257,7 +257,9 @@ async def test_the_search_for_secrets_in_a_large_text_leaves_the_loop_free(place
         if place == "a question":
             return await make_question(tool, ToolCall(name=tool.name, arguments=given))
         if place == "an audit log":
-            return await audit.remember(tool, ToolCall(name=tool.name, arguments=given), None)
+            return await audit.remember_arguments(
+                tool, ToolCall(name=tool.name, arguments=given), None
+            )
         return await tool.execute(given)
 
     def attempt():

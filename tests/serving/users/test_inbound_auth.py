@@ -59,7 +59,7 @@ async def test_tokens_of_different_issuers_are_taken(issuer, header, claims):
     inbound = inbound_of(table(issuer))
     now = {name: value() if callable(value) else value for name, value in claims.items()}
 
-    access = await inbound.verify(issuer.token(header=header, **now))
+    access = await inbound.verify_token(issuer.token(header=header, **now))
 
     assert access.user.name == f"{issuer.url}|ada"
     assert "tools" in access.user.scopes
@@ -82,7 +82,7 @@ async def test_a_request_without_a_token_is_told_where_to_get_one(issuer, api):
     assert place in wrong.headers["www-authenticate"]
     assert narrow.status_code == 403
     assert narrow.headers["www-authenticate"] == (
-        'Bearer error="insufficient_scope", error_description="the token lacks a scope", '
+        'Bearer error="insufficient_scope", error_description="the token has too few scopes", '
         f'scope="tools", {place}'
     )
     assert told["resource"] == AUDIENCE
@@ -199,17 +199,17 @@ async def _refused(client, mode, name):
 
 async def test_a_new_key_is_fetched_once_and_unknown_ones_rarely(issuer, monkeypatch):
     inbound = inbound_of(table(issuer))
-    await inbound.verify(issuer.token())
+    await inbound.verify_token(issuer.token())
     issuer.keys = [KEY, CURVE]
     monkeypatch.setattr(signing_keys, "_PAUSE", 0)
     fresh = issuer.token(header={"alg": "ES256", "kid": "e1"}, key=CURVE)
 
-    await asyncio.gather(*(inbound.verify(fresh) for _ in range(10)))
+    await asyncio.gather(*(inbound.verify_token(fresh) for _ in range(10)))
     monkeypatch.setattr(signing_keys, "_PAUSE", 30.0)
     for number in range(20):
         wrong = issuer.token(header={"kid": f"x{number}"}, key=OTHER)
         with pytest.raises(signing_keys.BadTokenError, match="names no key"):
-            await inbound.verify(wrong)
+            await inbound.verify_token(wrong)
 
     assert issuer.asked["/jwks"] == 2
 
@@ -234,7 +234,7 @@ async def test_keys_are_fetched_under_the_network_policy(issuer):
     inbound = inbound_of(table(issuer), settings=Settings(allow_private=False))
 
     with pytest.raises(CallError, match="allow_private"):
-        await inbound.verify(issuer.token())
+        await inbound.verify_token(issuer.token())
 
     assert not issuer.asked
 
@@ -250,7 +250,7 @@ async def test_keys_that_cannot_sign_are_not_used(issuer):
     issuer.keys = [*(Shown(key) for key in odd if isinstance(key, dict)), KEY]
     inbound = inbound_of(table(issuer))
 
-    assert await inbound.verify(issuer.token())
+    assert await inbound.verify_token(issuer.token())
 
 
 async def test_nothing_of_a_token_is_logged_or_shown(issuer, api, caplog):
@@ -260,7 +260,7 @@ async def test_nothing_of_a_token_is_logged_or_shown(issuer, api, caplog):
         async with site.client(token) as client:
             result = await client.call_tool("list_orders", {})
         await post(site, wrong)
-        access = await site.inbound.verify(token)
+        access = await site.inbound.verify_token(token)
 
     ours = [
         r for r in caplog.records if r.name.split(".")[0] in ("openapi_tools", "mcp", "uvicorn")

@@ -128,18 +128,18 @@ async def test_users_whose_key_is_known_do_not_wait_for_others(fault, issuer, ap
 
 async def test_keys_that_were_renewed_beside_are_used(issuer, times):
     inbound = inbound_of(table(issuer))
-    await inbound.verify(issuer.token())
+    await inbound.verify_token(issuer.token())
     times(_FRESH=0.0, _PAUSE=0.0)
     issuer.keys = [CURVE]
-    await inbound.verify(issuer.token())
+    await inbound.verify_token(issuer.token())
     async with asyncio.timeout(20):
         while True:  # until the key that is gone is not taken any more
             try:
-                await inbound.verify(issuer.token())
+                await inbound.verify_token(issuer.token())
             except BadTokenError:
                 break
             await asyncio.sleep(0.005)
-    await inbound.verify(issuer.token(header={"alg": "ES256", "kid": "e1"}, key=CURVE))
+    await inbound.verify_token(issuer.token(header={"alg": "ES256", "kid": "e1"}, key=CURVE))
     await inbound.aclose()
 
 
@@ -163,12 +163,12 @@ async def test_an_unknown_key_is_wrong_only_once_the_issuer_has_said_so(fault, i
 
 async def test_a_server_that_ends_leaves_no_fetch_behind(issuer, times):
     inbound = inbound_of(opaque(issuer))
-    await inbound.verify(issuer.token())
+    await inbound.verify_token(issuer.token())
     times(_FRESH=0.0, _PAUSE=0.0)
     issuer.holds = {"/jwks", "opaque-of-ada"}
     before = asyncio.all_tasks()
-    await inbound.verify(issuer.token())
-    waiting = asyncio.create_task(inbound.verify("opaque-of-ada"))
+    await inbound.verify_token(issuer.token())
+    waiting = asyncio.create_task(inbound.verify_token("opaque-of-ada"))
     await asked_for(issuer, "/jwks", 2)
     await asked_for(issuer, "/introspect")
     await inbound.aclose()

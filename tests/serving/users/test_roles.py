@@ -7,7 +7,7 @@ from servers.team import ALICE, BOB, read_table, shop_served
 from team_servers import client_of, configured, document, hosted, process_of
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.serving.inbound_auth import Inbound
+from openapi_tools.serving.inbound_auth import TokenAuthenticator
 from openapi_tools.serving.serving_tables import AuthTable, RoleTable
 
 AUTH = {"tokens": {"alice": "${ALICE}", "bob": "${BOB}"}}
@@ -55,7 +55,7 @@ async def test_a_role_without_conditions_is_logged_at_the_start(tmp_path):
     config = configured(tmp_path, auth + roles, pets=document("Pets", "list_pets"))
     async with process_of(config) as server:
         await server.line(r"at http://")
-        found = [line for line in server.said if "every user has this role" in line]
+        found = [line for line in server.said if "all users have this role" in line]
 
     assert len(found) == 1
     assert "WARNING" in found[0]
@@ -109,8 +109,10 @@ def test_patterns_are_globs_and_nothing_else(patterns, names):
 async def test_a_role_is_asked_once_for_all_its_users_requests(api, monkeypatch):
     """1,500 tools and ten roles took 22 ms of each request."""
     asked = []
-    sees = Inbound.sees
-    monkeypatch.setattr(Inbound, "sees", lambda *args: asked.append(args) or sees(*args))
+    sees = TokenAuthenticator.may_see
+    monkeypatch.setattr(
+        TokenAuthenticator, "may_see", lambda *args: asked.append(args) or sees(*args)
+    )
     roles = {"all": {"users": ["alice"]}, "reader": {"users": ["bob"], "read_only": True}}
     async with shop_served(api, AUTH, roles=roles) as site:
         for token in (ALICE, BOB) * 3:

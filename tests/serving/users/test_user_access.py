@@ -16,7 +16,7 @@ from team_servers import hosted
 from openapi_tools import SettingsError
 from openapi_tools.contracts.mcp_tasks import EXTENSION
 from openapi_tools.serving.serving_tables import read_serving
-from openapi_tools.serving.team_server import started
+from openapi_tools.serving.team_server import start_server
 
 FILE = """
 [serve]
@@ -125,11 +125,11 @@ PASSED = f'{AUTH}[apis.shop.users]\nmode = "pass_through"\naudience = "{API}"\n'
 WRONG = {
     "users without a login": (
         '[apis.shop.users]\nmode = "static"\ntokens = { a = "${PATH}" }',
-        "apis.shop.users: without [serve.auth] the server knows no users.",
+        "apis.shop.users: this needs users; add the table [serve.auth].",
     ),
     "roles without a login": (
         "[serve.roles.all]\nread_only = true",
-        "serve.roles: without [serve.auth] the server knows no users.",
+        "serve.roles: this needs users; add the table [serve.auth].",
     ),
     "a login in several workers": (
         f'[serve]\nworkers = 2\n{AUTH}client_id = "x"\n{LOGIN}',
@@ -137,7 +137,7 @@ WRONG = {
     ),
     "a login of a user who cannot be told": (
         f"{AUTH}{LOGIN}",
-        "mode login needs client_id in [serve.auth], to tell who logs in.",
+        "mode login needs client_id in [serve.auth], to find out who logs in.",
     ),
     "a login with static tokens, without an address": (
         TOKENS.format("ALICE") + LOGIN,
@@ -159,15 +159,15 @@ WRONG = {
     ),
     "a shared key": (
         f'{AUTH}algorithms = ["HS256"]',
-        "serve.auth.algorithms.0: this is not one with a public key",
+        "serve.auth.algorithms.0: this is not a public-key algorithm",
     ),
-    "none": (f'{AUTH}algorithms = ["none"]', "this is not one with a public key"),
+    "none": (f'{AUTH}algorithms = ["none"]', "this is not a public-key algorithm"),
     "an unknown key": (f'{AUTH}isuer = "x"', "serve.auth.isuer: unknown key; did you mean issuer"),
     "a plain token": (
         '[serve.auth.tokens]\na = "abc"',
-        "serve.auth.tokens.a: name an environment variable",
+        "serve.auth.tokens.a: write a reference to an environment variable",
     ),
-    "a name": ('[serve.auth.tokens]\n"a|b" = "${PATH}"', "give a name without blanks"),
+    "a name": ('[serve.auth.tokens]\n"a|b" = "${PATH}"', "give a name without spaces"),
     "unset": (TOKENS.format("NOT_SET_AT_ALL"), "NOT_SET_AT_ALL is not set or empty"),
     "short": (TOKENS.format("SHORT"), "serve.auth.tokens.a: give 16 letters and digits"),
     "twice": (
@@ -188,7 +188,7 @@ WRONG = {
     "a scheme": (f'{PASSED}scheme = "x"', "apis.shop.users: scheme 'x' is not one of ['shop']"),
     "a plain secret": (
         f'{LOGIN}client_secret = "abc"',
-        "apis.shop.users.read.client_secret: name an environment variable",
+        "apis.shop.users.read.client_secret: write a reference to an environment variable",
     ),
     "a write that lacks": (
         f'{PASSED}write = {{ mode = "exchange" }}',
@@ -212,7 +212,7 @@ def test_a_wrong_configuration_says_where_and_what(text, said, tmp_path, monkeyp
     file.write_text(f'[apis.shop]\nsource = "{tmp_path}/shop.json"\n{text}\n')
 
     with pytest.raises(SettingsError) as caught:
-        started(str(file), {"strict": True})
+        start_server(str(file), {"strict": True})
 
     assert said in str(caught.value)
     assert ALICE not in str(caught.value)

@@ -116,7 +116,7 @@ async def test_a_token_is_passed_on_only_where_its_audience_fits(issuer, api):
 
     assert not good.is_error
     assert texts(other) == [
-        "shop takes tokens of its own audience, and yours has another. It was not sent."
+        "shop takes tokens of its own audience, and yours has another; the request was not sent."
     ]
     assert sent(api) == [("GET", "/orders", f"Bearer {fitting}")]
 
@@ -151,7 +151,7 @@ async def test_without_a_user_nothing_is_sent(api):
     users = {"mode": "static", "tokens": {"alice": "${SECRET}"}}
     async with load_tools(shop(api), credentials={"shop": "own"}) as toolset:
         known = users_of(users, toolset, MemoryState())
-        context = {"credentials": lambda tool: known.for_user(None, tool)}
+        context = {"credentials": lambda tool: known.credentials_of(None, tool)}
         result = await toolset.call("list_orders", {}, context=context)
 
     assert result.error["type"] == "credentials"
@@ -164,7 +164,7 @@ async def test_tools_of_other_apis_get_none_of_it(api):
     async with load_tools(shop(api)) as toolset, load_tools(shop(api)) as other:
         known = users_of(users, toolset, MemoryState())
 
-        assert await known.for_user(None, other["list_orders"]) is None
+        assert await known.credentials_of(None, other["list_orders"]) is None
 
 
 # Logins: the person at the browser, with cookies of both servers.
@@ -231,7 +231,7 @@ async def test_a_user_with_a_static_token_shows_it_to_log_in(issuer, api):
     assert "show that you are alice" in form.text
     assert "default-src 'none'" in form.headers["content-security-policy"]
     assert [one.status_code for one in (wrong, unknown, large, right)] == [403, 403, 403, 303]
-    assert "you are another user" in wrong.text
+    assert "belongs to the call of another user" in wrong.text
     assert "You are logged in." in done.text
     assert not result.is_error
     assert other.is_error
