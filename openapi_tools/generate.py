@@ -35,7 +35,7 @@ from openapi_tools.loading.document_reader import EMPTY_OPTIONS, DocumentReader,
 from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.options import Select, credentials_of
-from openapi_tools.tools.session import settings_of
+from openapi_tools.tools.session import make_settings
 from openapi_tools.visible_text import KeptNames
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     """
     form = _manifest_layout(target, layout)
     try:
-        options = LoadOptions(source, settings_of(settings or {}), credentials, overlays)
+        options = LoadOptions(source, make_settings(settings or {}), credentials, overlays)
         toolset, data, file = _load_package(options, select, config, name, (output, form))
     except OpenAPIToolsError as error:
         source, credentials, overlays, options = "", None, (), EMPTY_OPTIONS  # for tracebacks
@@ -281,7 +281,7 @@ def _option_warnings(
 ) -> Iterator[str]:
     """Yield a warning for each option that a package cannot hold."""
     advice = "configure it where the tools run" if form == EXATHENA else "give it to its load()"
-    names = settings_of({} if settings is None else settings).model_fields_set
+    names = make_settings({} if settings is None else settings).model_fields_set
     for name in sorted(names - _HELD - _READING_AND_CALLING):
         yield f"settings: {name} has no effect on a package; {advice}."
     if file is None:

@@ -119,7 +119,7 @@ def user_of(context: object) -> str:
     if isinstance(user, str):
         return user
     if user is not None and isinstance(context, Context | Mapping):  # others' may be objects
-        raise InputError(f"'user' must be a text, not {type(user).__name__}.")
+        raise InputError(f"'user' must be a string, not {type(user).__name__}.")
     return ""
 
 

@@ -97,7 +97,7 @@ async def _execute_call(
     (session,) = toolset.sessions
     waits = options["wait"] or tool.operation.wait or session.settings.wait
     if options["output"] is not None and not waits:
-        session.check_answer = partial(_capture_body, bodies)
+        session.check_exchange = partial(_capture_body, bodies)
     async with toolset:
         with show_progress(f"Calling {tool.name}"):
             result, is_complete = await _get_result(toolset, tool, arguments, options)
@@ -167,6 +167,6 @@ async def _preview_call(toolset: Toolset, tool: OperationTool, arguments: dict[s
             return 1
         print_text(clean(redact_text(str(preview_request(request, tool.name, arguments)))))
         operation = tool.operation
-        if note := session.credentials.mask(operation, session.bounds(operation)).note:
+        if note := session.credentials.mask(operation, session.origin_policy(operation)).note:
             print_note(f"note: {use_option_names(note)}")
     return 0

@@ -22,7 +22,7 @@ from openapi_tools.cli.tool_loading import (
 from openapi_tools.codegen.changes import change_to_data, describe_change
 from openapi_tools.errors import SettingsError, counted
 from openapi_tools.generate import generate_package
-from openapi_tools.tools.session import settings_of
+from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,7 +97,7 @@ def _list_jobs(spec: str | None, *, output: str | None, **options: Any) -> list[
         **chosen,
         "source": parse_source(spec),
         "output": Path(output),
-        "settings": settings_of(settings) if settings else None,
+        "settings": make_settings(settings) if settings else None,
         "credentials": credentials,
         "select": combine_filters(filters),
         "overlays": overlays,

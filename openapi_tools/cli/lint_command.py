@@ -21,7 +21,7 @@ from openapi_tools.json_values import select_attributes
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.load import read_options
 from openapi_tools.openapi_core import Finding, lint_fixes, lint_rules, shorten_line
-from openapi_tools.tools.session import settings_of
+from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,7 @@ def _find_document_errors(toolset: Toolset) -> list[Finding]:
 
 def _find_duplicate_keys(source: Any) -> list[Finding]:
     # Loading looks for duplicate keys in documents of up to 1 MB only, so it is read once more.
-    settings = settings_of(read_setting_options() or None)
+    settings = make_settings(read_setting_options() or None)
     source, config, _ = resolve_source(source)
     credentials, overlays = read_credential_options(), overlay_options()
     options = LoadOptions(source, settings, credentials, overlays, strict=True)

@@ -33,7 +33,7 @@ def load_for_calls(spec: str | None, problems: list[str] | None, **settings: Any
     api.problems = problems
     if find_spec("openapi_core") is None:
         problems.append(f"not judged: {missing_extra('openapi_core', 'testing')}")
-    toolset.session.is_placed = True  # a 404 of the mock is the document's
+    toolset.session.has_responded = True  # a 404 of the mock is the document's
     return toolset
 
 

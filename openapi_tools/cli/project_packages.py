@@ -11,7 +11,7 @@ import click
 from openapi_tools.cli.tool_loading import build_selection, parse_source
 from openapi_tools.errors import SettingsError
 from openapi_tools.options import resolve_paths
-from openapi_tools.tools.session import settings_of
+from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def _read_job(name: str, entry: Any, folder: Path) -> Job:
             raise click.UsageError(f"{table}: {key!r} is missing.")
     spec = entry.get("spec")
     try:
-        settings = settings_of(resolve_paths(entry.get("settings", {}), folder))
+        settings = make_settings(resolve_paths(entry.get("settings", {}), folder))
     except SettingsError as error:
         raise click.UsageError(f"{table}: settings: {error}") from None
     return f"{table}: ", {

@@ -20,7 +20,7 @@ from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.source import check_host
 from openapi_tools.options import Select
 from openapi_tools.requests import server_url
-from openapi_tools.tools.session import settings_of
+from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,7 +135,7 @@ def load_source(source: Source, *, overlays: Sequence[Any] = (), **settings: Any
         return toolset
     # Overlays and settings of the command line are for the API that it names.
     cache = {"cache": False} if option_values().get("no_cache") else None
-    return view.limit(toolset, settings_of(cache))
+    return view.limit(toolset, make_settings(cache))
 
 
 def resolve_source(
@@ -170,7 +170,7 @@ def load_configured(
     members |= {name: value for name, value in settings.items() if value is not None}
     if option_values().get("no_cache", True):
         members["cache"] = False
-    chosen = settings_of(members or None)
+    chosen = make_settings(members or None)
     try:
         with show_progress("Reading the document"):
             toolset = load_tools(

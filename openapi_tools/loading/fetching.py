@@ -29,7 +29,7 @@ from openapi_tools.options import credentials_of, kind_of
 from openapi_tools.requests import credential_origins, document_server_url, origin_of
 from openapi_tools.requests.builder import add_auth
 from openapi_tools.responses.text_content import is_html_page
-from openapi_tools.tools.session import brings_identity, settings_with
+from openapi_tools.tools.session import add_default_settings, has_identity
 from openapi_tools.transport import APIResponse, Sender, SendOptions
 from openapi_tools.transport.content_codings import CODINGS
 from openapi_tools.transport.failures import describe_request
@@ -87,7 +87,7 @@ def adapt_application(app: Any, settings: Settings) -> tuple[Any, Settings, http
     place = getattr(app, "openapi_url", "/openapi.json")
     client = httpx.AsyncClient(transport=httpx.ASGITransport(call_app, raise_app_exceptions=False))
     source = f"{_IN_PROCESS}{place}" if place else app.openapi()
-    return source, settings_with(settings, base_url=_IN_PROCESS), client
+    return source, add_default_settings(settings, base_url=_IN_PROCESS), client
 
 
 class Fetcher:
@@ -121,7 +121,7 @@ class Fetcher:
         self._client = client
         self._record = record
         self._user_credentials = dict(credentials_of(credentials))
-        self._client_identifies = brings_identity(client)
+        self._client_identifies = has_identity(client)
         self._origins = credential_origins(settings)
         # Until the document is read only credentials that bring their scheme can be sent.
         self._with_scheme = {

@@ -23,8 +23,8 @@ from openapi_tools.tools.document_info import DocumentInfo
 from openapi_tools.tools.session import (
     Provenance,
     Session,
+    make_settings,
     open_session,
-    settings_of,
 )
 from openapi_tools.tools.tool_lookup import describe_unknown_tool
 from openapi_tools.tools.toolset import Toolset
@@ -88,7 +88,7 @@ def load_tools(
         SettingsError: A selection, settings, a client or a configuration that does not fit.
     """
     try:
-        settings = settings_of(settings, members)
+        settings = make_settings(settings, members)
         return _load(
             LoadOptions(source, settings, credentials, overlays, client, strict), select, config
         )
@@ -116,7 +116,7 @@ async def aload_tools(
     loop = asyncio.get_running_loop()
 
     def load() -> Toolset:
-        chosen = settings_of(settings, members)
+        chosen = make_settings(settings, members)
         options = LoadOptions(source, chosen, credentials, overlays, client, strict)
         return _load(options, select, config, loop=loop)
 
@@ -137,7 +137,7 @@ def load_with_record(
         members: Single settings, which override those of the configuration.
         record: Gets the responses of servers, or has them from the same load in another process.
     """
-    options = LoadOptions(None, settings_of(None, members), None)
+    options = LoadOptions(None, make_settings(None, members), None)
     return _load(options, None, config, record=record)
 
 
@@ -310,7 +310,7 @@ def _open_session(
         # Start-up time: few loads check responses.
         from openapi_tools.openapi_core import make_response_check
 
-        session.check_answer = make_response_check(
+        session.check_exchange = make_response_check(
             lambda: convert_to_openapi_3(references.bundled),
             base_url=lambda: session.settings.base_url,
         )
@@ -329,7 +329,7 @@ def _session_warnings(
         yield f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."
     if has_credentials or session.client_brings:
         with suppress(errors.CallError):  # it has no usable server
-            if not (bounds := session.home()).allows_server:
+            if not (bounds := session.home_policy()).allows_server:
                 yield bounds.describe_refusal()
     yield from document.security.warnings
     for name, prefix in document.security.key_prefixes if has_credentials else ():

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import weakref
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools.search import costs
-from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,21 +15,23 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
 
 _Block = TypeVar("_Block")
-_warned: weakref.WeakSet[Toolset] = weakref.WeakSet()
+_warned: weakref.WeakSet[Any] = weakref.WeakSet()
 logger = logging.getLogger("openapi_tools")
 
 
 def warn_about_tokens(tools: Iterable[OperationTool]) -> None:
     """Log, once for each toolset, that its definitions take too many tokens, and what to do."""
-    if not isinstance(tools, Toolset) or tools in _warned:
+    # A list of tools is the choice of its maker.
+    if not hasattr(tools, "meta_tools") or tools in _warned:
         return
     _warned.add(tools)
-    if costs.exceeds(list(tools)):
+    listed = list(tools)
+    if costs.exceeds(listed):
         logger.warning(
             "the definitions of these %d tools take more than %s tokens in each request: select "
             "some, or use toolset.meta_tools() (serve --mode search), toolset.code_tools() "
             "(serve --mode code) or definitions(…, defer=True)",
-            len(tools),
+            len(listed),
             f"{costs.MOST_TOKENS:,}",
         )
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 jsonschema_rs.is_valid({}, None)
 
 
-class Arguments(NamedTuple):
+class CheckedArguments(NamedTuple):
     """Arguments that fit, and notes on what was read in another way than it was written."""
 
     values: dict[str, Any]
@@ -47,16 +47,16 @@ class ArgumentReader:
         """The function that tells whether arguments fit the schema as they are."""
         return self._checker.fits
 
-    def read(self, value: object, profile: str | None) -> Arguments:
+    def read(self, value: object, profile: str | None) -> CheckedArguments:
         """Return the arguments in an input of any size and type; InputError if they do not fit."""
         return self.repair(accept_input(value, self._settings), profile)
 
-    def repair(self, arguments: dict[str, Any], profile: str | None) -> Arguments:
+    def repair(self, arguments: dict[str, Any], profile: str | None) -> CheckedArguments:
         """Return arguments in the form that fits; InputError names what does not."""
         if profile:
             arguments = self._undo_profile(arguments, profile)
         if self.fits(arguments):
-            return Arguments(arguments, [])
+            return CheckedArguments(arguments, [])
         arguments = self._use_tool_names(arguments)
         # For example null for an absent argument, as profiles ask of models, and JSON in strings.
         restored = self._undo_profile(arguments, "")
@@ -66,9 +66,9 @@ class ArgumentReader:
             )  # values read from strings have limits too
         repaired = self._tool.repair_arguments(restored)
         if self.fits(repaired):
-            return Arguments(repaired, notes)
+            return CheckedArguments(repaired, notes)
         self._checker.check(restored if notes else arguments, example=True)
-        return Arguments(arguments, [])
+        return CheckedArguments(arguments, [])
 
     def _use_tool_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
         operation = find_operation(self._tool)

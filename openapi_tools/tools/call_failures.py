@@ -65,7 +65,7 @@ def explain_failure(result: ToolResult, call: Call, session: Session) -> ToolRes
     if status == HTTPStatus.PRECONDITION_FAILED and call.changes is not None:
         again = " or by an earlier attempt of this call" if call.response.attempts > 1 else ""
         result = _add_reason(result, f"it was changed by another{again} {_CHANGED}")
-    if status == HTTPStatus.NOT_FOUND and not session.is_placed:
+    if status == HTTPStatus.NOT_FOUND and not session.has_responded:
         result = _add_reason(result, call.redactor.text(_missing_base_path(call, session)))
     return result
 
@@ -79,7 +79,7 @@ def _missing_credential(call: Call) -> str:
 
 def _missing_base_path(call: Call, session: Session) -> str:
     url = base_url_with_server_path(call.tool.operation, session.settings)
-    reason = "base_url lacks the path of the document's own server"
+    reason = "base_url is missing the path of the document's own server"
     return f"{reason}; if that is wrong, give Settings(base_url={url!r})" if url else ""
 
 

@@ -16,14 +16,13 @@ from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError, bare
 from openapi_tools.observability import UNOBSERVED
 from openapi_tools.options import member_of
 from openapi_tools.redaction import redact_error
-from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.requests.builder import describe_files
 from openapi_tools.responses.reader import read_response
 from openapi_tools.result import ToolCall, ToolResult, without_secrets
 from openapi_tools.tools import call_failures
 from openapi_tools.tools.argument_reader import (
     ArgumentReader,
-    Arguments,
+    CheckedArguments,
     add_notes,
     find_operation,
 )
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from openapi_tools.observability import Observation
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool_protocol import Tool
-    from openapi_tools.transport import Attempts, Sender
+    from openapi_tools.transport import Attempts
 
 logger = logging.getLogger("openapi_tools")
 
@@ -84,16 +83,13 @@ class Caller:
     def _endpoint(self) -> Endpoint:
         return Endpoint(self._tool, self._session)
 
-    @cached_property
-    def _sender(self) -> Sender:
-        return self._session.sender
-
     async def execute(self, call: Call) -> ToolResult:
         """Make a call and return its result; nothing is raised but cancellation."""
         if call.options.is_poll:
             return await self._resume(call)
         call.id = read_call_id(call.input)
         try:
+            # Calls that nothing observes share one observation, which costs nothing.
             observation = self._begin_observation(call)
         except Exception as error:  # noqa: BLE001 -- every failure is an error result
             return self._failed_result(error).for_call(call.id)
@@ -138,9 +134,10 @@ class Caller:
         if isinstance(admitted, ToolResult):
             return admitted
         if admitted is not None and not isinstance(admitted, ToolCall):
-            raise DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
+            raise DeniedError(f"{tool.name} was refused: its on_invoke returned no ToolCall.")
         tool_call = tool_call if admitted is None else admitted
         call.changes = tool_call.changes
+        # The tool's class may override `run`, whose arguments have no place for options.
         if call.options is not DEFAULT_OPTIONS or call.changes is not None:
             tool_call = tool_call.model_copy().with_call(call)
         result = add_notes(self._check_result(await tool.run(tool_call, call.context)), notes)
@@ -151,6 +148,7 @@ class Caller:
     async def run_tool_call(self, tool_call: ToolCall, context: Any) -> ToolResult:
         """Call the API without guardrails, as `OperationTool.run` does."""
         call = Call(self._tool, tool_call.arguments, context, id=tool_call.id)
+        # A user's own `run` may call this one several times, at once even: each has its own state.
         origin: Call | None = tool_call.call
         if origin is None or origin.tool is not self._tool:
             return await self.run(call)
@@ -174,11 +172,12 @@ class Caller:
             else:
                 await choose_response(call, endpoint)
                 write = find_keyed_write(call, endpoint)
-            if settings.dry_run:
+            if settings.dry_run:  # which needs no secret, so none is read
                 preview = await endpoint.preview_request(call)
                 return add_notes(ToolResult.ok(preview.as_data(), {"dry_run": True}), notes)
             if endpoint.operation.fixed:
                 endpoint.fixed.read()  # before a person is asked: a variable may not be set
+            # A write that was sent needs no second approval.
             if write is not None and (earlier := await write.find_result()) is not None:
                 return add_notes(earlier, notes)
             if settings.approve is not None:
@@ -196,19 +195,21 @@ class Caller:
 
     async def send(self, call: Call) -> ToolResult:
         """Send the request, after a 401 again with newer credentials, and read the response."""
+        # One deadline covers tokens, retries and the whole response.
         endpoint, session, address = self._endpoint, self._session, call.options.address
         label = endpoint.label if not address else endpoint.label_of(address)
-        async with self._sender.attempts(label, endpoint.operation.timeout) as attempts:
+        async with endpoint.sender.attempts(label, endpoint.operation.timeout) as attempts:
             is_shared = call.credentials is session.credentials
             grant = endpoint.shared_grant if is_shared else None
             call.grant = grant or await find_grant(call, endpoint, session, attempts)
-            call.request = await self._build_request(call)
+            call.request = await endpoint.build_request(call)
             call.response = await attempts.send(call.request, endpoint.send_options(call))
+            # Fixed credentials would be refused again.
             if call.response.status == HTTPStatus.UNAUTHORIZED and call.grant.renewable:
                 renewed = await find_grant(call, endpoint, session, attempts, stale=call.grant)
                 if renewed.auth != call.grant.auth:
                     call.grant = renewed
-                    call.request = await self._build_request(call)
+                    call.request = await endpoint.build_request(call)
                     call.response = await attempts.send(call.request, endpoint.send_options(call))
         try:
             return await self._read_response(call, attempts)
@@ -277,16 +278,16 @@ class Caller:
             observation.report_result(result)
         return result
 
-    async def _check_arguments(self, call: Call) -> Arguments:
+    async def _check_arguments(self, call: Call) -> CheckedArguments:
         """Read the input; a large one in a thread, so that other calls go on meanwhile."""
         if call.options.is_poll:
-            return Arguments({}, [])
+            return CheckedArguments({}, [])
         reader, profile = self._reader, call.profile
         small = accept_small_input(call.input, self._session.settings)
         if small is None:
             return await asyncio.to_thread(reader.read, call.input, profile)
         if not profile and reader.fits(small):
-            return Arguments(small, [])
+            return CheckedArguments(small, [])
         if (
             measure_value(small).characters > _REPAIRED_AT_ONCE
         ):  # strings may hold thousands of values
@@ -307,16 +308,6 @@ class Caller:
         if await ask(approve, preview) is not True:
             raise DeniedError(f"{tool.name} was not approved; it was not sent.")
 
-    async def _build_request(self, call: Call) -> httpx.Request:
-        endpoint = self._endpoint
-        if self._session.settings.files is None:
-            request = endpoint.build_request(call)
-        else:  # a store of the user's own may be slow
-            request = await asyncio.to_thread(endpoint.build_request, call)
-        if not self._sender.owns_client:  # the user's client may be a cassette's
-            request.extensions[EXTENSION] = self._tool.marked_values
-        return request
-
     async def _read_response(self, call: Call, attempts: Attempts) -> ToolResult:
         """Return the response as a result, without secrets that the server repeats."""
         response, session, endpoint = call.response, self._session, self._endpoint
@@ -336,17 +327,18 @@ class Caller:
             after=None if follow_up is None else follow_up.read,
             shaper=shaper,
         )
+        # JMESPath takes time for large values, and a store of the user's own may be a server's.
         is_slow = len(response.content) > _LARGE or response.file is not None
         is_slow = is_slow or (shaper is not None and bool(shaper.fields))
-        # A store of the user's own may be slow.
         is_slow = is_slow or settings.files is not None
         result = await self._run_in_thread(call, attempts, read) if is_slow else read()
         if note := call.grant.note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
-        session.is_placed = session.is_placed or response.status != HTTPStatus.NOT_FOUND
+        # A 404 after any other status is about a resource, not about a wrong base URL.
+        session.has_responded = session.has_responded or response.status != HTTPStatus.NOT_FOUND
         if not result.success:
             result = call_failures.explain_failure(result, call, session)
-        check = session.check_answer
+        check = session.check_exchange
         if check is not None and call.request is not None and not call.options.address:
             check_exchange = partial(check, describe_files(call.request), response)
             problems = await self._run_in_thread(call, attempts, check_exchange)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.http_rules import is_safe
 from openapi_tools.redaction import excerpt
+from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.requests import Preview, preview_request
 from openapi_tools.requests.builder import RequestPlan, describe_files
 from openapi_tools.shaping.files import ResponseFiles, find_store
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.call import Call
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool_protocol import Tool
+    from openapi_tools.transport import Sender
 
 _LOCATIONS = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
 """Headers with the address of a long-running operation."""
@@ -63,10 +65,10 @@ class Endpoint:
         self.operation = operation = tool.operation
         self.label = f"{operation.method} {operation.path}"
         self.is_read = is_safe(operation.method)
-        self.policy = session.bounds(operation)
+        self.policy = session.origin_policy(operation)
         self._tool = tool
         self._settings = settings = session.settings
-        self._client_brings = session.client_brings
+        self._session = session
         self.plan = RequestPlan(operation, settings)
         self.options = SendOptions(
             base=self.policy.server,
@@ -106,9 +108,23 @@ class Endpoint:
         if self._settings.idempotency_header and not self._tool.idempotent:
             call.idempotency_key = str(uuid.uuid4())
 
-    def build_request(self, call: Call) -> httpx.Request:
+    @cached_property
+    def sender(self) -> Sender:
+        """The sender of the session, which connects at the first call."""
+        return self._session.sender
+
+    async def build_request(self, call: Call) -> httpx.Request:
         """Return the request with its credentials and the secrets among the fixed arguments."""
-        # Those are in the request only, and in no frame that waits for the response.
+        if self._settings.files is None:
+            request = self._build_with_secrets(call)
+        else:  # a store of the user's own may be slow
+            request = await asyncio.to_thread(self._build_with_secrets, call)
+        if not self.sender.owns_client:  # the user's client may be a cassette's
+            request.extensions[EXTENSION] = self._tool.marked_values
+        return request
+
+    def _build_with_secrets(self, call: Call) -> httpx.Request:
+        # Secrets are in the request only, and in no frame that waits for the response.
         fixed = self.fixed.read() if self.operation.fixed else {}
         return self._build(call, {**call.arguments, **fixed}, call.grant)
 
@@ -133,7 +149,7 @@ class Endpoint:
     def send_options(self, call: Call) -> SendOptions:
         """Return how the request is sent; most calls share the options."""
         auth, is_poll, key = call.grant.auth, call.options.is_poll, call.idempotency_key
-        has_auth = auth.httpx_auth is not None or self._client_brings
+        has_auth = auth.httpx_auth is not None or self._session.client_brings
         is_usual = not (has_auth or auth.certificate or key or self.files or call.user)
         if is_usual and not (call.most_bytes or (is_poll and self.options.caches)):
             return self.options

@@ -66,10 +66,12 @@ class FollowUps:
 
     def _find_poll_tool(self, address: str) -> tuple[str, dict[str, Any]] | None:
         """Return the tool of the same toolset that asks for an address, and its arguments."""
-        session = self._session
-        tools = session.find_neighbours(self._tool) or ()
-        same_server = (t for t in tools if session.bounds(t.operation).server == self._server)
-        return find_tool_for_url(same_server, read_url(address), self._server)
+        neighbours = self._session.find_neighbours(self._tool) or ()
+        candidates = (tool for tool in neighbours if self._is_at_server(tool))
+        return find_tool_for_url(candidates, read_url(address), self._server)
+
+    def _is_at_server(self, tool: Tool) -> bool:
+        return self._session.origin_policy(tool.operation).server == self._server
 
     async def wait_until_done(
         self, result: ToolResult, reader: LongRunningReader, poll: Poll, wait: float

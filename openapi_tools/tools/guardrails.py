@@ -34,7 +34,7 @@ _ADDRESS, _LINE = 200, 80  # characters of the method and path, and of a change 
 
 @dataclass(slots=True, eq=False)
 class Guards:
-    """The hooks of one tool, in the order in which they were added."""
+    """The guardrails of one tool, in the order in which they were added."""
 
     inputs: list[Callable[..., Any]] = field(default_factory=list)
     outputs: list[Callable[..., Any]] = field(default_factory=list)
@@ -51,6 +51,7 @@ class Guards:
 
     async def admit(self, call: ToolCall, context: Any, tool: Tool) -> ToolCall | ToolResult:
         """Return the call to make, or a result in place of it; approval comes last."""
+        # A person approves what is sent, after all changes of the other guardrails.
         for guard in sorted(self.inputs, key=lambda guard: isinstance(guard, Approval)):
             if isinstance(guard, Approval) and callable(member_of(context, "approve")):
                 call = call.with_changes(await find_changes(tool, call.arguments, context))
@@ -178,8 +179,8 @@ def check_usable(result: ToolResult, name: str) -> ToolResult:
     try:
         json.dumps([result.output, result.error], allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        logger.exception("%s gives a result that is not JSON", name)
-        raise DeniedError(f"{name} gives a result that is not JSON; it was withheld.") from error
+        logger.exception("%s returned a result that is not JSON", name)
+        raise DeniedError(f"{name} returned a result that is not JSON; it was withheld.") from error
     return result
 
 
@@ -201,20 +202,20 @@ def with_approval(
     return with_members(context, approve=approve)
 
 
-def describe_question(tool: Tool, call: ToolCall, room: int = 4_000) -> str:
+def describe_question(tool: Tool, call: ToolCall, limit: int = 4_000) -> str:
     """Return the question about a call in ASCII: arguments, what changes, how to undo it.
 
-    The arguments take `room` characters: long strings and arrays are shortened, and where there are
+    The arguments take `limit` characters: long strings and arrays are shortened. Where there are
     too many properties, those left out are named and counted.
     """
     address = f"{tool.method} {tool.path}".strip().replace(" ", "%20").replace("%20", " ", 1)
     lines = [f"Call {tool.name} ({shorten_line(escape_ascii(address), _ADDRESS)})?"]
     arguments = tool.marked_values.hide_arguments(call.arguments)
     arguments = _order_by_schema(arguments, tool.input_schema, tool.input_schema)
-    lines += (f"  {line}" for line in describe_properties(arguments, room))
+    lines += (f"  {line}" for line in describe_properties(arguments, limit))
     if call.changes is not None:
         changes = call.changes.lines
-        shares = share_space(room, list(map(len, changes)))
+        shares = share_space(limit, list(map(len, changes)))
         short = map(shorten_line, changes, (max(share, _LINE) for share in shares))
         lines += ["What changes:", *(f"  {line}" for line in short)]
         lines.append(f"To undo it: {call.changes.undo}.")
@@ -254,8 +255,8 @@ def _apply_verdict(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> T
 
 
 def _verdict_error(guard: Callable[..., Any], verdict: Any) -> DeniedError:
-    logger.error("%s gives %s, which is not a verdict", _name(guard), type(verdict).__name__)
-    return DeniedError(f"{_name(guard)} gives no verdict; the call was refused.")
+    logger.error("%s returned %s, which is not a verdict", _name(guard), type(verdict).__name__)
+    return DeniedError(f"{_name(guard)} returned no verdict; the call was refused.")
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -89,8 +89,8 @@ class KeyedWrite:
             record = _WriteRecord(self.arguments, None)
         if record.arguments != self.arguments:
             raise InputError(
-                "this idempotency key was used for a call with other arguments; give each write "
-                "a key of its own. It was not sent."
+                "this idempotency key was used for a call with other arguments; the request was "
+                "not sent. Give each write its own key."
             )
         if (result := record.result) is not None:
             metadata = {**result.metadata, "replayed": True}
@@ -99,8 +99,8 @@ class KeyedWrite:
             return None
         raise CallError(
             "connection",
-            "an earlier call with this idempotency key may have run, and its answer is not known; "
-            "it was not sent again. Look at what is there, then call with another key.",
+            "an earlier call with this idempotency key may have run, but its result is unknown; "
+            "this call was not sent. Check the state of the API, then call with another key.",
             retryable=False,
         )
 
@@ -155,7 +155,7 @@ def keyed_write(call: Call, server: str) -> KeyedWrite | None:
     tool, key = call.tool, member_of(call.context, "idempotency_key")
     settings = tool.settings
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
-        raise InputError(f"'idempotency_key' must be a text of 1 to {_LONGEST_KEY} characters.")
+        raise InputError(f"'idempotency_key' must be a string of 1 to {_LONGEST_KEY} characters.")
     if call.idempotency_key:
         name = json.dumps([key, tool.name])
         call.idempotency_key = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
@@ -165,8 +165,8 @@ def keyed_write(call: Call, server: str) -> KeyedWrite | None:
         return None
     if settings.state is None:
         raise InputError(
-            "'idempotency_key' needs the header in which the API takes a key, "
-            "Settings(idempotency_header=…), or Settings(state=…). It was not sent."
+            "'idempotency_key' needs Settings(idempotency_header=…), the header in which the API "
+            "takes a key, or Settings(state=…); the request was not sent."
         )
     digest = digest_of([server, tool.name, tool.method, tool.path, call.user, key])
     record_key = state_key("once", call.user, digest)

@@ -27,7 +27,7 @@ from openapi_tools.options import (
 from openapi_tools.requests.body import file_schema
 from openapi_tools.shaping.tool_shape import credential_shape, shaped_operation, shaped_schema
 from openapi_tools.tools.document_info import DocumentInfo
-from openapi_tools.tools.session import Provenance, Session, open_session, settings_of
+from openapi_tools.tools.session import Provenance, Session, make_settings, open_session
 from openapi_tools.tools.toolset import Toolset
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ def load_package(
         credentials: As for `load_tools`.
         settings: How the API is called.
         client: As for `load_tools`.
-        members: Settings one by one, over `settings`: `base_url="http://localhost:8000"`.
+        members: Single settings, over `settings`: `base_url="http://localhost:8000"`.
 
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
         SettingsError: A wrong setting, or one that was decided when the package was generated.
     """
     select = Select.of(select)
-    settings = settings_of(settings, members)
+    settings = make_settings(settings, members)
     index = _index(package)
     if settings is not DEFAULT_SETTINGS:
         _check_decided(settings, index.SETTINGS)
@@ -245,13 +245,13 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
 def _read_settings(members: dict[str, Any], base_url: str) -> Settings:
     # An error names the variables of the environment; it does not show their values.
     try:
-        return settings_of(members)
+        return make_settings(members)
     except SettingsError:
         variables = ", ".join(f"${{{name}}}" for name in VARIABLE.findall(base_url))
         if not variables:
             raise
-    settings_of({name: value for name, value in members.items() if name != _BASE_URL})
-    raise SettingsError(f"{_BASE_URL}: {variables} gives no http:// or https:// address.")
+    make_settings({name: value for name, value in members.items() if name != _BASE_URL})
+    raise SettingsError(f"{_BASE_URL}: {variables} is no http:// or https:// address.")
 
 
 def check_selected(toolset: Toolset, select: Select | None) -> Toolset:

@@ -188,7 +188,7 @@ class Pages:
     def _read_page(self, step: Step | None, output: Any, next_step: Step | None) -> list[Any]:
         items = [] if output is None else paging.find_items(output, self._paging)
         if items is None and not self.pages:
-            return self._stop("no_items", "the answer holds no list")
+            return self._stop("no_items", "the response holds no list")
         items = items or []
         digest = hashlib.blake2b(dump_json_bytes(items), digest_size=16).digest()
         self._step = next_step

@@ -61,8 +61,8 @@ class Session:
     provenance: Provenance
     client: Client | None = None
     client_brings: bool = False  # the user's client sends credentials itself
-    check_answer: Callable[[httpx.Request, APIResponse], list[str]] | None = None
-    is_placed: bool = False  # the server has responded with another status than 404
+    check_exchange: Callable[[httpx.Request, APIResponse], list[str]] | None = None
+    has_responded: bool = False  # the server has responded with another status than 404
     served: Any = None  # a server's facts about its API
     mounts: int = 0  # coordinators that hold its tools; the last one closes it
     toolset: Callable[[], Any] | None = None  # the one that was made last
@@ -96,23 +96,22 @@ class Session:
             return self._sender
 
     def replace_api(self, client: Client, base_url: str) -> None:
-        """Have a client answer all calls, which need no credentials, at another address."""
-        self.settings = settings_of(self.settings, {"base_url": base_url, "anonymous": True})
+        """Send all calls through another client to another address, without credentials."""
+        self.settings = make_settings(self.settings, {"base_url": base_url, "anonymous": True})
         self.client, self._origins, self._sender = client, None, None
 
     @property
     def filled_parameters(self) -> frozenset[tuple[str, str]]:
         """The parameters, by `parameter_key`, that no argument feeds: credentials fill them."""
-        named = filter(names_credential, getattr(self.client, "headers", ()))
-        return self.credentials.scheme_parameters | {
-            parameter_key("header", name) for name in named
-        }
+        headers = filter(names_credential, getattr(self.client, "headers", ()))
+        from_client = {parameter_key("header", name) for name in headers}
+        return self.credentials.scheme_parameters | from_client
 
-    def home(self) -> OriginPolicy:
-        """Return `bounds` for the document's own server."""
-        return self.bounds(Operation("GET", "/", servers=self.provenance.servers))
+    def home_policy(self) -> OriginPolicy:
+        """Return the `origin_policy` of the document's own server."""
+        return self.origin_policy(Operation("GET", "/", servers=self.provenance.servers))
 
-    def bounds(self, operation: Operation) -> OriginPolicy:
+    def origin_policy(self, operation: Operation) -> OriginPolicy:
         """Return where an operation is called, and where credentials may go; CallError."""
         return OriginPolicy(
             server_url(operation, self.settings),
@@ -130,10 +129,10 @@ class Session:
             self._origins = credential_origins(self.settings)
         if self._origins is None:
             with suppress(CallError):
-                own = origin_of(document_server_url(self.provenance.servers, self.settings))
+                origin = origin_of(document_server_url(self.provenance.servers, self.settings))
                 # The user chose the URL of a document, not the servers that it names today.
-                if self.provenance.origin in ("", own):
-                    self._origins = frozenset({own})
+                if self.provenance.origin in ("", origin):
+                    self._origins = frozenset({origin})
         return self._origins or frozenset()
 
     def add_union(self, find: Callable[[], Any]) -> None:
@@ -153,44 +152,52 @@ class Session:
         raise NotPicklableError(f"{reason}; load or import them again where they are needed.")
 
 
-def settings_of(given: Any, members: Mapping[str, object] | None = None) -> Settings:
-    """Return settings from a mapping or None, with other members over them; else SettingsError."""
-    given = None if given is DEFAULT_SETTINGS else given
-    if given is None and not members:
+def make_settings(source: Any, overrides: Mapping[str, object] | None = None) -> Settings:
+    """Return settings from a mapping or None, with single settings over them.
+
+    Raises:
+        SettingsError: It is another value, or a setting is unknown or wrong.
+    """
+    source = None if source is DEFAULT_SETTINGS else source
+    if source is None and not overrides:
         defaults: Settings = DEFAULT_SETTINGS
         return defaults
+    # Start-up: the defaults need no pydantic.
     from openapi_tools.settings import Settings
 
-    if isinstance(given, Settings) and not members:
-        return given
-    for name in members or ():
+    if isinstance(source, Settings) and not overrides:
+        return source
+    for name in overrides or ():
         if name not in Settings.model_fields:
             raise SettingsError(describe_unknown_setting(name, _ARGUMENTS))
-    if isinstance(given, Settings):
-        given = {name: getattr(given, name) for name in given.model_fields_set}
-    elif given is not None and not isinstance(given, Mapping):
+    if isinstance(source, Settings):
+        source = {name: getattr(source, name) for name in source.model_fields_set}
+    elif source is not None and not isinstance(source, Mapping):
         form = "Settings(timeout=10), or a dict of its members"
-        raise SettingsError(f"settings: give {form}, not {kind_of(given)}.")
-    return Settings(**members_of(given, None, "settings") | dict(members or ()))
+        raise SettingsError(f"settings: give {form}, not {kind_of(source)}.")
+    return Settings(**members_of(source, None, "settings") | dict(overrides or ()))
 
 
-def settings_with(settings: Settings, **members: Any) -> Settings:
-    """Return settings with other members beneath those that the user gave."""
-    given = {name: getattr(settings, name) for name in getattr(settings, "model_fields_set", ())}
-    return settings_of(given | {n: v for n, v in members.items() if given.get(n) is None})
+def add_default_settings(settings: Settings, **defaults: Any) -> Settings:
+    """Return settings with defaults for those that the user did not set."""
+    values = {name: getattr(settings, name) for name in getattr(settings, "model_fields_set", ())}
+    missing = {name: value for name, value in defaults.items() if values.get(name) is None}
+    return make_settings(values | missing)
 
 
-def _placed(settings: Settings, client: Any, servers: tuple[Server, ...]) -> Settings:
-    """Return settings with the address of a user's client where the document has none."""
-    base = str(getattr(client, "base_url", ""))
-    if "://" not in base or settings.base_url is not None:
+def _use_client_address(settings: Settings, client: Any, servers: tuple[Server, ...]) -> Settings:
+    # The address of a user's client counts where the document has none.
+    base_url = str(getattr(client, "base_url", ""))
+    if "://" not in base_url or settings.base_url is not None:
         return settings
     with suppress(CallError):
         document_server_url(servers, settings)
         return settings
-    made = settings_with(settings, base_url=base)
-    below = base_url_with_server_path(Operation("GET", "/", servers=servers), made)
-    return settings_with(settings, base_url=below) if below else made
+    at_client = add_default_settings(settings, base_url=base_url)
+    # The document's server may have a path without a host: `/v1`.
+    operation = Operation("GET", "/", servers=servers)
+    whole_url = base_url_with_server_path(operation, at_client)
+    return add_default_settings(settings, base_url=whole_url) if whole_url else at_client
 
 
 def open_session(
@@ -202,20 +209,29 @@ def open_session(
     provenance: Provenance | None = None,
 ) -> Session:
     """Return a session, which connects when a tool is called; errors are as of `load_tools`."""
-    found, redactor = provenance or Provenance(), Redactor()
-    settings = _placed(settings_of(settings), client, found.servers)
-    given, own = credentials_of(credentials), schemes or {}
-    about: Any = {"ca_file": settings.ca_file, "state": settings.state}
-    known = Credentials(given, own, redactor=redactor, **about)
-    brings = brings_identity(client)
-    session = Session(settings, known, redactor, found, client, brings)
+    provenance, redactor = provenance or Provenance(), Redactor()
+    settings = _use_client_address(make_settings(settings), client, provenance.servers)
+    session = Session(
+        settings=settings,
+        credentials=Credentials(
+            credentials_of(credentials),
+            schemes or {},
+            redactor=redactor,
+            ca_file=settings.ca_file,
+            state=settings.state,
+        ),
+        redactor=redactor,
+        provenance=provenance,
+        client=client,
+        client_brings=has_identity(client),
+    )
     if client is not None or settings.http_cache:
         _ = session.sender  # raises for an unusable client or a missing extra
     return session
 
 
-def brings_identity(client: Client | None) -> bool:
-    """Tell whether a client of the user's sends credentials or other headers by itself."""
+def has_identity(client: Client | None) -> bool:
+    """Whether a client of the user's sends credentials or other headers by itself."""
     if getattr(client, "auth", None) is not None:  # a class, which is refused later, has one too
         return True
     return any(name.lower() not in _USUAL_HEADERS for name in getattr(client, "headers", ()))

@@ -62,7 +62,7 @@ class OperationTool:
 
     @property
     def answer_schema(self) -> dict[str, Any] | None:
-        """JSON Schema 2020-12 of an answer; None if unknown, as in generated packages."""
+        """JSON Schema 2020-12 of a response; None if unknown, as in generated packages."""
 
     @property
     def operation(self) -> Operation:

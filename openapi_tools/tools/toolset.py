@@ -123,7 +123,7 @@ class Toolset:
 
     @property
     def bundled(self) -> Any:
-        """The document, with others that it refers to as members of `x-documents`; or None."""
+        """The document, with those that it refers to under the key `x-documents`; or None."""
         return self._info.bundled()
 
     def select(self, select: Select) -> Toolset:
@@ -181,7 +181,7 @@ class Toolset:
         return self._find_finder().hits(query, limit)
 
     def producers(self, name: str) -> dict[str, tuple[str, ...]]:
-        """Return the tools whose answers yield what a tool requires, by argument, the best first.
+        """Return the tools whose responses yield what a tool requires, by argument, best first.
 
         Raises:
             KeyError: No tool has this name.
@@ -257,8 +257,9 @@ class Toolset:
             arguments: Of the call, when it is given by name.
             context: As for `execute`.
             profile: Of the model's definitions; by default that of the last `definitions`.
-            wait: Seconds for the end of long work; else as the context, tool or settings say.
-            fields: JMESPath that chooses parts of the answer, for instance
+            wait: Seconds to wait for a long-running operation; by default what the context, the
+                tool or the settings say.
+            fields: JMESPath that chooses parts of the response, for instance
                 `"[].{id: id, title: title}"`; it is checked before the call.
 
         Returns:
@@ -314,15 +315,15 @@ class Toolset:
     async def resume(
         self, job: Mapping[str, Any], *, wait: float | None = None, context: Any = None
     ) -> ToolResult:
-        """Ask how long work goes on, and wait for its end.
+        """Ask for the state of a long-running operation, and wait for its end.
 
         Args:
             job: The `metadata["job"]` of an earlier result. Only addresses of the API are asked.
-            wait: Seconds; else as the context, tool or settings say.
+            wait: Seconds, as for `call`.
             context: As for `execute`.
 
         Returns:
-            The result of the work, an error result if it failed, or another handle.
+            The result of the operation, an error result if it failed, or another handle.
         """
         from openapi_tools.tools.tool_calls import resume_job
 

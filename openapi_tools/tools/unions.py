@@ -23,7 +23,7 @@ _LONGEST_NAME = 64
 _LONGEST_PREFIX = 24
 
 
-class _Part(Protocol):
+class _UnionPart(Protocol):
     def __iter__(self) -> Iterator[OperationTool]: ...
 
     @property
@@ -47,10 +47,10 @@ def check_parts(toolsets: Sequence[object], kind: type) -> None:
     strangers = [part for part in toolsets if not isinstance(part, kind)]
     if strangers or not toolsets:
         stranger = kind_of(strangers[0]) if strangers else "nothing"
-        raise SettingsError(f"union: give toolsets, not {stranger}.")
+        raise SettingsError(f"union: expected toolsets, got {stranger}.")
 
 
-def unite_info(toolsets: Sequence[_Part]) -> DocumentInfo:
+def unite_info(toolsets: Sequence[_UnionPart]) -> DocumentInfo:
     """Return what several toolsets say about their documents."""
     kinds = dict.fromkeys(kind for part in toolsets for kind in part.counts)
     return DocumentInfo(
@@ -61,15 +61,15 @@ def unite_info(toolsets: Sequence[_Part]) -> DocumentInfo:
     )
 
 
-def unite_tools(toolsets: Sequence[_Part], names: tuple[str, ...]) -> Iterator[OperationTool]:
+def unite_tools(toolsets: Sequence[_UnionPart], names: tuple[str, ...]) -> Iterator[OperationTool]:
     """Yield the tools of several toolsets, those of equal names with a prefix.
 
     Raises:
         SettingsError: Some are functions over the tools of a document.
     """
     if any(isinstance(tool, FunctionTool) for part in toolsets for tool in part):
-        hint = "take meta_tools() or code_tools() of the union."
-        raise SettingsError(f"union: join the tools of documents, then {hint}")
+        hint = "call meta_tools() or code_tools() on the union."
+        raise SettingsError(f"union: join the toolsets of documents first, then {hint}")
     counts = Counter(tool.name for part in toolsets for tool in part)
     taken = {name for name, times in counts.items() if times == 1}
     for index, part in enumerate(toolsets, start=1):
@@ -83,7 +83,7 @@ def unite_tools(toolsets: Sequence[_Part], names: tuple[str, ...]) -> Iterator[O
             yield tool.with_name(name)
 
 
-def _title_prefix(part: _Part, index: int) -> str:
+def _title_prefix(part: _UnionPart, index: int) -> str:
     document = part.document
     info = document.get("info") if isinstance(document, dict) else None
     title = info.get("title") if isinstance(info, dict) else None

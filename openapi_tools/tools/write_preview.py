@@ -83,13 +83,13 @@ async def find_changes(tool: Tool, arguments: Mapping[str, Any], context: Any) -
 def _find_neighbours(tool: Tool, visible: Any) -> Iterator[Tool]:
     """Yield the tools of the same server and session, of those that the caller sees."""
     session: Any = tool.session
-    server = session.bounds(tool.operation).server
+    server = session.origin_policy(tool.operation).server
     is_mapping = isinstance(visible, Mapping)
     tools = visible.values() if is_mapping else session.find_neighbours(tool) or ()
     for other in tools:
         with suppress(CallError):
             is_near = other.session is session and other.method
-            if is_near and session.bounds(other.operation).server == server:
+            if is_near and session.origin_policy(other.operation).server == server:
                 yield other
 
 

@@ -104,7 +104,7 @@ async def test_a_user_is_a_text(api, user):
         for context in (Context(user=user), {"user": user}):
             result = await tools["read"].execute({}, context=context)
             assert result.error["type"] == "invalid_input"
-            assert result.error["message"].startswith("'user' must be a text, not ")
+            assert result.error["message"].startswith("'user' must be a string, not ")
         foreign = type("Foreign", (), {"user": user})()
         assert (await tools["read"].execute({}, context=foreign)).success
 

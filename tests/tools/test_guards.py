@@ -122,7 +122,7 @@ def nonsense(*_):
         (refuse_as_python_does, "denied", "not on Sundays"),
         (lambda *_: False, "denied", "refuses"),
         (fail, "denied", "fail failed (RuntimeError)"),
-        (nonsense, "denied", "nonsense gives no verdict"),
+        (nonsense, "denied", "nonsense returned no verdict"),
     ],
 )
 async def test_a_guardrail_refuses_a_call(guard, kind, said, caplog):

@@ -87,7 +87,7 @@ def test_facts_of_all_documents_are_joined():
 
 @pytest.mark.parametrize("given", [(), (3,), ([],), (None,)])
 def test_other_values_are_refused(given):
-    with pytest.raises(SettingsError, match="union: give toolsets, not"):
+    with pytest.raises(SettingsError, match="union: expected toolsets, got"):
         Toolset.union(*given)
 
 

@@ -286,7 +286,7 @@ async def test_a_plan_without_configuration_gives_the_defaults(package):
 
 
 NO_ADDRESS = [
-    (config, f"base_url: ${{{variable}}} gives no http://")
+    (config, f"base_url: ${{{variable}}} is no http://")
     for variable, address in [
         *(("WORD", "${WORD}"), ("FTP", "${FTP}"), ("USER", "${USER}")),
         ("HOST", "http://me:hunter2@${HOST}"),

@@ -144,7 +144,7 @@ async def test_an_unusable_key_is_told(key, recorder):
     async with loaded(recorder.url, idempotency_header="Idempotency-Key") as toolset:
         refused = await toolset.call("add_pet", {}, context={"idempotency_key": key})
 
-    assert "'idempotency_key' must be a text" in str(refused)
+    assert "'idempotency_key' must be a string" in str(refused)
     assert recorder.requests == []
 
 
