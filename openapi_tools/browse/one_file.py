@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.page_data import PageData
 from openapi_tools.providers.definitions import PROFILES
-from openapi_tools.search.costs import estimate
+from openapi_tools.search.costs import estimate_tokens
 
 if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
@@ -31,7 +31,7 @@ def page(toolset: Toolset, changes: list[dict[str, Any]] | None = None) -> str:
 
     Tokens are estimated, not counted, so that it is the same where other packages are installed.
     """
-    data = PageData(toolset, changes, ("estimated", estimate))
+    data = PageData(toolset, changes, ("estimated", estimate_tokens))
     pool, whole = pooled(
         {
             "index": data.index(),

@@ -38,7 +38,7 @@ class PageData:
 
     toolset: Toolset
     changes: list[dict[str, Any]] | None = None  # since an older document
-    counting: tuple[str, costs.Count] = field(default_factory=costs.counter)
+    counting: tuple[str, costs.Count] = field(default_factory=costs.token_counter)
 
     def __post_init__(self) -> None:
         self._memories = {profile: Memory() for profile in PROFILES}
@@ -83,7 +83,7 @@ class PageData:
             made = define_tool(tool, profile, self._memories[profile], loosely=True)
         except CannotExpress as error:
             return {"reason": str(error)}
-        size, tokens = costs.cost(made.value, self.counting[1])
+        size, tokens = costs.definition_cost(made.value, self.counting[1])
         return {"value": made.value, "notes": list(made.notes), "bytes": size, "tokens": tokens}
 
 

@@ -27,7 +27,13 @@ from openapi_tools.json_values import select_attributes
 from openapi_tools.providers.definitions import DefinitionLimits, define_tool, limits_of
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
-from openapi_tools.search.costs import MOST_TOKENS, cost, counter, exceeds, summed
+from openapi_tools.search.costs import (
+    MOST_TOKENS,
+    definition_cost,
+    exceeds_tokens,
+    sum_costs,
+    token_counter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,7 +73,7 @@ def list_tools(
         print_note(f"{counted(count, 'operation')} skipped; -v lists the reasons.")
     if tools:
         report_missing_server(toolset, tools[0])
-    if exceeds(tools):
+    if exceeds_tokens(tools):
         print_note(_ADVICE.format(MOST_TOKENS))
     return 2 if count and not len(toolset) else 0
 
@@ -84,9 +90,9 @@ def _listing_data(
         for tool in tools
     ]
     for row, pair in zip(rows, costs, strict=False):
-        row["cost"] = summed([pair])
+        row["cost"] = sum_costs([pair])
     data = {"tools": rows, **skipped_data(toolset), "counts": dict(toolset.counts)}
-    return data | ({"cost": summed(costs)} if costs else {})
+    return data | ({"cost": sum_costs(costs)} if costs else {})
 
 
 def _print_tools(
@@ -113,8 +119,9 @@ def _describe_total(
     if len(tools) != len(toolset):
         text = f"{len(tools):,} of {counted(len(toolset), 'tool')}"
     if costs:
-        total = summed(costs)
-        text += f", {total['bytes']:,} bytes, {counted(total['tokens'], 'token')} ({counter()[0]})"
+        total = sum_costs(costs)
+        tokens = counted(total["tokens"], "token")
+        text += f", {total['bytes']:,} bytes, {tokens} ({token_counter()[0]})"
     return text
 
 
@@ -171,7 +178,7 @@ def shorten_cell(text: str, width: int) -> str:
 def _measure_shown_definitions(tools: list[OperationTool]) -> list[tuple[int, int]]:
     with show_progress("Measuring definitions"):
         limits = limits_of(tools[0]) if tools else DefinitionLimits()
-        return measure_definitions(tools, "openai", limits, counter()[1])
+        return measure_definitions(tools, "openai", limits, token_counter()[1])
 
 
 def measure_definitions(
@@ -186,5 +193,5 @@ def measure_definitions(
         except CannotExpress:
             costs.append((0, 0))
         else:
-            costs.append(cost(definition, count))
+            costs.append(definition_cost(definition, count))
     return costs

@@ -11,7 +11,7 @@ from openapi_tools.cli.tool_loading import find_tool, load_spec, select_tools
 from openapi_tools.json_values import select_attributes
 from openapi_tools.options import why_skipped
 from openapi_tools.search.index import terms
-from openapi_tools.search.stubs import stub, stubs
+from openapi_tools.search.stubs import write_stub, write_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def search_tools(
         data = [_stub_data(hit.tool, hit.needs) | {"score": hit.score} for hit in hits]
         print_text(format_json({"tools": data}))
     elif hits:
-        print_text(clean(stubs(hits)))
+        print_text(clean(write_stubs(hits)))
     elif len(selection):
         print_note(f"none of the {len(selection)} tools matches these words; try others.")
     if reason := _explain_missing_tool(query, hits, toolset.skipped):
@@ -70,4 +70,4 @@ def _stub_data(tool: OperationTool, needs: Mapping[str, tuple[str, ...]]) -> dic
     """Return a tool as JSON data, with its stub and the producers of its arguments."""
     producers = {argument: list(names) for argument, names in needs.items()}
     facts = select_attributes(tool, ("name", "method", "path"))
-    return {**facts, "needs": producers, "stub": stub(tool, needs)}
+    return {**facts, "needs": producers, "stub": write_stub(tool, needs)}

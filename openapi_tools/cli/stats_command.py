@@ -10,7 +10,7 @@ from openapi_tools.cli.output import clean, format_json, print_text, show_progre
 from openapi_tools.cli.tool_loading import load_spec, select_tools
 from openapi_tools.errors import counted
 from openapi_tools.providers.definitions import DefinitionLimits, limits_of
-from openapi_tools.search.costs import counter, summed
+from openapi_tools.search.costs import sum_costs, token_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,13 +38,13 @@ def show_stats(
 ) -> None:
     """Show the bytes and tokens of the definitions of SPEC's tools, the largest first."""
     tools = list(select_tools(load_spec(spec), **filters))
-    method, count = counter()
+    method, count = token_counter()
     with show_progress("Measuring definitions"):
         costs = _measure_forms(tools, profile, budget, count)
-    totals = {form: summed(by_form[form] for by_form in costs.values()) for form in _FORMS}
+    totals = {form: sum_costs(by_form[form] for by_form in costs.values()) for form in _FORMS}
     if wants_json:
         rows = [
-            {"name": name, **{form: summed([pair]) for form, pair in by_form.items()}}
+            {"name": name, **{form: sum_costs([pair]) for form, pair in by_form.items()}}
             for name, by_form in costs.items()
         ]
         data = {"profile": profile, "tokens": method, "totals": totals, "tools": rows}

@@ -19,7 +19,7 @@ from openapi_tools.options import kind_of, member_of
 from openapi_tools.responses.truncation import shorten_value
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object
-from openapi_tools.search.stubs import describe, stubs
+from openapi_tools.search.stubs import describe_tool, write_stubs
 from openapi_tools.shared_state import FairShares, has_free_slot
 
 if TYPE_CHECKING:
@@ -93,14 +93,14 @@ class _CodeMode:
         names, tools = dict.fromkeys(query.split()), self._functions.tools
         named = [tools[name] for name in names] if names.keys() <= tools.keys() else []
         sections = [
-            describe(each, self._toolset.producers(each.name)) for each in named[:_DESCRIBED]
+            describe_tool(each, self._toolset.producers(each.name)) for each in named[:_DESCRIBED]
         ]
         if sections and "_" in query:  # a name of one word may be meant as a search term
             return "\n\n".join(sections)
         if hits := self._toolset.search(query, _HITS):
             odd = [hit.tool.name for hit in hits if self._functions.needs_call(hit.tool)]
             notes = [f"# {name}: call({json.dumps(name)}, {{…}})" for name in odd]
-            sections.append("\n".join([stubs(hits, python=True), *notes]))
+            sections.append("\n".join([write_stubs(hits, python=True), *notes]))
         return "\n\n".join(sections) or "No function matches; try other words."
 
     async def run(self, call: Any, context: Any) -> ToolResult:

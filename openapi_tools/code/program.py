@@ -15,7 +15,7 @@ from openapi_tools.errors import ErrorType, PendingApproval, counted
 from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.observability import report_unknown
 from openapi_tools.options import close_names, member_of, nearest, with_members
-from openapi_tools.search.producers import parts
+from openapi_tools.search.producers import iter_parts
 from openapi_tools.search.stubs import python_name
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ProgramFunctions:
         name, schema = match[1], self.tools[match[2]].input_schema
         properties = schema.get("properties", {})
         for each, node in properties.items():
-            if any(name in (part.get("properties") or ()) for _, part in parts(node, schema)):
+            if any(name in (part.get("properties") or ()) for _, part in iter_parts(node, schema)):
                 return f"{mistake}: it belongs inside {python_name(each)}"
         similar = nearest(name, map(python_name, properties))
         return f"{mistake} (did you mean {' or '.join(similar)}?)" if similar else mistake

@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 import tempfile
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import MissingExtraError
 from openapi_tools.json_values import dump_json
+from openapi_tools.providers.definitions import write_brief_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,45 +35,47 @@ ENCODINGS = {
 """Names of files in tiktoken's cache, and their SHA-256: a wrong file would be fetched anew."""
 
 
-def counter() -> tuple[str, Count]:
+def token_counter() -> tuple[str, Count]:
     """Return the name of a way to count tokens, and the function: tiktoken's or an estimate."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     kept = Path(tempfile.gettempdir(), "data-gym-cache") if folder is None else Path(folder)
     for name, (file, digest) in ENCODINGS.items():
         try:
             if hashlib.sha256((kept / file).read_bytes()).hexdigest() == digest:
-                encode = import_module("tiktoken").get_encoding(name).encode_ordinary
+                import tiktoken  # an optional package
+
+                encode = tiktoken.get_encoding(name).encode_ordinary
                 return f"counted with {name}", lambda text, encode=encode: len(encode(text))
         except (ImportError, OSError, ValueError):
             continue
-    return "estimated", estimate
+    return "estimated", estimate_tokens
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return about how many tokens a text takes."""
     return round(len(text.encode("utf-8", "surrogatepass")) / _BYTES_OF_TOKEN)
 
 
-def cost(value: Any, count: Count) -> tuple[int, int]:
+def definition_cost(value: Any, count: Count) -> tuple[int, int]:
     """Return the bytes of a definition, in the usual writing, and the tokens of its JSON."""
     compact = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return len(json.dumps(value)), count(compact)
 
 
-def summed(pairs: Iterable[tuple[int, int]]) -> dict[str, int]:
+def sum_costs(pairs: Iterable[tuple[int, int]]) -> dict[str, int]:
     """Return bytes and tokens in all."""
     listed = list(pairs)
     return {"bytes": sum(size for size, _ in listed), "tokens": sum(n for _, n in listed)}
 
 
-def exceeds(tools: Sequence[Any], most: int = MOST_TOKENS) -> bool:
+def exceeds_tokens(tools: Sequence[Any], most: int = MOST_TOKENS) -> bool:
     """Tell whether the definitions that MCP clients get take more tokens, by the estimate."""
     room = most * _BYTES_OF_TOKEN
     if len(tools) * _LEAST > room:
         return True
     if not _is_more(((tool.description, tool.input_schema) for tool in tools), room):
         return False
-    return _is_more(map(import_module("openapi_tools.providers.definitions").shown, tools), room)
+    return _is_more(map(write_brief_definition, tools), room)
 
 
 def _is_more(definitions: Iterable[tuple[str, Any]], room: float) -> bool:
@@ -84,7 +86,7 @@ def _is_more(definitions: Iterable[tuple[str, Any]], room: float) -> bool:
     return False
 
 
-def in_mode(toolset: Any, mode: str) -> tuple[Any, str, str]:
+def offer_tools(toolset: Any, mode: str) -> tuple[Any, str, str]:
     """Return the tools to offer, the mode that is not `auto`, and the reason for its choice.
 
     Raises:
@@ -92,7 +94,7 @@ def in_mode(toolset: Any, mode: str) -> tuple[Any, str, str]:
     """
     why = ""
     if mode == "auto":
-        why = _too_many(toolset)
+        why = _explain_excess(toolset)
         mode = "code" if why else "tools"
     if mode == "code":
         try:
@@ -104,10 +106,10 @@ def in_mode(toolset: Any, mode: str) -> tuple[Any, str, str]:
     return (toolset.meta_tools() if mode == "search" else toolset), mode, why
 
 
-def _too_many(toolset: Any) -> str:
+def _explain_excess(toolset: Any) -> str:
     """Return why a model should not get each tool; empty if it may."""
     if len(toolset) > _MOST:
         return f"{len(toolset)} tools are more than the {_MOST} that providers take at once"
-    if exceeds(list(toolset)):
+    if exceeds_tokens(list(toolset)):
         return f"the definitions of these tools take more than {MOST_TOKENS:,} tokens"
     return ""

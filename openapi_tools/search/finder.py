@@ -52,14 +52,14 @@ class Hit:
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-class Part:
+class DocumentIndex:
     """The index over one document's tools, the graph of their producers, and their vectors."""
 
     def __init__(self, tools: Iterable[Any], kept: Any) -> None:
         self.tools = list(tools)
-        self._kept: Any = kept if all(hasattr(tool, "form") for tool in self.tools) else None
+        self._cache_file: Any = kept if all(hasattr(tool, "form") for tool in self.tools) else None
         self._lock = threading.RLock()
-        self._found: tuple[Index, Producers] | None = None
+        self._index_and_producers: tuple[Index, Producers] | None = None
         self._vectors: tuple[Any, list[array[float]]] | None = None
 
     @cached_property
@@ -72,31 +72,33 @@ class Part:
         with self._lock:
             if self._vectors is None or self._vectors[0] is not embed:
                 texts = [f"{tool.name}\n{tool.description}" for tool in self.tools]
-                self._vectors = (embed, embedded(embed, texts))
+                self._vectors = (embed, embed_texts(embed, texts))
             return self._vectors[1]
 
     @property
-    def found(self) -> tuple[Index, Producers]:
+    def index_and_producers(self) -> tuple[Index, Producers]:
         """The index and the graph, read or made at the first search."""
         with self._lock:
-            if self._found is None:
-                self._found = self._read() or self._made()
-            return self._found
+            if self._index_and_producers is None:
+                self._index_and_producers = self._read() or self._build()
+            return self._index_and_producers
 
     def _file(self) -> Any:
         """Return the place for these tools: a configuration may have shaped or chosen them."""
-        return self._kept.with_form(repr([sys.byteorder, *(tool.form for tool in self.tools)]))
+        return self._cache_file.with_form(
+            repr([sys.byteorder, *(tool.form for tool in self.tools)])
+        )
 
     def _read(self) -> tuple[Index, Producers] | None:
-        data = None if self._kept is None else self._file().read()
+        data = None if self._cache_file is None else self._file().read()
         if data is None:
             return None
         size, graph = from_json(data.partition(b"\n")[0])
         return Index.from_bytes(data[-size:]), Producers(self.tools, graph)
 
-    def _made(self) -> tuple[Index, Producers]:
-        index, producers = Index.of(self.tools), Producers(self.tools)
-        if self._kept is not None:
+    def _build(self) -> tuple[Index, Producers]:
+        index, producers = Index.build(self.tools), Producers(self.tools)
+        if self._cache_file is not None:
             data = index.to_bytes()
             with suppress(ValueError):  # half of a surrogate pair in a name
                 self._file().write(to_json([len(data), producers.data()]) + b"\n" + data)
@@ -108,10 +110,10 @@ class Finder:
     """Searches tools; each part has the places of its tools among them, -1 for a hidden one."""
 
     tools: Sequence[Any]
-    parts: Sequence[tuple[Part, Sequence[int]]]
+    parts: Sequence[tuple[DocumentIndex, Sequence[int]]]
     settings: Sequence[Any]
 
-    def only(self, tools: Iterable[Any]) -> Finder:
+    def restrict(self, tools: Iterable[Any]) -> Finder:
         """Return the finder of some of its tools."""
         listed = list(tools)
         new = {tool.name: place for place, tool in enumerate(listed)}
@@ -126,7 +128,7 @@ class Finder:
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise SettingsError(f"limit: give a whole number above 0, not {limit!r:.60}.")
         texts = [line for line in query[:_READ].splitlines() if line.strip()][:_MOST_LINES]
-        lines = [self._ranked(line, limit) for line in texts]
+        lines = [self._rank_tools(line, limit) for line in texts]
         found: dict[int, float] = {}
         for pair in chain.from_iterable(zip_longest(*lines)):
             if pair is not None and len(found) < limit:
@@ -136,16 +138,16 @@ class Finder:
 
     def producers(self, name: str) -> dict[str, tuple[str, ...]]:
         """Return the producers of a tool's arguments, as `Toolset.producers` does."""
-        part, places, own = self._homes[name]
+        part, places, own = self._parts_by_tool[name]
         found: dict[str, tuple[str, ...]] = {}
-        for argument, listed in part.found[1].places(part.places[own]).items():
+        for argument, listed in part.index_and_producers[1].places(part.places[own]).items():
             there = [places[each] for each in listed if places[each] >= 0]
             if there:
                 found[argument] = tuple(self.tools[at].name for at in there[:SHOWN])
         return found
 
     @cached_property
-    def _homes(self) -> dict[str, tuple[Part, Sequence[int], str]]:
+    def _parts_by_tool(self) -> dict[str, tuple[DocumentIndex, Sequence[int], str]]:
         return {
             self.tools[at].name: (part, places, tool.name)
             for part, places in self.parts
@@ -153,54 +155,56 @@ class Finder:
             if at >= 0
         }
 
-    def _ranked(self, line: str, limit: int) -> list[tuple[int, float]]:
+    def _rank_tools(self, line: str, limit: int) -> list[tuple[int, float]]:
         """Return the best tools by words, and by vectors where there is an embedder.
 
         The rankings are joined by reciprocal rank fusion (SIGIR 2009).
         """
         embed = next((one for given in self.settings if (one := given.embed)), None)
         if embed is None:
-            return self._by_words(line, limit)
+            return self._rank_by_words(line, limit)
         most, both = max(limit, _FUSED), dict[int, float]()
-        for ranking in (self._by_words(line, most), self._by_vectors(embed, line)[:most]):
+        for ranking in (self._rank_by_words(line, most), self._rank_by_vectors(embed, line)[:most]):
             for rank, (place, _) in enumerate(ranking, start=1):
                 both[place] = both.get(place, 0.0) + 1 / (_RANK + rank)
-        return _first(list(both.items()), limit)
+        return _take_best(list(both.items()), limit)
 
-    def _by_words(self, line: str, limit: int) -> list[tuple[int, float]]:
+    def _rank_by_words(self, line: str, limit: int) -> list[tuple[int, float]]:
         """Return the best tools by words; of a task of several clauses also those of each."""
         most = max(limit, _FUSED)
-        whole = self._best(line, most)
+        whole = self._rank_by_terms(line, most)
         clauses = [text for text in _CLAUSES.split(line, _MOST_CLAUSES) if terms(text)]
         if len(clauses) == 1 or not whole:
             return whole[:limit]
         shares: dict[int, float] = {}
         for clause in clauses:
-            listed = self._best(clause, most)
+            listed = self._rank_by_terms(clause, most)
             for place, score in listed:
                 shares[place] = max(shares.get(place, 0.0), score / listed[0][1])
         found = dict(whole)
         for place, share in shares.items():
             found[place] = found.get(place, 0.0) + _CLAUSE * whole[0][1] * share
-        return _first(list(found.items()), limit)
+        return _take_best(list(found.items()), limit)
 
-    def _best(self, text: str, limit: int) -> list[tuple[int, float]]:
+    def _rank_by_terms(self, text: str, limit: int) -> list[tuple[int, float]]:
         wanted = dict.fromkeys(terms(text))
         for words, others in self._synonyms:
             if words <= wanted.keys():
                 wanted |= dict.fromkeys(others)
         found: list[tuple[int, float]] = []
-        for number, scored in scores([part.found[0] for part, _ in self.parts], wanted).items():
+        for number, scored in scores(
+            [part.index_and_producers[0] for part, _ in self.parts], wanted
+        ).items():
             places = self.parts[number][1]
             shown = scored
             if not isinstance(places, range):  # some are hidden
                 shown = {at: score for at, score in scored.items() if places[at] >= 0}
             least = min(nlargest(limit, shown.values())) if len(shown) > limit else 0.0
             found += [(places[at], score) for at, score in shown.items() if score >= least]
-        return _first(found, limit)
+        return _take_best(found, limit)
 
-    def _by_vectors(self, embed: Embed, line: str) -> list[tuple[int, float]]:
-        (query,) = embedded(embed, [line])
+    def _rank_by_vectors(self, embed: Embed, line: str) -> list[tuple[int, float]]:
+        (query,) = embed_texts(embed, [line])
         found: list[tuple[int, float]] = []
         for part, places in self.parts:
             vectors = part.vectors(embed)
@@ -208,7 +212,7 @@ class Finder:
                 raise SettingsError("embed: the vectors of queries and tools differ in length.")
             near = (sum(map(mul, query, vector)) for vector in vectors)
             found += [(at, score) for at, score in zip(places, near, strict=True) if at >= 0]
-        return _first(found, len(found))
+        return _take_best(found, len(found))
 
     @cached_property
     def _synonyms(self) -> list[tuple[frozenset[str], list[str]]]:
@@ -219,14 +223,14 @@ class Finder:
         ]
 
 
-def finder_of(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Finder]) -> Finder:
+def create_finder(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Finder]) -> Finder:
     """Return the finder of a document's tools, of a selection of `whole`, or of a union."""
     if whole is not None:
-        return whole.only(tools)
+        return whole.restrict(tools)
     if not finders:
-        part = Part(tools, kept)
+        part = DocumentIndex(tools, kept)
         return Finder(part.tools, [(part, range(len(part.tools)))], [tools.session.settings])
-    parts: list[tuple[Part, Sequence[int]]] = []
+    parts: list[tuple[DocumentIndex, Sequence[int]]] = []
     start = 0
     for finder in finders:
         for part, places in finder.parts:
@@ -235,12 +239,12 @@ def finder_of(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Fin
     return Finder(list(tools), parts, [given for finder in finders for given in finder.settings])
 
 
-def _first(found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
+def _take_best(found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
     """Return the best pairs of place and score; equal ones in the order of the tools."""
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
-def embedded(embed: Embed, texts: Sequence[str]) -> list[array[float]]:
+def embed_texts(embed: Embed, texts: Sequence[str]) -> list[array[float]]:
     """Return the vectors of texts, each of length 1; SettingsError where the function fails."""
     made: list[array[float]] = []
     for start in range(0, len(texts), _BATCH):
@@ -249,13 +253,13 @@ def embedded(embed: Embed, texts: Sequence[str]) -> list[array[float]]:
             given = embed(batch)
         except Exception as error:
             raise SettingsError(f"embed: the function raised {kind_of(error)}.") from error
-        made += _checked(given, len(batch))
+        made += _check_vectors(given, len(batch))
     if len({len(vector) for vector in made}) > 1:
         raise SettingsError("embed: the vectors differ in length.")
     return made
 
 
-def _checked(given: Any, count: int) -> list[array[float]]:
+def _check_vectors(given: Any, count: int) -> list[array[float]]:
     if hasattr(given, "close") and hasattr(given, "send"):  # a coroutine
         given.close()
     try:

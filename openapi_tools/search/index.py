@@ -41,8 +41,8 @@ FIELDS = {
 }
 """How much a field counts, and how much its length does; chosen on public sets."""
 _DEEP, _ANSWER_DEEP = 2, 1  # levels of objects that are read in an input and an answer
-_MEMBERS = 300  # schemas that are read for a tool
-_VALUES = 40  # values of an enum that are read
+_MOST_PROPERTIES = 300  # schemas that are read for a tool
+_MOST_VALUES = 40  # values of an enum that are read
 _COMBINED = ("allOf", "anyOf", "oneOf")
 
 
@@ -71,12 +71,12 @@ class Index:
         return zip(self._tools[place], self._weights[place], strict=True)
 
     @classmethod
-    def of(cls, tools: Sequence[Any]) -> Index:
+    def build(cls, tools: Sequence[Any]) -> Index:
         """Return the index of tools, whose numbers are their places in the sequence."""
         known = lru_cache(maxsize=None)(terms)
         counted = [
             {name: [*chain.from_iterable(map(known, found))] for name, found in texts.items()}
-            for texts in map(texts_of, tools)
+            for texts in map(tool_texts, tools)
         ]
         totals = {name: sum(len(each[name]) for each in counted) for name in FIELDS}
         postings: dict[str, tuple[array[int], array[float]]] = {}
@@ -141,12 +141,12 @@ def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -
     return weights
 
 
-def texts_of(tool: Any) -> dict[str, list[str]]:
+def tool_texts(tool: Any) -> dict[str, list[str]]:
     """Return the texts of a tool's fields."""
     summary, _, description = tool.description.partition("\n")
-    given = list(_members(tool.input_schema, _DEEP))
+    given = list(_iter_properties(tool.input_schema, _DEEP))
     words = [node.get("description") for _, node in given]
-    values = [value for _, node in given for value in as_list(node.get("enum"))[:_VALUES]]
+    values = [value for _, node in given for value in as_list(node.get("enum"))[:_MOST_VALUES]]
     return {
         "name": [tool.name],
         "summary": [summary],
@@ -156,34 +156,34 @@ def texts_of(tool: Any) -> dict[str, list[str]]:
         "parameters": [name for name, _ in given],
         "words": [text for text in words if isinstance(text, str)],
         "values": [text for text in values if isinstance(text, str)],
-        "answer": [name for name, _ in _members(tool.answer_schema, _ANSWER_DEEP)],
+        "answer": [name for name, _ in _iter_properties(tool.answer_schema, _ANSWER_DEEP)],
     }
 
 
-def _members(schema: Any, deepest: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iter_properties(schema: Any, deepest: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield names and schemas of an object's members, and of those of objects in it."""
     components = schema.get("$defs", {}) if schema else {}
     waiting: list[tuple[Any, int]] = [(schema, 0)]
     seen: set[int] = set()
     for given, depth in waiting:  # which grows
-        node = _resolved(given, components)
+        node = _follow_reference(given, components)
         if id(node) in seen:
             continue
         seen.add(id(node))
         members = node.get("properties")
         for name, member in members.items() if isinstance(members, dict) else ():
-            known = _resolved(member, components)
+            known = _follow_reference(member, components)
             yield name, known if known is member else {**known, **member} if known else {}
-            if depth < deepest and len(waiting) < _MEMBERS:
+            if depth < deepest and len(waiting) < _MOST_PROPERTIES:
                 waiting.append((member, depth + 1))
         for key in _COMBINED:
-            if isinstance(branches := node.get(key), list) and len(waiting) < _MEMBERS:
+            if isinstance(branches := node.get(key), list) and len(waiting) < _MOST_PROPERTIES:
                 waiting += [(branch, depth) for branch in branches]
         if "items" in node:
             waiting.append((node["items"], depth))
 
 
-def _resolved(node: Any, components: dict[str, Any]) -> dict[str, Any]:
+def _follow_reference(node: Any, components: dict[str, Any]) -> dict[str, Any]:
     """Return a schema, or the component that it refers to; an empty one for true and false."""
     if isinstance(node, dict) and "$ref" in node:
         node = components.get(str(node["$ref"]).removeprefix(DEFINITIONS_PREFIX))
@@ -210,39 +210,39 @@ STOP_WORDS = frozenset(_STOP.split())
 
 _lock = threading.RLock()
 _stem = snowballstemmer.stemmer("english").stemWords
-_known: dict[str, tuple[str, ...]] = {}
+_terms_by_word: dict[str, tuple[str, ...]] = {}
 
 
 def terms(text: str) -> tuple[str, ...]:
     """Return the terms of a text, in order."""
     found: list[str] = []
     for run in _RUN.findall(text):
-        found += _known[run] if run in _known else _of_word(run)
+        found += _terms_by_word[run] if run in _terms_by_word else _terms_of_word(run)
     return tuple(found)
 
 
-def _of_word(word: str) -> tuple[str, ...]:
+def _terms_of_word(word: str) -> tuple[str, ...]:
     with _lock:  # a stemmer has a state
-        found = tuple(_split(word)) if word.lower() not in STOP_WORDS else ()
-    if len(_known) < _MOST and len(word) <= _LONGEST:
-        _known[word] = found
+        found = tuple(_split_word(word)) if word.lower() not in STOP_WORDS else ()
+    if len(_terms_by_word) < _MOST and len(word) <= _LONGEST:
+        _terms_by_word[word] = found
     return found
 
 
-def _split(word: str) -> list[str]:
+def _split_word(word: str) -> list[str]:
     if word.isascii():
         parts = _PART.findall(word[:_LONGEST])
     else:
         folded = unicodedata.normalize("NFKD", word[:_LONGEST])
         if any(map(unicodedata.combining, folded)):
-            return _split("".join(c for c in folded if not unicodedata.combining(c)))
-        parts = _unspaced(folded)
+            return _split_word("".join(c for c in folded if not unicodedata.combining(c)))
+        parts = _split_unspaced(folded)
     lower = [part.lower() for part in parts]
     kept = [part for part in lower if len(part) == 1 or part not in STOP_WORDS]
     return [stem or part for stem, part in zip(_stem(kept), kept, strict=True)]
 
 
-def _unspaced(word: str) -> list[str]:
+def _split_unspaced(word: str) -> list[str]:
     """Return a word that is not ASCII, with pairs of characters for text without spaces."""
     parts: list[str] = []
     place = 0

@@ -16,7 +16,7 @@ from openapi_tools.redaction import excerpt
 from openapi_tools.responses.response_shape import check_fields
 from openapi_tools.responses.truncation import shorten_value
 from openapi_tools.result import ToolResult
-from openapi_tools.search import stubs
+from openapi_tools.search.stubs import describe_tool, write_stubs
 from openapi_tools.shaping.json_queries import apply_expression
 from openapi_tools.validation.tool_input import CALL_ID
 from openapi_tools.visible_text import cut, plain_text
@@ -54,15 +54,15 @@ class MetaTool:
     input_schema: dict[str, Any]
     run: Callable[[Any, Any], Awaitable[Any]]  # of the `ToolCall` and the context
     read_only: bool = True
-    reached: Callable[[Mapping[str, Any]], Any] | None = None  # the tool that a call runs
-    repaired: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    target_tool: Callable[[Mapping[str, Any]], Any] | None = None  # the tool that a call runs
+    repair_arguments: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     portable: dict[str, Any] | None = None  # the input for providers without open objects
     close: Callable[[], Awaitable[None]] | None = None  # when the toolset is closed
 
 
 def meta_tools(toolset: Any) -> list[MetaTool]:
     """Return the three tools over a toolset."""
-    made = _Meta(toolset)
+    made = _MetaTools(toolset)
     about = "Find tools. `# id: from x`: call x first, it yields id"
     search = MetaTool("search_tools", about, closed_object(_SEARCH, "query"), made.search)
     schema = closed_object(_NAMES, "names")
@@ -73,24 +73,24 @@ def meta_tools(toolset: Any) -> list[MetaTool]:
         input_schema=closed_object(_CALL, "name"),
         run=made.call,
         read_only=False,
-        reached=made.reached,
-        repaired=_nested,
+        target_tool=made.target_tool,
+        repair_arguments=_nest_arguments,
         portable=closed_object({**_CALL, "arguments": _TEXT}, "name"),
     )
     return [search, describe, call]
 
 
-class _Meta:
+class _MetaTools:
     def __init__(self, toolset: Any) -> None:
         self._tools = toolset
 
     async def search(self, call: Any, _: Any) -> ToolResult:
-        return ToolResult.ok(await asyncio.to_thread(self._searched, **call.arguments))
+        return ToolResult.ok(await asyncio.to_thread(self._search, **call.arguments))
 
-    def _searched(self, query: str, limit: int = _HITS) -> str:
+    def _search(self, query: str, limit: int = _HITS) -> str:
         hits = self._tools.search(query, int(min(max(limit, 1), _MOST_HITS)))
         if hits:
-            return stubs.stubs(hits)
+            return write_stubs(hits)
         close = close_names(query, [tool.name for tool in self._tools])
         words = excerpt(repr(query), 100)
         return f"No tool among {len(self._tools)} has the words {words}{close}"
@@ -99,35 +99,35 @@ class _Meta:
         for name in call.arguments["names"][:_DESCRIBED]:
             if name not in self._tools:
                 report_unknown(context, name, is_call=False)
-        return await asyncio.to_thread(self._described, **call.arguments)
+        return await asyncio.to_thread(self._describe_tools, **call.arguments)
 
-    def _described(self, names: list[str]) -> ToolResult:
+    def _describe_tools(self, names: list[str]) -> ToolResult:
         listed = [*dict.fromkeys(names)]
-        told = [self._told(name) for name in listed[:_DESCRIBED]]
+        told = [self._describe_tool(name) for name in listed[:_DESCRIBED]]
         if len(listed) > _DESCRIBED:
             told.append(f"Not described: {len(listed) - _DESCRIBED} more; ask again for them.")
         if not any(name in self._tools for name in listed):
             raise InputError(" ".join(told) or "names: give the names of tools.")
         return ToolResult.ok("\n\n".join(told))
 
-    def _told(self, name: str) -> str:
+    def _describe_tool(self, name: str) -> str:
         try:
-            tool = self._tool(name)
+            tool = self._find_tool(name)
         except InputError as error:
             return error.reason
-        return stubs.describe(tool, self._tools.producers(name))
+        return describe_tool(tool, self._tools.producers(name))
 
     async def call(self, call: Any, context: Any) -> ToolResult:
         given = call.arguments
-        tool = self._tool(given["name"], context)
+        tool = self._find_tool(given["name"], context)
         own = {**given.get("arguments", {}), CALL_ID: call.id}
         if given.get("pages", 1) > 1 and (tool.operation.paging or is_safe(tool.method)):
-            return await self._paged(tool, own, given, context)
+            return await self._collect_pages(tool, own, given, context)
         told: dict[str, Any] = {"fields": given.get("fields") or None, "profile": ""}
         result: ToolResult = await self._tools.call(tool.name, own, context=context, **told)
         return result
 
-    async def _paged(
+    async def _collect_pages(
         self, tool: Any, own: dict[str, Any], given: Mapping[str, Any], context: Any
     ) -> ToolResult:
         most: dict[str, Any] = {"max_pages": int(min(given["pages"], _PAGES)), "max_items": _ITEMS}
@@ -137,15 +137,15 @@ class _Meta:
         found: ToolResult = await pages.collect()
         if "paging" not in found.metadata:
             return found
-        output = await asyncio.to_thread(_fitted, found.output, fields, tool.settings)
+        output = await asyncio.to_thread(_select_fields, found.output, fields, tool.settings)
         return found.model_copy(update={"output": output})
 
-    def reached(self, arguments: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]] | None:
+    def target_tool(self, arguments: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]] | None:
         """Return the tool of a call that fits, and its arguments; None for an unknown tool."""
         name = arguments["name"]
         return (self._tools[name], arguments.get("arguments", {})) if name in self._tools else None
 
-    def _tool(self, name: str, context: Any = None) -> Any:
+    def _find_tool(self, name: str, context: Any = None) -> Any:
         try:
             return self._tools[name]
         except KeyError as error:
@@ -153,7 +153,7 @@ class _Meta:
             raise InputError(str(error.args[0])) from None
 
 
-def _fitted(items: Any, fields: str, settings: Any) -> Any:
+def _select_fields(items: Any, fields: str, settings: Any) -> Any:
     """Return the chosen parts of items, cut to the characters of an answer."""
     try:
         return shorten_value(apply_expression(fields, items), settings.max_output_chars)
@@ -162,7 +162,7 @@ def _fitted(items: Any, fields: str, settings: Any) -> Any:
         raise InputError(reason, pointer="/fields") from None
 
 
-def _nested(given: dict[str, Any]) -> dict[str, Any]:
+def _nest_arguments(given: dict[str, Any]) -> dict[str, Any]:
     """Return a call with `arguments` read from JSON, and with those given beside them inside."""
     own = given.get("arguments")
     if isinstance(own, str):
@@ -194,7 +194,9 @@ _OTHER = re.compile(r"[^a-zA-Z0-9]+")
 _ANTHROPIC = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
 
-def deferred(profile: str, found: list[Definition], tools: Iterable[Any]) -> list[Definition]:
+def defer_definitions(
+    profile: str, found: list[Definition], tools: Iterable[Any]
+) -> list[Definition]:
     """Return definitions with the provider's search in front; OpenAI's in a namespace by tag.
 
     Raises:

@@ -89,13 +89,13 @@ class Producers:
 
     def __init__(self, tools: Iterable[Any], data: Sequence[Mapping[str, list[int]]] = ()) -> None:
         self._tools = list(tools)
-        self._found = dict(enumerate(data))
+        self._producers_by_place = dict(enumerate(data))
 
     def places(self, place: int) -> Mapping[str, list[int]]:
         """Return the places of a tool's producers by argument, the best first; some are spare."""
-        if place not in self._found:
-            self._found[place] = self._graph.of(place)
-        return self._found[place]
+        if place not in self._producers_by_place:
+            self._producers_by_place[place] = self._graph.find_producers(place)
+        return self._producers_by_place[place]
 
     def data(self) -> list[Mapping[str, list[int]]]:
         """Return `places` of each tool: the whole graph as plain data."""
@@ -110,7 +110,7 @@ class _Graph:
     """The facts about tools, and the tools that yield each key that one of them asks for."""
 
     def __init__(self, tools: Sequence[Any]) -> None:
-        self._tools = list(map(_facts, tools))
+        self._tools = list(map(_read_facts, tools))
         self._keys = {key for tool in self._tools for ask in tool.asks for key in ask.keys}
         self._fields = {key.rpartition(" ")[2] for key in self._keys} | self._keys | _GENERIC
         self._first = {key.partition(" ")[0] for key in self._keys}
@@ -124,14 +124,14 @@ class _Graph:
         for place, (facts, tool) in enumerate(zip(self._tools, tools, strict=True)):
             if facts.method in _GAINS:
                 self._collections[facts.shape].append(place)
-                for key, weight in self._yields(tool, facts).items():
+                for key, weight in self._find_yields(tool, facts).items():
                     index[key].append((weight + facts.bonus - len(facts.asks), place))
         best = slice(None, -_CANDIDATES - 1, -1)
         self._index = {key: sorted(listed)[best] for key, listed in index.items()}
 
-    def of(self, place: int) -> dict[str, list[int]]:
+    def find_producers(self, place: int) -> dict[str, list[int]]:
         tool = self._tools[place]
-        scores = {ask.argument: self._scores(place, tool, ask) for ask in tool.asks}
+        scores = {ask.argument: self._score_candidates(place, tool, ask) for ask in tool.asks}
         counts = Counter(other for found in scores.values() for other in found)
         made = {}
         for argument, found in scores.items():
@@ -144,7 +144,7 @@ class _Graph:
                 made[argument] = list(dict.fromkeys([*ranked[:2], *apart[:1], *ranked]))[:_KEPT]
         return made
 
-    def _scores(self, place: int, tool: _Tool, ask: _Ask) -> dict[int, float]:
+    def _score_candidates(self, place: int, tool: _Tool, ask: _Ask) -> dict[int, float]:
         found: dict[int, float] = {}
         for key, share in ask.keys.items():
             for weight, other in self._index.get(key, ()):
@@ -166,36 +166,42 @@ class _Graph:
         """Note the members of the objects at `/person/{id}`: others with these are persons, too."""
         if facts.method == "GET" and facts.shape[-1] == "{}" and "{}" not in facts.shape[-2:-1]:
             answer = tool.answer_schema or {}
-            resource = " ".join(words("".join(facts.shape[-2:-1])))
-            for name in self._looked(answer, answer).all_names:
+            resource = " ".join(singular_words("".join(facts.shape[-2:-1])))
+            for name in self._read_object(answer, answer).all_names:
                 self._owners[name].add(resource)
 
-    def _yields(self, tool: Any, facts: _Tool) -> dict[str, float]:
+    def _find_yields(self, tool: Any, facts: _Tool) -> dict[str, float]:
         names = _path_names(facts.shape)
         made: dict[str, float] = {}
         answer = tool.answer_schema
         if answer is None:
-            self._note(made, names, ["id"], 1.0)
+            self._note_keys(made, names, ["id"], 1.0)
             return made
         waiting: list[tuple[Any, Names, int, bool]] = [(answer, names, 0, False)]
         for node, known, level, listed in waiting:  # grows while it is walked
-            found = self._looked(node, answer)
+            found = self._read_object(node, answer)
             if found.item is not None and len(waiting) < _OBJECTS:
                 waiting.append((found.item, known, level, True))
             told = {name for name, _ in found.names}
             sure = [each for each in known if not told or each[1] >= 1 or each[0] in told]
-            own = [*sure, *found.names, *(() if told else self._alike(found.all_names))]
-            self._note(made, own, found.fields, 2.0 * listed - 1.5 * level + 1)
+            own = [
+                *sure,
+                *found.names,
+                *(() if told else self._find_similar_resource(found.all_names)),
+            ]
+            self._note_keys(made, own, found.fields, 2.0 * listed - 1.5 * level + 1)
             wraps = level == 0 and not listed and _GENERIC.isdisjoint(found.fields)
             for name, member in found.members[: max(0, _OBJECTS - len(waiting))]:
                 inside = name in _CONTAINERS
                 if inside or level == 0:
-                    names = own if inside else _named(name, 1.0)
+                    names = own if inside else _object_names(name, 1.0)
                     deeper = level + (not inside and not wraps)
                     waiting.append((member, names, deeper, inside and listed))
         return made
 
-    def _note(self, made: dict[str, float], names: Names, fields: list[str], gain: float) -> None:
+    def _note_keys(
+        self, made: dict[str, float], names: Names, fields: list[str], gain: float
+    ) -> None:
         """Note the keys of an object: its names, each with its fields, and long fields alone."""
         is_one = not _GENERIC.isdisjoint(fields)
         keys = [(field, gain + 1) for field in fields if field not in _GENERIC]
@@ -212,7 +218,7 @@ class _Graph:
             if key in self._keys and weight > made.get(key, _LEAST):
                 made[key] = weight
 
-    def _alike(self, members: set[str]) -> Names:
+    def _find_similar_resource(self, members: set[str]) -> Names:
         """Return the resource that an object without a name looks like."""
         votes: dict[str, float] = defaultdict(float)
         for owners in filter(None, map(self._owners.get, members)):
@@ -221,23 +227,23 @@ class _Graph:
         best = max(votes, key=votes.__getitem__, default="")
         return [(best, 0.9)] if votes.get(best, 0) >= _ALIKE else []
 
-    def _looked(self, node: Any, root: Mapping[str, Any]) -> _Object:
+    def _read_object(self, node: Any, root: Mapping[str, Any]) -> _Object:
         """Return what a schema says of an object or a list; equal nodes are looked at once."""
         if id(node) in self._objects:
             return self._objects[id(node)][0]
         found = _Object([], [], [], set(), None)
-        for component, part in parts(node, root):
-            found.names.extend(_named(component, 1.0) if component else ())
+        for component, part in iter_parts(node, root):
+            found.names.extend(_object_names(component, 1.0) if component else ())
             if isinstance(part.get("items"), dict):
                 found = found._replace(item=part["items"])
             if isinstance(part.get("properties"), dict):
-                self._look(part["properties"], found)
+                self._read_properties(part["properties"], found)
         self._objects[id(node)] = found, node  # the node keeps its id
         return found
 
-    def _look(self, properties: dict[str, Any], found: _Object) -> None:
+    def _read_properties(self, properties: dict[str, Any], found: _Object) -> None:
         for name, member in islice(properties.items(), _MEMBERS):
-            known = " ".join(words(name))
+            known = " ".join(singular_words(name))
             found.all_names.add(name)
             if known in self._fields and len(found.fields) < _CANDIDATES:
                 found.fields.append(known)
@@ -245,7 +251,7 @@ class _Graph:
                 found.members.append((known, member))
 
 
-def parts(
+def iter_parts(
     node: Any, root: Mapping[str, Any], keys: Sequence[str] = ("allOf", "anyOf", "oneOf")
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the schemas that a schema combines by `keys`, 32 at most, with their components."""
@@ -267,7 +273,7 @@ def parts(
 
 
 @lru_cache(maxsize=20_000)
-def words(name: str) -> tuple[str, ...]:
+def singular_words(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case and in the singular; `idCard` ends with `id`."""
     first, *others = map(_singular, snake_case(name[:200]).split("_"))
     return (*others, first) if first == "id" else (first, *others)
@@ -281,18 +287,18 @@ def _singular(word: str) -> str:
     return word[:-2] if word.endswith(("xes", "ches", "shes", "sses")) else word.removesuffix("s")
 
 
-def _facts(tool: Any) -> _Tool:
+def _read_facts(tool: Any) -> _Tool:
     segments = _ENDING.sub("", tool.path).strip("/").split("/")
     schema = tool.input_schema
     shape = tuple(_VARIABLE.sub("{}", part).lower() for part in segments)
-    finds = bool({*words(tool.name), *schema.get("required", ())} & _FINDING)
+    finds = bool({*singular_words(tool.name), *schema.get("required", ())} & _FINDING)
     creates = tool.method == "POST" and not finds
     bonus = 1.5 * finds - 2.5 * creates - 2 * tool.deprecated - (shape[-1] == "{}")
-    asks = tuple(_asks(tool, segments, schema))
+    asks = tuple(_find_asks(tool, segments, schema))
     return _Tool(tool.method, shape, asks, frozenset(ask.key for ask in asks), bonus)
 
 
-def _asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Iterator[_Ask]:
+def _find_asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Iterator[_Ask]:
     properties = schema.get("properties", {})
     found = [(name, at) for at, part in enumerate(segments) for name in _VARIABLE.findall(part)]
     variables = {name: (name, at) for name, at in found}
@@ -306,16 +312,18 @@ def _asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Iterator
         before = last if place < 0 else segments[place - 1] if place else ""
         node = properties.get(argument)
         if isinstance(node, dict) and _identifies(node, schema):
-            keys = _asked(words(wire), () if "{" in before else words(before), place >= 0)
+            keys = _asked_keys(
+                singular_words(wire), () if "{" in before else singular_words(before), place >= 0
+            )
             if not keys and _MENTIONS.search(str(node.get("description"))):
-                keys = {f"{words(wire)[-1]} id": 1.0}
+                keys = {f"{singular_words(wire)[-1]} id": 1.0}
             if keys:
                 yield _Ask(argument, next(iter(keys)), keys, place)
 
 
 def _identifies(node: Any, root: Mapping[str, Any]) -> bool:
     """Tell whether values may identify something: free texts and whole numbers."""
-    for _, part in parts(node, root):
+    for _, part in iter_parts(node, root):
         if "enum" in part or "const" in part or part.get("format") in _FORMATS:
             return False
         if part.get("type") in ("boolean", "object", "number", "null"):
@@ -323,7 +331,7 @@ def _identifies(node: Any, root: Mapping[str, Any]) -> bool:
     return True
 
 
-def _asked(name: tuple[str, ...], before: tuple[str, ...], in_path: bool) -> dict[str, float]:
+def _asked_keys(name: tuple[str, ...], before: tuple[str, ...], in_path: bool) -> dict[str, float]:
     """Return the keys that answer an argument, and how well; `before` are words of the path."""
     *of, last = name
     if not of and last in _GENERIC:
@@ -348,13 +356,15 @@ def _path_names(shape: tuple[str, ...]) -> Names:
     names: Names = []
     for place, part in enumerate(shape[: last + 1]):
         if "{" not in part and (place == last or "{" not in shape[place + 1]):
-            names += _named(part, 1.0 if place == last else 0.7)
+            names += _object_names(part, 1.0 if place == last else 0.7)
     return names[-8:]
 
 
-def _named(name: str, share: float) -> Names:
+def _object_names(name: str, share: float) -> Names:
     """Return the names of an object called so: the whole, its last word, and its others."""
-    listed = [each for each in words(name.rpartition(".")[2] or name) if each not in _CONTAINERS]
+    listed = [
+        each for each in singular_words(name.rpartition(".")[2] or name) if each not in _CONTAINERS
+    ]
     found = {" ".join(listed[-6:]): share} if listed else {}
     for word in listed[:-7:-1]:
         found.setdefault(word, share * (1.0 if word == listed[-1] else 0.5))

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import counted
-from openapi_tools.search.producers import HOLDING, parts
+from openapi_tools.search.producers import HOLDING, iter_parts
 from openapi_tools.validation.example_calls import example_call
 from openapi_tools.visible_text import cut, plain_text
 
@@ -52,82 +52,85 @@ _OTHER = re.compile(r"\W+", re.ASCII)
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 
 
-def stubs(hits: Iterable[Hit], *, python: bool = False) -> str:
+def write_stubs(hits: Iterable[Hit], *, python: bool = False) -> str:
     """Return the stubs of hits, each with lines on its needs; more hits have shorter ones."""
     listed = list(hits)
     room = min(_ROOM, _ANSWERED // max(1, len(listed)))
     lines: list[str] = []
     said: dict[str, str] = {}
     for hit in listed:
-        needs = _needs(hit.needs, _named(python))
+        needs = _group_needs(hit.needs, _name_writer(python))
         new = {
             arguments: names for arguments, names in needs.items() if said.get(arguments) != names
         }
         said |= new
-        below = _below(new)
-        lines += [_line(hit.tool, room - len("".join(below)), _named(python)), *below]
+        below = _need_lines(new)
+        lines += [_stub_line(hit.tool, room - len("".join(below)), _name_writer(python)), *below]
     return "\n".join(lines)
 
 
-def stub(tool: Any, needs: Needs | None = None, *, python: bool = False) -> str:
+def write_stub(tool: Any, needs: Needs | None = None, *, python: bool = False) -> str:
     """Return a tool as a signature with its answer and words, and a line for each need."""
-    line = _line(tool, _ROOM, _named(python))
-    return "\n".join([line, *_below(_needs(needs or {}, _named(python)))])
+    line = _stub_line(tool, _ROOM, _name_writer(python))
+    return "\n".join([line, *_need_lines(_group_needs(needs or {}, _name_writer(python)))])
 
 
-def describe(tool: Any, needs: Needs | None = None) -> str:
+def describe_tool(tool: Any, needs: Needs | None = None) -> str:
     """Return a tool with every argument, needs, answer, and an example: some 4,000 characters."""
     schema, answer = tool.input_schema, tool.answer_schema
     place = _one_line(f"{tool.method} {tool.path}", 4 * _NAME)
     lines = [f"{tool.name}: {place}"]
     told = plain_text(tool.description, _TOLD).splitlines()
     lines += [f"> {_one_line(line, _TOLD)}" for line in told if line.strip() not in ("", place)]
-    lines += ["Arguments:", *_explained(schema)]
-    found = _needs(needs or {}, _plain, _SOME)
+    lines += ["Arguments:", *_explain_arguments(schema)]
+    found = _group_needs(needs or {}, _quote_name, _SOME)
     lines += ["Needs first:"] * bool(found)
     lines += [f"  {arguments}: from {names}" for arguments, names in found.items()]
     if answer is not None:
-        lines.append(f"Answer: {_type(answer, answer, _ANSWER)}")
+        lines.append(f"Answer: {_write_type(answer, answer, _ANSWER)}")
     if call := example_call(schema):
         lines.append(f"Example: {_one_line(call, _TOLD)}")
     text = "\n".join(lines)
     return text if len(text) <= _DESCRIBED else f"{text[:_DESCRIBED]}\n… cut"
 
 
-def _explained(schema: Mapping[str, Any]) -> Iterator[str]:
+def _explain_arguments(schema: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each argument, required ones first, and for the members of objects."""
     properties, required = schema.get("properties", {}), set(schema.get("required", ()))
     room = _LISTED
     listed = sorted(properties, key=lambda each: each not in required)
     for place, name in enumerate(listed):
-        lines = [_argument(name, properties[name], schema, name in required)]
-        lines += _inner(properties[name], schema)
+        lines = [_argument_line(name, properties[name], schema, name in required)]
+        lines += _property_lines(properties[name], schema)
         room -= sum(map(len, lines))
         if room < 0 and name not in required:
-            rest = ", ".join(map(_plain, listed[place : place + _SOME]))
+            rest = ", ".join(map(_quote_name, listed[place : place + _SOME]))
             more = ", …" if listed[place + _SOME :] else ""
             yield f"  and {len(listed) - place} more: {rest}{more}"
             return
         yield from lines if room > 0 else lines[:1]
 
 
-def _argument(name: str, node: Any, root: Mapping[str, Any], required: bool) -> str:
-    _, merged = _merged(node, root)
-    shown = [f"  {_plain(name)}: {_type(node, root, _LONG_TYPE)}", *["required"] * required]
+def _argument_line(name: str, node: Any, root: Mapping[str, Any], required: bool) -> str:
+    _, merged = _merge_schema(node, root)
+    shown = [
+        f"  {_quote_name(name)}: {_write_type(node, root, _LONG_TYPE)}",
+        *["required"] * required,
+    ]
     if "default" in merged:
-        shown.append(f"default {_plain(merged['default'])}")
+        shown.append(f"default {_quote_name(merged['default'])}")
     words = _one_line(str(merged.get("description", "")), _EXPLAINED)
     return f"{', '.join(shown)}{words and f'. {words}'}"
 
 
-def _inner(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
+def _property_lines(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines for the members of an object, or of those in a list."""
-    _, merged = _merged(node, root)
+    _, merged = _merge_schema(node, root)
     if "items" in merged:
-        _, merged = _merged(merged["items"], root)
+        _, merged = _merge_schema(merged["items"], root)
     needed, members = set(merged["required"]), merged["properties"]
     for name in islice(sorted(islice(members, _MEMBERS), key=lambda e: e not in needed), _SOME):
-        yield f"  {_argument(name, members[name], root, name in needed)}"
+        yield f"  {_argument_line(name, members[name], root, name in needed)}"
     if len(members) > _SOME:
         yield f"    and {counted(len(members) - _SOME, 'more member')}"
 
@@ -139,25 +142,31 @@ def python_name(name: str) -> str:
     return f"{made}_" if keyword.iskeyword(made) else made
 
 
-def _line(tool: Any, room: int, named: Callable[[str], str]) -> str:
+def _stub_line(tool: Any, room: int, named: Callable[[str], str]) -> str:
     """Return the stub; what has no room is left out or cut, but for required arguments."""
     schema, answer = tool.input_schema, tool.answer_schema
     properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
     each = _TYPE // (1 + len(required) // 8)
-    given = [f"{named(name)}: {_type(properties.get(name), schema, each)}" for name in required]
-    others = [name for name in _ordered(tool, properties) if name not in required]
+    given = [
+        f"{named(name)}: {_write_type(properties.get(name), schema, each)}" for name in required
+    ]
+    others = [name for name in _order_arguments(tool, properties) if name not in required]
     room -= len(tool.name) + sum(map(len, given))
-    shape = "" if answer is None else f" -> {_type(answer, answer, _within(room // 3, _SHAPE))}"
-    words = _sentence(tool.description, _within(room - len(shape) - 2 * _OPTIONAL, _WORDS))
+    shape = (
+        "" if answer is None else f" -> {_write_type(answer, answer, _clamp(room // 3, _SHAPE))}"
+    )
+    words = _first_sentence(tool.description, _clamp(room - len(shape) - 2 * _OPTIONAL, _WORDS))
     if words == _one_line(f"{tool.method} {tool.path}", _WORDS[1]):
         words = ""
     room -= len(shape) + len(words)
-    optional = (f"{named(name)}: {_type(properties[name], schema, _TYPE // 2)}" for name in others)
-    given += ["*", *_fitting(optional, len(others), max(room, _OPTIONAL))] if others else []
+    optional = (
+        f"{named(name)}: {_write_type(properties[name], schema, _TYPE // 2)}" for name in others
+    )
+    given += ["*", *_take_fitting(optional, len(others), max(room, _OPTIONAL))] if others else []
     return f"{named(tool.name)}({', '.join(given)}){shape}{words and f'  # {words}'}"
 
 
-def _ordered(tool: Any, properties: Mapping[str, Any]) -> list[str]:
+def _order_arguments(tool: Any, properties: Mapping[str, Any]) -> list[str]:
     """Return the names of arguments, those of the body of a write first."""
     names = list(islice(properties, _MEMBERS))
     if tool.method not in ("", "GET", "HEAD"):
@@ -166,11 +175,11 @@ def _ordered(tool: Any, properties: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def _within(value: int, bounds: tuple[int, int]) -> int:
+def _clamp(value: int, bounds: tuple[int, int]) -> int:
     return min(max(value, bounds[0]), bounds[1])
 
 
-def _fitting(texts: Iterable[str], count: int, room: int) -> Iterator[str]:
+def _take_fitting(texts: Iterable[str], count: int, room: int) -> Iterator[str]:
     for place, text in enumerate(texts):
         room -= len(text) + 2
         if room < 0 and place < count - 1:
@@ -179,33 +188,35 @@ def _fitting(texts: Iterable[str], count: int, room: int) -> Iterator[str]:
         yield text
 
 
-def _type(node: Any, root: Mapping[str, Any], room: int, depth: int = 0, level: int = 0) -> str:
+def _write_type(
+    node: Any, root: Mapping[str, Any], room: int, depth: int = 0, level: int = 0
+) -> str:
     """Return a schema as a type: `str`, `'open'|'closed'`, `list[issue{id, title, …}]`."""
     if level > _DEEPEST:
         return "any"
-    title, merged = _merged(node, root)
+    title, merged = _merge_schema(node, root)
     if isinstance(merged.get("enum"), list):
-        return _values(merged["enum"], room)
+        return _enum_type(merged["enum"], room)
     kind = merged.get("type")
     kinds = [each for each in (kind if isinstance(kind, list) else [kind]) if each != "null"]
     if merged["branches"] and not merged["properties"]:
         chosen = [each for each in merged["branches"] if each != _NULL][:_BRANCHES]
         share = room // max(1, len(chosen))
-        found = dict.fromkeys(_type(each, root, share, depth, level + 3) for each in chosen)
+        found = dict.fromkeys(_write_type(each, root, share, depth, level + 3) for each in chosen)
         return "|".join(found) or "None"
     if "items" in merged or kinds == ["array"]:
-        item = _type(merged.get("items"), root, room - 6, depth, level + 1)
+        item = _write_type(merged.get("items"), root, room - 6, depth, level + 1)
         return "list" if item == "any" else f"list[{item}]"
     if merged["properties"]:
-        return _object(title, merged, root, room, depth)
+        return _object_type(title, merged, root, room, depth)
     return "|".join(dict.fromkeys(_TYPES.get(str(each), "any") for each in kinds)) or "None"
 
 
-def _merged(node: Any, root: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _merge_schema(node: Any, root: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return a schema's component and its keywords, with references and `allOf` in it."""
     made: dict[str, Any] = {"properties": {}, "required": [], "branches": []}
     title = ""
-    for name, part in parts(node, root, ("allOf",)):
+    for name, part in iter_parts(node, root, ("allOf",)):
         title = title or name
         for key, value in part.items():
             if key == "properties" and isinstance(value, dict):
@@ -221,7 +232,7 @@ def _merged(node: Any, root: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return title, made
 
 
-def _object(
+def _object_type(
     title: str, merged: dict[str, Any], root: Mapping[str, Any], room: int, depth: int
 ) -> str:
     """Return an object as its name and some members, the telling ones first."""
@@ -233,11 +244,13 @@ def _object(
     lists = {each for each in islice(members, _MEMBERS) if holds and _is_list(members[each], root)}
     shown: list[str] = []
     room -= len(name) + 5
-    for member in sorted(islice(members, _MEMBERS), key=lambda e: _order(e, lists, required)):
-        text = _plain(member)
+    for member in sorted(
+        islice(members, _MEMBERS), key=lambda e: _property_rank(e, lists, required)
+    ):
+        text = _quote_name(member)
         if depth == 0 and (member in lists or room > 2 * _NAME):
             inner = room - len(text) - 2 if member in lists else 2 * _NAME
-            kind = _type(members[member], root, inner, 1, 1)
+            kind = _write_type(members[member], root, inner, 1, 1)
             text = f"{text}: {kind}" if "{" in kind else text
         room -= len(text) + 2
         if room < 0 and shown:
@@ -248,18 +261,20 @@ def _object(
 
 def _is_list(node: Any, root: Mapping[str, Any]) -> bool:
     """Tell whether a member holds a list of objects, as envelopes do."""
-    items = [part["items"] for _, part in parts(node, root) if isinstance(part.get("items"), dict)]
+    items = [
+        part["items"] for _, part in iter_parts(node, root) if isinstance(part.get("items"), dict)
+    ]
     return any(not HOLDING.isdisjoint(item) for item in items)
 
 
-def _order(name: str, lists: set[str], required: set[str]) -> tuple[bool, ...]:
+def _property_rank(name: str, lists: set[str], required: set[str]) -> tuple[bool, ...]:
     return name not in lists, name not in _FIRST, bool(_LINKS.search(name)), name not in required
 
 
-def _values(values: list[Any], room: int) -> str:
+def _enum_type(values: list[Any], room: int) -> str:
     shown: list[str] = []
     for value in islice(values, _MEMBERS):
-        text = repr(_one_line(value, _NAME)) if isinstance(value, str) else _plain(value)
+        text = repr(_one_line(value, _NAME)) if isinstance(value, str) else _quote_name(value)
         room -= len(text) + 1
         if room < 0 and shown:
             return "|".join([*shown, "…"])
@@ -267,7 +282,7 @@ def _values(values: list[Any], room: int) -> str:
     return "|".join(shown) or "any"
 
 
-def _needs(needs: Needs, named: Callable[[str], str], most: int = _SHOWN) -> dict[str, str]:
+def _group_needs(needs: Needs, named: Callable[[str], str], most: int = _SHOWN) -> dict[str, str]:
     """Return producers by arguments; those with equal ones share an entry."""
     found: dict[str, list[str]] = {}
     for argument, names in needs.items():
@@ -277,15 +292,15 @@ def _needs(needs: Needs, named: Callable[[str], str], most: int = _SHOWN) -> dic
     return {", ".join(arguments): names for names, arguments in found.items()}
 
 
-def _below(needs: Mapping[str, str]) -> list[str]:
+def _need_lines(needs: Mapping[str, str]) -> list[str]:
     return [f"  # {arguments}: from {names}" for arguments, names in needs.items()]
 
 
-def _named(python: bool) -> Callable[[str], str]:
-    return python_name if python else _plain
+def _name_writer(python: bool) -> Callable[[str], str]:
+    return python_name if python else _quote_name
 
 
-def _plain(value: Any) -> str:
+def _quote_name(value: Any) -> str:
     """Return a name, quoted if it is not an identifier, or another value as JSON."""
     if isinstance(value, str) and value.isascii() and value.isidentifier():
         return value[: 2 * _NAME]
@@ -294,7 +309,7 @@ def _plain(value: Any) -> str:
     return _one_line(json.dumps(value, default=str)[: 2 * _NAME], _NAME)
 
 
-def _sentence(text: str, limit: int) -> str:
+def _first_sentence(text: str, limit: int) -> str:
     line = _one_line(text.strip().partition("\n")[0], 4 * limit)
     return cut(_SENTENCE.split(line, maxsplit=1)[0], limit)
 

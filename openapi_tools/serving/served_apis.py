@@ -26,7 +26,7 @@ from openapi_tools.errors import (
 from openapi_tools.json_values import digest_of
 from openapi_tools.loading.load import load_tools, load_with_record
 from openapi_tools.redaction import redact_text
-from openapi_tools.search.costs import in_mode
+from openapi_tools.search.costs import offer_tools
 from openapi_tools.serving.web_server import INTERRUPTED, handle_signals
 from openapi_tools.tools.guardrails import require_approval
 from openapi_tools.tools.toolset import Toolset
@@ -265,7 +265,7 @@ class ServedApis:
             if len(apis) > 1:
                 joined = Toolset.union(joined, *rest, names=list(parts))
             mode = (apis[0].mode or "auto") if key else self._mode
-            tools, mode, why = in_mode(joined, mode)
+            tools, mode, why = offer_tools(joined, mode)
             if not key:
                 self.mode, self.mode_reason = mode, why
         self._tools_by_server[key] = tools

@@ -249,7 +249,7 @@ class CallMetrics:
             values = (
                 bool(tools),
                 len(tools),
-                costs.estimate(definitions),
+                costs.estimate_tokens(definitions),
                 api.loaded_at,
                 bool(api.stale),
             )

@@ -26,7 +26,7 @@ def warn_about_tokens(tools: Iterable[OperationTool]) -> None:
         return
     _warned.add(tools)
     listed = list(tools)
-    if costs.exceeds(listed):
+    if costs.exceeds_tokens(listed):
         logger.warning(
             "the definitions of these %d tools take more than %s tokens in each request: select "
             "some, or use toolset.meta_tools() (serve --mode search), toolset.code_tools() "

@@ -39,14 +39,14 @@ class DefinitionLists:
         """
         # Start-up: tools are loaded and called without them.
         from openapi_tools.providers.toolset_definitions import MOST_TOOLS, ToolsetDefinitions
-        from openapi_tools.search.meta_tools import deferred
+        from openapi_tools.search.meta_tools import defer_definitions
 
         if self._definitions is None or self._definitions.profile != profile:
             self._definitions = ToolsetDefinitions(profile, index)
         definitions, notes = self._definitions.write(tools)
         limit = MOST_TOOLS.get(profile, len(definitions))
         if defer:
-            definitions = deferred(profile, definitions, tools)
+            definitions = defer_definitions(profile, definitions, tools)
         elif len(definitions) > limit:
             excess = f"takes {limit} tools in one request, and these are {len(definitions)}"
             notes.append(f"{profile}: the provider {excess}; select those that you need.")

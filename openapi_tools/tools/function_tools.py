@@ -46,7 +46,7 @@ class FunctionTool(OperationTool):
     read_only: Any = property(lambda self: self._function.read_only)
     idempotent: Any = read_only
     destructive: Any = property(lambda self: not self._function.read_only)
-    calls_another: Any = property(lambda self: self._function.reached is not None)
+    calls_another: Any = property(lambda self: self._function.target_tool is not None)
 
     def __init__(self, function: MetaTool, session: Session | None) -> None:
         super().__init__(session)
@@ -70,17 +70,21 @@ class FunctionTool(OperationTool):
 
     def target_tool(self, arguments: Mapping[str, Any]) -> tuple[OperationTool, Mapping[str, Any]]:
         """Return the tool that a call runs, and its arguments; itself where it runs none."""
-        if self._function.reached is None:
+        if self._function.target_tool is None:
             return self, arguments
         try:
-            target = self._function.reached(self.check(dict(arguments)))
+            target = self._function.target_tool(self.check(dict(arguments)))
         except OpenAPIToolsError:
             return self, arguments
         return target or (self, arguments)
 
     def repair_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments that do not fit in another form."""
-        return arguments if self._function.repaired is None else self._function.repaired(arguments)
+        return (
+            arguments
+            if self._function.repair_arguments is None
+            else self._function.repair_arguments(arguments)
+        )
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request of the tool that a call runs; CallError where it runs none."""

@@ -233,11 +233,11 @@ class Toolset:
         if self._source is not None:
             return self.called._find_finder()  # noqa: SLF001 -- its own
         if self._finder is None:
-            from openapi_tools.search.finder import finder_of
+            from openapi_tools.search.finder import create_finder
 
             whole = None if self._whole is None else self._whole._find_finder()  # noqa: SLF001
             parts = [part._find_finder() for part in self._parts]  # noqa: SLF001
-            self._finder = finder_of(self, self._info.index, whole, parts)
+            self._finder = create_finder(self, self._info.index, whole, parts)
         return self._finder
 
     async def call(

@@ -19,7 +19,7 @@ from rows import Row, at_least, at_most
 from timing import Sample
 
 from openapi_tools import CodeLimits, Context, Settings, load_tools
-from openapi_tools.search.costs import cost, counter
+from openapi_tools.search.costs import definition_cost, token_counter
 
 PAGES, SIZE, USERS = 6, 100, 9
 CALLS = 1000
@@ -163,15 +163,15 @@ async def _run(code):
 
 async def _tokens(toolset, code, result):
     """Yield rows of tokens: what a model reads and writes, each part once."""
-    name, count = counter()
+    name, count = token_counter()
     found = await code.call("search", {"query": SEARCH})
     texts = [json.dumps({"query": SEARCH}), str(found), json.dumps({"code": PROGRAM}), str(result)]
-    definitions = sum(cost(each, count)[1] for each in code.definitions("anthropic"))
+    definitions = sum(definition_cost(each, count)[1] for each in code.definitions("anthropic"))
     program = sum(map(count, texts))
     whole, cut = await _single_calls(toolset, count)
     names = ("issues_list_for_repo", "users_get_by_username")
     two = toolset.with_tools(toolset[each] for each in names)
-    both = sum(cost(each, count)[1] for each in two.definitions("anthropic"))
+    both = sum(definition_cost(each, count)[1] for each in two.definitions("anthropic"))
     yield Row(f"tokens of the two tools ({name})", note=f"{definitions}, goal <= 400")
     for title, beside, own in (
         ("", whole, program),

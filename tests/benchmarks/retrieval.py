@@ -32,7 +32,7 @@ os.environ["OPENAPI_TOOLS_CACHE"] = "off"
 
 from openapi_tools import Toolset, load_tools
 from openapi_tools.runtime import Operation, OperationTool
-from openapi_tools.search.index import texts_of
+from openapi_tools.search.index import tool_texts
 from openapi_tools.tools.session import open_session
 
 MOST = 10
@@ -186,7 +186,7 @@ class PlainBM25:
 
 
 def plain_text(tool):
-    return " ".join(text for texts in texts_of(tool).values() for text in texts)
+    return " ".join(text for texts in tool_texts(tool).values() for text in texts)
 
 
 def plain_words(text):

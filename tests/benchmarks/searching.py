@@ -15,8 +15,8 @@ from rows import Row, at_most, beside
 from timing import Sample, samples, timed
 
 from openapi_tools import OpenAPIToolsError, Toolset, load_tools
-from openapi_tools.search.costs import counter
-from openapi_tools.search.stubs import describe, stubs
+from openapi_tools.search.costs import token_counter
+from openapi_tools.search.stubs import describe_tool, write_stubs
 
 MANY = 22_000
 """Operations of the largest union."""
@@ -94,11 +94,11 @@ def _queries(name, toolset, rounds, most):
 
 def _tokens(name, toolset):
     """Yield the tokens of answers with eight stubs, for the names of tools, and of descriptions."""
-    how, count = counter()
+    how, count = token_counter()
     answers = (toolset.search(tool.name.replace("_", " ")) for tool in [*toolset][::10])
     sizes = {
-        "eight stubs": [count(stubs(hits)) for hits in answers if len(hits) == 8],
-        "a description": [count(describe(t, toolset.producers(t.name))) for t in toolset],
+        "eight stubs": [count(write_stubs(hits)) for hits in answers if len(hits) == 8],
+        "a description": [count(describe_tool(t, toolset.producers(t.name))) for t in toolset],
     }
     for what, found in sizes.items():
         note = f"{statistics.median(found):.0f}, at most {max(found)}, {how}"

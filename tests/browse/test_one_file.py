@@ -16,7 +16,7 @@ from openapi_tools import load_tools
 from openapi_tools.browse.one_file import page
 from openapi_tools.browse.page_data import PageData
 from openapi_tools.cli import commands
-from openapi_tools.search.costs import estimate
+from openapi_tools.search.costs import estimate_tokens
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
@@ -76,7 +76,7 @@ def test_the_file_names_no_address_to_load_from_and_allows_none(tmp_path):
 
 def test_the_file_has_what_the_server_tells():
     toolset = load_tools(MUSEUM)
-    data = PageData(toolset, counting=("estimated", estimate))
+    data = PageData(toolset, counting=("estimated", estimate_tokens))
 
     found = revived(page(toolset))
 

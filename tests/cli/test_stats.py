@@ -73,7 +73,7 @@ def test_a_budget_and_a_profile_are_chosen(data, profile):
 def test_a_wrong_file_in_the_cache_of_tiktoken_is_not_used(tmp_path):
     (tmp_path / FILE).write_bytes(b"not the encoding")
 
-    how, count = stats.counter()
+    how, count = stats.token_counter()
 
     assert (how, count("x" * 445)) == ("estimated", 100)
 
@@ -95,7 +95,7 @@ def test_tokens_are_counted_where_the_cache_has_the_encoding(tmp_path, monkeypat
     monkeypatch.setattr(stats, "ENCODINGS", encodings)
     monkeypatch.setitem(sys.modules, "tiktoken", package)
 
-    found, count = stats.counter()
+    found, count = stats.token_counter()
 
     assert found == how
     assert count("two words") == 2

@@ -7,7 +7,7 @@ import pytest
 from programs import DOCUMENT, ITEMS, PAGES, Shop, run
 
 from openapi_tools import CodeLimits, Context, SettingsError, load_tools
-from openapi_tools.search.costs import cost, counter
+from openapi_tools.search.costs import definition_cost, token_counter
 from openapi_tools.testing import mock_api
 
 PROGRAMS = {
@@ -166,12 +166,12 @@ async def test_a_program_is_told_once_that_responses_were_cut():
 
 async def test_the_two_tools_take_few_tokens_and_find_functions():
     code = Shop().toolset().code_tools()
-    _, count = counter()
+    _, count = token_counter()
 
     found = await code.call("search", {"query": "create item\nprint"})
 
     assert [tool.name for tool in code] == ["search", "run_code"]
-    assert sum(cost(each, count)[1] for each in code.definitions("anthropic")) <= 400
+    assert sum(definition_cost(each, count)[1] for each in code.definitions("anthropic")) <= 400
     assert "create_item(" in found.output
     assert '# print: call("print", {…})' in found.output
 

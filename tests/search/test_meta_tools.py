@@ -74,13 +74,13 @@ def meta(pets):
 @pytest.mark.parametrize("words", ["short", "tight", "full"])
 def test_their_definitions_take_at_most_250_tokens(profile, words):
     meta = load_tools(DOCUMENT, settings={"definitions": words}).meta_tools()
-    _, count = costs.counter()
+    _, count = costs.token_counter()
 
     found = meta.definitions(profile)
 
     assert len(found) == 3
     assert not meta.warnings
-    assert sum(costs.cost(each, count)[1] for each in found) <= 250
+    assert sum(costs.definition_cost(each, count)[1] for each in found) <= 250
     assert len(json.dumps(found, separators=(",", ":"))) < 1100
 
 

@@ -30,8 +30,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def made(monkeypatch):
     """Count how many indexes are made."""
-    numbers, of = [], Index.of
-    monkeypatch.setattr(Index, "of", lambda tools: numbers.append(len(tools)) or of(tools))
+    numbers, of = [], Index.build
+    monkeypatch.setattr(Index, "build", lambda tools: numbers.append(len(tools)) or of(tools))
     return numbers
 
 

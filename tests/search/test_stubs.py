@@ -11,7 +11,7 @@ from strategies import JSON, TEXT
 
 from openapi_tools import load_tools
 from openapi_tools.search import costs, finder
-from openapi_tools.search.stubs import describe, python_name, stub, stubs
+from openapi_tools.search.stubs import describe_tool, python_name, write_stub, write_stubs
 
 STRING = {"type": "string"}
 UNSEEN = "\u202e\u200b\x00\x1b[2J\u2028\x85\r\n"
@@ -63,7 +63,7 @@ def tool_of(*parameters, path="/things", method="get", answer=None, schemas=None
 def test_types(schema, shown):
     things = {"Thing": {"type": "object", "properties": {"colour": STRING, "id": STRING}}}
 
-    line = stub(tool_of(query("q", schema, required=True), schemas=things))
+    line = write_stub(tool_of(query("q", schema, required=True), schemas=things))
 
     assert line == f"do_it(q: {shown})  # Do it."
 
@@ -79,7 +79,7 @@ def test_optional_arguments_follow_a_star_and_the_answer_an_arrow():
     thing = {"type": "object", "properties": {"self_url": STRING, "name": STRING, "id": STRING}}
 
     asked = query("owner", STRING, required=True), query("limit", {"type": "integer"})
-    line = stub(tool_of(*asked, answer=envelope, schemas={"Thing": thing}))
+    line = write_stub(tool_of(*asked, answer=envelope, schemas={"Thing": thing}))
 
     assert line == (
         "do_it(owner: str, *, limit: int)"
@@ -90,7 +90,7 @@ def test_optional_arguments_follow_a_star_and_the_answer_an_arrow():
 def test_needs_are_lines_below_and_arguments_with_equal_ones_share_a_line():
     tool = tool_of(path="/x/{a}/{b}/{c}")
 
-    text = stub(tool, {"a": ("one", "two", "three"), "b": ("one", "two"), "c": ("four",)})
+    text = write_stub(tool, {"a": ("one", "two", "three"), "b": ("one", "two"), "c": ("four",)})
 
     assert text.splitlines()[1:] == ["  # a, b: from one, two", "  # c: from four"]
 
@@ -101,7 +101,7 @@ def test_a_search_says_once_in_a_row_what_its_hits_need():
     tools = load_tools(document({f"/repos/{{repo}}/{p}": {"get": gets[p]} for p in parts}))
     needs = [("repos",), ("repos",), ("others",)]
 
-    text = stubs(
+    text = write_stubs(
         finder.Hit(tool, 1.0, {"repo": names}) for tool, names in zip(tools, needs, strict=True)
     )
 
@@ -120,7 +120,7 @@ def test_required_arguments_are_never_left_out():
     ]
     others = [query(f"other_{n}", STRING) for n in range(40)]
 
-    line = stub(tool_of(*others, *required))
+    line = write_stub(tool_of(*others, *required))
 
     assert all(f"needed_{number}: " in line for number in range(40))
     assert re.search(r"…\+\d+\)", line)
@@ -152,8 +152,8 @@ def test_arguments_have_the_names_of_json_or_those_of_python():
     })  # fmt: skip
     needs = {"from": ("get-it",)}
 
-    assert stub(tool, needs).startswith("do_it(from: str, *, a_b: str, it_s: 'x')")
-    assert stub(tool, needs, python=True).splitlines() == [
+    assert write_stub(tool, needs).startswith("do_it(from: str, *, a_b: str, it_s: 'x')")
+    assert write_stub(tool, needs, python=True).splitlines() == [
         "do_it(from_: str, *, a_b: str, it_s: 'x')  # Do it.",
         "  # from_: from get_it",
     ]
@@ -172,8 +172,8 @@ def test_the_text_of_a_document_stays_on_its_line():
         description=evil,
     )
 
-    assert len(stub(tool).splitlines()) == 1
-    for text in (stub(tool), describe(tool)):
+    assert len(write_stub(tool).splitlines()) == 1
+    for text in (write_stub(tool), describe_tool(tool)):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2028]", text)
         assert not re.search(r"^ *(?:delete_all|# owner)", text, re.MULTILINE)
 
@@ -193,7 +193,7 @@ def test_a_description_says_everything_of_each_argument():
         description="Long\n\nwords.",
     )
 
-    assert describe(tool, {"order": ("a", "b", "c", "d")}).splitlines()[:13] == [
+    assert describe_tool(tool, {"order": ("a", "b", "c", "d")}).splitlines()[:13] == [
         "do_it: GET /orders/{order}",
         "> Do it.",
         "> Long",
@@ -208,7 +208,10 @@ def test_a_description_says_everything_of_each_argument():
         "Needs first:",
         "  order: from a, b, c, d",
     ]
-    assert describe(tool).splitlines()[-2:] == ["Answer: list[{id}]", 'Example: {"order": "…"}']
+    assert describe_tool(tool).splitlines()[-2:] == [
+        "Answer: list[{id}]",
+        'Example: {"order": "…"}',
+    ]
 
 
 def test_a_description_is_bounded_and_says_what_it_leaves_out():
@@ -216,7 +219,7 @@ def test_a_description_is_bounded_and_says_what_it_leaves_out():
     body = {"content": {"application/json": {"schema": {"type": "object", "properties": many}}}}
     tool = tool_of(method="post", requestBody=body, description="word " * 5_000)
 
-    text = describe(tool)
+    text = describe_tool(tool)
 
     assert len(text) < 4_100
     assert re.search(r"and \d+ more: member_", text)
@@ -250,10 +253,10 @@ def test_any_schema_has_a_bounded_stub_of_one_line(asked, answer, words):
     found = load_tools(document({"/x": {"post": post}}, components={"schemas": {"Loop": loop}}))
 
     for tool in found:
-        line = stub(tool, python=True)
+        line = write_stub(tool, python=True)
         assert "\n" not in line
         assert len(line) < 1_500
-        assert len(describe(tool)) < 4_100
+        assert len(describe_tool(tool)) < 4_100
 
 
 LARGE = ("github/api.github.com.json", "stripe/stripe-old.yaml", "kubernetes/swagger.json")
@@ -266,9 +269,9 @@ def test_eight_stubs_of_a_search_take_few_tokens(name):
     if entry is None:
         pytest.skip("the published documents are not at hand")
     tools = load_tools(entry.file)
-    _, count = costs.counter()
+    _, count = costs.token_counter()
 
-    texts = [stubs(tools.search(tool.name.replace("_", " "))) for tool in [*tools][::40]]
+    texts = [write_stubs(tools.search(tool.name.replace("_", " "))) for tool in [*tools][::40]]
 
     sizes = sorted(map(count, texts))
     assert sizes[len(sizes) // 2] <= 600

@@ -186,7 +186,7 @@ async def test_a_fault_of_ours_in_one_document_is_logged_and_the_others_are_serv
 async def test_a_fault_while_tools_are_offered_does_not_end_the_schedule(
     source, tmp_path, monkeypatch, caplog
 ):
-    original, failed = served_apis.in_mode, asyncio.Event()
+    original, failed = served_apis.offer_tools, asyncio.Event()
 
     def fail_once(*given):
         if not failed.is_set():
@@ -199,7 +199,7 @@ async def test_a_fault_while_tools_are_offered_does_not_end_the_schedule(
         client_of(server.url) as client,
         client.listen(tools_list_changed=True) as changes,
     ):
-        monkeypatch.setattr(served_apis, "in_mode", fail_once)
+        monkeypatch.setattr(served_apis, "offer_tools", fail_once)
         source.answer = served(MORE, '"2"')
         await asyncio.wait_for(anext(changes), 20)
         names = await names_of(client)
