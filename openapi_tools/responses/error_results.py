@@ -34,7 +34,7 @@ _WORDS = (
     *("title", "error_description", "message", "Message", "errorMessage", "error_message"),
     *("detail", "details", "description", "reason", "msg", "error"),
 )
-"""Members that hold a sentence, in the order of the message."""
+"""Properties that hold a sentence, in the order of the message."""
 _NESTED = ("error", "fault", "Error", "meta")
 _LISTS = ("errors", "detail", "details", "violations", "invalid_params", "invalid-params", "issues")
 _PLACES = ("loc", "field", "path", "pointer", "param", "parameter", "property", "name", "source")

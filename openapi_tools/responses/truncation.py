@@ -33,10 +33,10 @@ def encode_json(value: Any) -> str:
     return _ENCODER.encode(value)
 
 
-def shorten_value(value: Any, room: int) -> Any:
-    """Return a value cut to `room` characters of JSON, at least 40; marks count the rest."""
+def shorten_value(value: Any, limit: int) -> Any:
+    """Return a value cut to `limit` characters of JSON, at least 40; marks count the rest."""
     cutter = _ValueCutter()
-    return value if cutter.size(value, room) <= room else cutter.cut(value, room)
+    return value if cutter.size(value, limit) <= limit else cutter.cut(value, limit)
 
 
 class _ValueCutter:
@@ -75,23 +75,23 @@ class _ValueCutter:
         self._sizes[id(value)] = total
         return total
 
-    def cut(self, value: Any, room: int) -> Any:
+    def cut(self, value: Any, limit: int) -> Any:
         if isinstance(value, list):
-            return self._cut_list(value, room)
+            return self._cut_list(value, limit)
         if isinstance(value, dict):
-            return self._cut_dict(value, room)
-        return truncate_text(value if isinstance(value, str) else encode_json(value), room)
+            return self._cut_dict(value, limit)
+        return truncate_text(value if isinstance(value, str) else encode_json(value), limit)
 
-    def _cut_list(self, items: list[Any], room: int) -> list[Any]:
+    def _cut_list(self, items: list[Any], limit: int) -> list[Any]:
         total = len(items)
         if items and isinstance(items[-1], str) and (mark := _LEFT_OUT.fullmatch(items[-1])):
             items, total = items[:-1], int(mark[1])
         kept: list[Any] = []
-        left = room - 2 - _ITEM_MARKER
+        left = limit - 2 - _ITEM_MARKER
         for item in items:
             size = self.size(item, left)
             if size > left:
-                if left >= _LEAST and (not kept or left > room // 2):
+                if left >= _LEAST and (not kept or left > limit // 2):
                     kept.append(self.cut(item, left))
                 break
             kept.append(item)
@@ -100,11 +100,11 @@ class _ValueCutter:
             kept.append(f"{_ELLIPSIS} {total - len(kept)} of {total} items left out")
         return kept
 
-    def _cut_dict(self, members: dict[str, Any], room: int) -> dict[str, Any]:
-        left = room - 2 - _MEMBER_MARKER
+    def _cut_dict(self, members: dict[str, Any], limit: int) -> dict[str, Any]:
+        left = limit - 2 - _MEMBER_MARKER
         sizes: dict[str, int] = {}
         for name, member in members.items():
-            size = self.size(member, room)
+            size = self.size(member, limit)
             least = len(encode_json(name)) + 2 + min(size, _LEAST)
             if least > left:
                 break
@@ -113,24 +113,24 @@ class _ValueCutter:
         share = _equal_share([size - _LEAST for size in sizes.values() if size > _LEAST], left)
         kept = {}
         for name, size in sizes.items():
-            value_room = _LEAST + share
+            value_limit = _LEAST + share
             kept[name] = (
-                members[name] if size <= value_room else self.cut(members[name], value_room)
+                members[name] if size <= value_limit else self.cut(members[name], value_limit)
             )
         if len(kept) < len(members):
             kept[_ELLIPSIS] = f"{len(members) - len(kept)} properties left out"
         return kept
 
 
-def _equal_share(wishes: list[int], room: int) -> int:
+def _equal_share(wishes: list[int], space: int) -> int:
     # A wish below the equal share is met in full, and the others share what it leaves.
     wishes.sort()
     for index, wish in enumerate(wishes):
-        fair = room // (len(wishes) - index)
+        fair = space // (len(wishes) - index)
         if wish > fair:
             return fair
-        room -= wish
-    return room
+        space -= wish
+    return space
 
 
 def append_mark(value: Any, words: str) -> Any:
@@ -172,12 +172,12 @@ def truncation_advice(
     return "; ".join(filter(None, parts))
 
 
-def truncate_text(text: str, room: int, whole: int = 0) -> str:
-    """Return the beginning of a string in `room` characters of JSON, and the whole's length."""
+def truncate_text(text: str, limit: int, whole: int = 0) -> str:
+    """Return the beginning of a string in `limit` characters of JSON, and the whole's length."""
     marker = f"{_ELLIPSIS} [{whole or len(text)} characters in all]"
-    left = room - 2 - len(marker)
+    left = limit - 2 - len(marker)
     if left < len(marker):
-        marker, left = _ELLIPSIS, room - 3
+        marker, left = _ELLIPSIS, limit - 3
     head = text[: max(left, 0)]
     while (length := len(encode_json(head)) - 2) > left:
         head = head[: min(len(head) - 1, len(head) * left // length)]
@@ -187,20 +187,20 @@ def truncate_text(text: str, room: int, whole: int = 0) -> str:
     return (words if len(words) > len(head) // 2 else head) + marker
 
 
-def fit_value(value: Any, size: int, room: int) -> tuple[Any, bool]:
-    """Return a value that fits into `room` characters as JSON, and whether it was cut."""
+def fit_value(value: Any, size: int, limit: int) -> tuple[Any, bool]:
+    """Return a value that fits into `limit` characters as JSON, and whether it was cut."""
     # `size` is the number of bytes received: a value that was small stays whole, unmeasured.
-    if size <= room:
+    if size <= limit:
         with suppress(ValueError):  # a lone surrogate in the path of a download
             text = to_json(value)
             # Numbers with an exponent take two characters more.
-            if 2 * len(text) <= room and b"Infinity" not in text:
+            if 2 * len(text) <= limit and b"Infinity" not in text:
                 return value, False
     with suppress(ValueError):
-        if size <= room * _GROWTH and len(encode_json(value)) <= room:
+        if size <= limit * _GROWTH and len(encode_json(value)) <= limit:
             return value, False
-        fitted = shorten_value(value, room)
+        fitted = shorten_value(value, limit)
         encode_json(fitted)
         return fitted, fitted is not value
     # An infinity: JSON's 1e400 is one in Python.
-    return fit_value(clean_value(value), size, room)
+    return fit_value(clean_value(value), size, limit)

@@ -87,8 +87,9 @@ _NONE = LongRunningOperation()
 class LongRunningReader:
     """Finds a long-running operation in a response; `long_operation` is false if none begins.
 
-    `ask` returns the tool that asks for an address, which has to be below `server`. If `polled`,
-    the request asked for a state; if `loosely`, the answer to a read may be a state, too.
+    `find_tool` returns the tool that requests an address, which has to be below `server`. If
+    `polled`, the request asked for a state; if `accepts_states`, a response to a read may be a
+    state, too.
     """
 
     status: int

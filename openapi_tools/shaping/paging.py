@@ -18,7 +18,7 @@ from openapi_tools.model import Operation, Paging
 from openapi_tools.options import close_names
 from openapi_tools.shaping.argument_paths import arguments_with, property_schema, value_at
 from openapi_tools.shaping.json_queries import evaluate, parse_expression
-from openapi_tools.shaping.list_reader import find_list
+from openapi_tools.shaping.response_lists import find_list
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -53,6 +53,7 @@ _SMALLEST = 1e-9
 
 def compile_schema(schema: Schema, *, size_limit: int = LARGEST_PATTERN) -> Draft202012Validator:
     """Return a validator that runs in linear time; ValueError for a keyword's value."""
+    # Start-up time: loading imports this module, and few loads compile a schema.
     from jsonschema_rs import Draft202012Validator, RegexOptions
 
     options = RegexOptions(size_limit=size_limit)

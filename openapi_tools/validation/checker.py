@@ -14,6 +14,8 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from jsonschema_rs import ValidationError
+
 from openapi_tools import json_values
 from openapi_tools.common import json_schema
 from openapi_tools.errors import InputError
@@ -155,8 +157,6 @@ class Checker:
             yield Flaw((name,), "additionalProperties", list(self._properties), value)
 
     def _iter_first_flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
-        from jsonschema_rs import ValidationError
-
         size, judge = measure_value(arguments), self._cheap_validator
         if size.values <= _LARGEST and judge.can_check(size):
             try:

@@ -104,9 +104,10 @@ def example_call(schema: Mapping[str, Any], paths: list[Path] | None = None) -> 
         sampler.add_value(arguments, path)
     if not arguments:
         return ""
-    for room in _ROOMS:
+    for limit in _ROOMS:
         parts = [
-            f"{_dump_json(name)}: {_shorten_json(value, room)}" for name, value in arguments.items()
+            f"{_dump_json(name)}: {_shorten_json(value, limit)}"
+            for name, value in arguments.items()
         ]
         if sum(map(len, parts)) + 2 * len(parts) <= _EXAMPLE:
             break
@@ -117,9 +118,9 @@ def example_call(schema: Mapping[str, Any], paths: list[Path] | None = None) -> 
     return f"{{{', '.join(parts)}}}".encode(errors="replace").decode()
 
 
-def _shorten_json(value: Any, room: int) -> str:
+def _shorten_json(value: Any, limit: int) -> str:
     text = _dump_json(value)
-    if len(text) <= room:
+    if len(text) <= limit:
         return text
     return {"an object": "{…}", "an array": "[…]"}.get(kind_of(value), '"…"')
 

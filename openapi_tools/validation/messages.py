@@ -204,26 +204,26 @@ def describe_flaw(flaw: Flaw) -> str:
     return f"{text}{flaw.remark}{'' if text.endswith('?') else '.'}"
 
 
-def format_value(value: Any, room: int = _SHOWN) -> str:
-    """Return a JSON-native value in about `room` characters, strings in single quotes."""
+def format_value(value: Any, limit: int = _SHOWN) -> str:
+    """Return a JSON-native value in about `limit` characters, strings in single quotes."""
     match value:
         case None | bool():
             return json.dumps(value)
         case str():
             text = redact_text(value)
-            return repr(text) if len(text) <= room else f"{text[: room - 1]!r}…"
+            return repr(text) if len(text) <= limit else f"{text[: limit - 1]!r}…"
         case list() | dict():
-            return _format_parts(value, room)
+            return _format_parts(value, limit)
         case int() if value.bit_length() > _LARGEST_INTEGER_BITS:
             return "a number too large for JSON"
         case _:
             text = repr(value)
-            return text if len(text) <= room else f"{text[: room - 1]}…"
+            return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def _format_parts(value: list[Any] | dict[str, Any], room: int) -> str:
+def _format_parts(value: list[Any] | dict[str, Any], limit: int) -> str:
     opening, closing = "[]" if isinstance(value, list) else "{}"
-    half = room // 2
+    half = limit // 2
     if half < _LEAST:
         return f"{opening}…{closing}"
     if isinstance(value, list):
@@ -235,10 +235,10 @@ def _format_parts(value: list[Any] | dict[str, Any], room: int) -> str:
         )
     row: list[str] = []
     for text in islice(parts, _LISTED):
-        if row and room < len(text):
+        if row and limit < len(text):
             break
         row.append(text)
-        room -= len(text) + 2
+        limit -= len(text) + 2
     if len(row) < len(value):
         row.append(f"… {len(value) - len(row)} more")
     return f"{opening}{', '.join(row)}{closing}"

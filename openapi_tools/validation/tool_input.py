@@ -20,6 +20,8 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_jsonable_python
+
 from openapi_tools.errors import InputError
 from openapi_tools.json_values import normalize_number, pointer_token
 from openapi_tools.redaction import excerpt
@@ -236,8 +238,6 @@ def _read_decimal(value: Decimal) -> float:
 
 
 def _dump_by_pydantic(value: object) -> Any:
-    from pydantic_core import to_jsonable_python
-
     try:
         return to_jsonable_python(value, inf_nan_mode="constants")
     except (ValueError, TypeError, RecursionError):

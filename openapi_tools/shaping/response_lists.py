@@ -1,0 +1,32 @@
+"""The list of items in a response whose operation has no known paging."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openapi_tools.http_rules import LISTS, folded
+
+
+def find_list(value: Any, depth: int = 0) -> list[Any] | None:
+    """Return the items in a response without known paging; None where it has no plain list."""
+    if not isinstance(value, dict):
+        return value if isinstance(value, list) else None
+    lists = {folded(name): member for name, member in value.items() if isinstance(member, list)}
+    of_objects = {name: items for name, items in lists.items() if items and _is_object(items[0])}
+    lists = of_objects or lists
+    named_lists = [lists[name] for name in LISTS if name in lists]
+    if named_lists or lists or depth:
+        return (
+            named_lists[0]
+            if named_lists
+            else next(iter(lists.values()))
+            if len(lists) == 1
+            else None
+        )
+    inner = (value.get(name) for name in ("data", "result", "response", "_embedded"))
+    inner_lists = (find_list(member, depth + 1) for member in inner if isinstance(member, dict))
+    return next((each for each in inner_lists if each is not None), None)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
