@@ -9,7 +9,7 @@ from pet_shop import ALBUM, NOT_FOUND, PHOTO, PNG, found
 from servers.recorder import Answer
 
 from openapi_tools import Context, Select, SettingsError, ToolResult, require_approval
-from openapi_tools.testing import CoordinatorConformance
+from openapi_tools.testing.conformance_tests import CoordinatorConformance
 
 NEXT = ("Link", "</pets?page=2>; rel=next")
 PAGE_TEXT, NOTE = '{"id":7,"name":"Änne"}', "Next page: /pets?page=2 (link)"

@@ -29,7 +29,7 @@ sys.dont_write_bytecode = False
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
-pytest_plugins = ["openapi_tools.testing.pytest_plugin"]
+pytest_plugins = ["openapi_tools.pytest_plugin"]
 LEFT_OUT = pytest.StashKey[int]()
 LONGEST = (
     *("fuzz/test_fuzz.py", "tests/test_packaging.py", "contracts/test_extras.py"),

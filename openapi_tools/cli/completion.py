@@ -19,13 +19,7 @@ from click.shell_completion import CompletionItem, ShellComplete, split_arg_stri
 
 from openapi_tools.cli.argument_values import allowed_values
 from openapi_tools.cli.command_options import config_option
-from openapi_tools.cli.output import (
-    COMPLETION_VARIABLE,
-    PROGRAM,
-    clean,
-    print_text,
-    tool_summary,
-)
+from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, clean, print_text, tool_summary
 from openapi_tools.cli.tool_loading import find_tool, load_spec
 from openapi_tools.common.setting_fields import setting_names
 from openapi_tools.json_values import follow_references

@@ -13,12 +13,7 @@ from openapi_tools.cli.option_names import report_skipped
 from openapi_tools.cli.output import clean, format_json, print_text, show_progress, skipped_data
 from openapi_tools.cli.page_file import write_page
 from openapi_tools.cli.project_packages import combine_filters, read_project_jobs
-from openapi_tools.cli.tool_loading import (
-    load_spec,
-    overlay_options,
-    parse_source,
-    select_tools,
-)
+from openapi_tools.cli.tool_loading import load_spec, overlay_options, parse_source, select_tools
 from openapi_tools.codegen.changes import change_to_data, describe_change
 from openapi_tools.errors import SettingsError, counted
 from openapi_tools.generate import generate_package

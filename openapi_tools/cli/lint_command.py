@@ -20,7 +20,8 @@ from openapi_tools.errors import DocumentError, MissingExtraError, counted
 from openapi_tools.json_values import select_attributes
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.load import read_options
-from openapi_tools.openapi_core import Finding, lint_fixes, lint_rules, shorten_line
+from openapi_tools.openapi_core import lint_fixes, lint_rules
+from openapi_tools.openapi_core.findings import Finding, shorten_line
 from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from openapi_tools.visible_text import without_user
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from openapi_tools.openapi_core import Finding
+    from openapi_tools.openapi_core.findings import Finding
 
 _LARGEST = 2_000_000  # characters of a file in which lines are looked up
 _LEVELS = {"error": "error", "warning": "warning"}

@@ -308,7 +308,7 @@ def _open_session(
     )
     if settings.check_responses:
         # Start-up time: few loads check responses.
-        from openapi_tools.openapi_core import make_response_check
+        from openapi_tools.openapi_core.response_check import make_response_check
 
         session.check_exchange = make_response_check(
             lambda: convert_to_openapi_3(references.bundled),

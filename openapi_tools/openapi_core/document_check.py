@@ -14,7 +14,7 @@ import jsonschema_rs
 from openapi_tools.common.json_schema import TYPES
 from openapi_tools.errors import requiring
 from openapi_tools.json_values import join_pointer, resolve_pointer, split_pointer
-from openapi_tools.openapi_core import Finding, shorten_line
+from openapi_tools.openapi_core.findings import Finding, shorten_line
 from openapi_tools.validation.check_cost import compile_schema
 from openapi_tools.visible_text import visible
 

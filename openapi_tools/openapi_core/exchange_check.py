@@ -20,8 +20,9 @@ from urllib.parse import parse_qsl, unquote
 from openapi_tools.errors import requiring
 from openapi_tools.http_rules import is_form
 from openapi_tools.json_values import follow_references
-from openapi_tools.openapi_core import Route, Routes, shorten_line
 from openapi_tools.openapi_core.document_check import LinearPatterns, closed_path
+from openapi_tools.openapi_core.findings import shorten_line
+from openapi_tools.openapi_core.routes import Route, Routes
 from openapi_tools.openapi_core.text_values import TextReader, UndefinedReading
 from openapi_tools.openapi_core.value_check import (
     NOT_JUDGED,

@@ -22,7 +22,8 @@ from openapi_tools.json_values import (
     resolve_reference,
     split_pointer,
 )
-from openapi_tools.openapi_core import Finding, operation_at
+from openapi_tools.openapi_core.findings import Finding
+from openapi_tools.openapi_core.routes import operation_at
 from openapi_tools.requests.path_notations import read_template
 from openapi_tools.visible_text import short_name, snake_case
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.errors import requiring
 from openapi_tools.http_rules import essence, is_json
 from openapi_tools.json_values import follow_references, join_pointer
-from openapi_tools.openapi_core import shorten_line
+from openapi_tools.openapi_core.findings import shorten_line
 from openapi_tools.openapi_core.text_values import TextReader, UndefinedReading
 from openapi_tools.requests.encoding import is_token
 

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.common.json_schema import (
-    IN_PLACE_KEYWORDS,
-    iter_subschemas,
-)
+from openapi_tools.common.json_schema import IN_PLACE_KEYWORDS, iter_subschemas
 from openapi_tools.json_values import resolve_reference, split_pointer
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra
 from openapi_tools.json_values import follow_references
 from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.openapi_3 import convert_to_openapi_3
-from openapi_tools.openapi_core import METHODS, Route, Routes, make_exchange_checker
+from openapi_tools.openapi_core.response_check import make_exchange_checker
+from openapi_tools.openapi_core.routes import METHODS, Route, Routes
 from openapi_tools.testing.mock_responses import (
     Document,
     MockResponse,

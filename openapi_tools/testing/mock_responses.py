@@ -18,7 +18,7 @@ from openapi_tools.json_values import as_dict, follow_references
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
-    from openapi_tools.openapi_core import Route
+    from openapi_tools.openapi_core.routes import Route
 
 Document = Mapping[str, Any]
 

@@ -11,7 +11,7 @@ import jsonschema_rs
 from openapi_tools.common.json_schema import transform_schemas
 from openapi_tools.http_rules import essence, is_form, is_json, is_multipart, is_wildcard
 from openapi_tools.json_values import follow_references, join_pointer, omit_keys, split_pointer
-from openapi_tools.openapi_core import operation_at
+from openapi_tools.openapi_core.routes import operation_at
 from openapi_tools.testing.mock import NOT_JUDGED_PREFIX
 from openapi_tools.testing.mock_responses import concrete_type
 from openapi_tools.validation.samples import sample

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
-    from openapi_tools.openapi_core import Route
+    from openapi_tools.openapi_core.routes import Route
     from openapi_tools.tools.marked_values import MarkedValues
     from openapi_tools.tools.tool import OperationTool
 

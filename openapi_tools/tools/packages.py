@@ -17,13 +17,7 @@ from openapi_tools.common.json_schema import transform_schemas
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.json_values import omit_keys
-from openapi_tools.options import (
-    VARIABLE,
-    Select,
-    close_names,
-    from_environment,
-    members_of,
-)
+from openapi_tools.options import VARIABLE, Select, close_names, from_environment, members_of
 from openapi_tools.requests.body import file_schema
 from openapi_tools.shaping.tool_shape import credential_shape, shaped_operation, shaped_schema
 from openapi_tools.tools.document_info import DocumentInfo

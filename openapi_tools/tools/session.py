@@ -14,12 +14,7 @@ from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.http_rules import names_credential, parameter_key
 from openapi_tools.model import Operation, SecurityScheme, Server
 from openapi_tools.observability import Observers
-from openapi_tools.options import (
-    credentials_of,
-    describe_unknown_setting,
-    kind_of,
-    members_of,
-)
+from openapi_tools.options import credentials_of, describe_unknown_setting, kind_of, members_of
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests import (
     base_url_with_server_path,

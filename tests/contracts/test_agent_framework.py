@@ -13,7 +13,7 @@ from pet_shop import NOT_FOUND, PHOTO, PNG
 
 from openapi_tools import Context, OperationTool, ToolResult, require_approval
 from openapi_tools.contracts.agent_framework import to_function_tools
-from openapi_tools.testing import Seen
+from openapi_tools.testing.conformance_tests import Seen
 
 pytest.importorskip("agent_framework", reason="agent-framework-core is not installed")
 

@@ -12,7 +12,7 @@ from pet_shop import DOCUMENT, NOT_FOUND, found
 
 from openapi_tools import Context, Settings, SettingsError, load_tools, require_approval
 from openapi_tools.contracts.langchain import inline_references, to_structured_tools
-from openapi_tools.testing import Seen
+from openapi_tools.testing.conformance_tests import Seen
 
 pytest.importorskip("langchain_core", reason="langchain-core is not installed")
 

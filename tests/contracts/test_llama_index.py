@@ -10,7 +10,7 @@ from pet_shop import DOCUMENT
 
 from openapi_tools import ToolResult, load_tools
 from openapi_tools.contracts.llama_index import to_tools
-from openapi_tools.testing import Seen
+from openapi_tools.testing.conformance_tests import Seen
 
 pytest.importorskip("llama_index.core", reason="llama-index-core is not installed")
 

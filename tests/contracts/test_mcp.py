@@ -15,7 +15,7 @@ from tools.answering import answering
 from openapi_tools import Settings, SettingsError, ToolResult, load_tools, require_approval
 from openapi_tools.contracts import mcp as module
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.testing import Seen
+from openapi_tools.testing.conformance_tests import Seen
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 

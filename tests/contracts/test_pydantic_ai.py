@@ -9,7 +9,7 @@ from pet_shop import DOCUMENT, PHOTO, found
 
 from openapi_tools import Context, Select, load_tools, require_approval
 from openapi_tools.contracts.pydantic_ai import to_tools
-from openapi_tools.testing import Seen
+from openapi_tools.testing.conformance_tests import Seen
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from packages import imported
 
-from openapi_tools import load_tools
+from openapi_tools import load_tools, pytest_plugin
 from openapi_tools.providers.definitions import PROFILES
-from openapi_tools.testing import ToolConformance, pytest_plugin
+from openapi_tools.testing import conformance_tests
+from openapi_tools.testing.conformance_tests import ToolConformance
 
 ROOT = Path(__file__).parents[2]
 PETSTORE = ROOT / "specs" / "petstore.yaml"
-PLUGIN = ("-p", "openapi_tools.testing.pytest_plugin", "-p", "no:cacheprovider")
+PLUGIN = ("-p", "openapi_tools.pytest_plugin", "-p", "no:cacheprovider")
 
 
 class TestPetstore(ToolConformance):
@@ -63,7 +64,7 @@ async def test_a_cassette_is_beside_its_test(openapi_cassette):
 
 TESTS = """
 import asyncio
-from openapi_tools.testing import ToolConformance
+from openapi_tools.testing.conformance_tests import ToolConformance
 
 def test_wrong(openapi_mock):
     asyncio.run(openapi_mock("{spec}").client().get("/pet/x"))
@@ -102,4 +103,12 @@ def test_the_plugin_imports_little():
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert not [name for name in ("httpx", "pydantic", "asyncio") if f"'{name}'" in ran.stdout]
-    assert set(pytest_plugin.PROFILES) == set(PROFILES)
+    assert set(conformance_tests.PROFILES) == set(PROFILES)
+
+
+def test_every_run_of_pytest_imports_the_plugin_and_nothing_else_of_the_package():
+    heavy = "{'httpx', 'jsonschema_rs'}"
+    code = f"import sys, openapi_tools.pytest_plugin; print({heavy} & {{*sys.modules}})"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout.strip() == "set()"

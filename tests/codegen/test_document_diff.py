@@ -14,7 +14,7 @@ import yaml
 from documents import document
 
 from openapi_tools import Select, load_tools
-from openapi_tools.differences import differences_of, listed_tools
+from openapi_tools.codegen.document_diff import differences_of, listed_tools
 from openapi_tools.errors import SourceError
 from openapi_tools.json_values import split_pointer
 

@@ -1,31 +1,27 @@
-"""Fixtures and test classes for pytest.
-
-The entry point `pytest11` imports this module with every pytest: what takes time is imported by
-the fixtures and tests that use it.
-"""
+"""Classes of tests that a user's own test classes inherit: of tools, and of a coordinator."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import openapi_tools
-from openapi_tools import testing
+from openapi_tools.errors import DeniedError
+from openapi_tools.loading.load import load_tools
+from openapi_tools.result import ToolResult
+from openapi_tools.testing.mock import mock_api
+from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import httpx
 
-    from openapi_tools import ToolResult, Toolset
     from openapi_tools.testing.mock import MockApi
-    from openapi_tools.testing.recording import Cassette, RecordedCall
+    from openapi_tools.testing.recording import RecordedCall
+    from openapi_tools.tools.toolset import Toolset
 
 PROFILES = ("anthropic", "gemini", "mcp", "openai", "openai_strict")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
@@ -45,38 +41,6 @@ _SHOP = {
 }
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--openapi-record`."""
-    parser.addoption(
-        "--openapi-record",
-        choices=("none", "once", "all"),
-        default="once",
-        help="openapi_cassette: replay, record missing files (the default), or record all.",
-    )
-
-
-@pytest.fixture
-def openapi_mock() -> Iterator[Callable[..., MockApi]]:
-    """Return `mock_api`; the test fails at its end if a request broke the document."""
-    mocks: list[MockApi] = []
-
-    def make(document: Any, **options: Any) -> MockApi:
-        mocks.append(testing.mock_api(document, **options))
-        return mocks[-1]
-
-    yield make
-    assert [line for api in mocks for line in api.faults] == []
-
-
-@pytest.fixture
-def openapi_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette]:
-    """Return the cassette of a test: `cassettes/<module>/<test>.json` beside the module."""
-    name = re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")
-    path = Path(request.path.parent, "cassettes", request.path.stem, f"{name}.json")
-    with testing.Cassette(path, mode=request.config.getoption("--openapi-record")) as cassette:
-        yield cassette
-
-
 class ToolConformance:
     """Tests of tools; a class that inherits them names their `document` or overrides `toolset`."""
 
@@ -86,12 +50,12 @@ class ToolConformance:
 
     def toolset(self, client: httpx.AsyncClient) -> Toolset:
         """Return the tools, which have to use this client; by default those of the document."""
-        return openapi_tools.load_tools(self.document, client=client)
+        return load_tools(self.document, client=client)
 
     @pytest.fixture
     def checked_api(self) -> MockApi:
         """The mock of the document."""
-        return testing.mock_api(self.document, refuse=False, state=False)
+        return mock_api(self.document, refuse=False, state=False)
 
     @pytest.fixture
     def checked_tools(self, checked_api: MockApi) -> Toolset:
@@ -117,7 +81,7 @@ class ToolConformance:
         for tool in checked_tools:
             if tool.name not in self.uncalled:
                 checked_api.clear()
-                arguments = testing.sample(tool.input_schema, tool.input_schema)
+                arguments = sample(tool.input_schema, tool.input_schema)
                 result = _run(tool.execute(arguments))
                 # Where alternatives exclude each other, a sample may fit two.
                 is_made = (result.error or {}).get("type") != "invalid_input"
@@ -178,12 +142,12 @@ class CoordinatorConformance:
     @pytest.fixture
     def shop_api(self) -> MockApi:
         """An API with the tools `get_pet` and `sell_pet`."""
-        return testing.mock_api(_SHOP, responses={"get_pet": _pet})
+        return mock_api(_SHOP, responses={"get_pet": _pet})
 
     @pytest.fixture
     def shop_tools(self, shop_api: MockApi) -> Toolset:
         """The tools of that API."""
-        return openapi_tools.load_tools(_SHOP, client=shop_api.client())
+        return load_tools(_SHOP, client=shop_api.client())
 
     def test_tools_are_listed(self, shop_tools: Toolset) -> None:
         """All tools, or those that are chosen."""
@@ -206,14 +170,13 @@ class CoordinatorConformance:
 
     def test_calls_of_one_turn_run_side_by_side(self, shop_tools: Toolset) -> None:
         """They wait for each other, and their answers keep their places."""
-        asyncio = import_module("asyncio")
 
         async def run() -> list[Seen]:
             together = asyncio.Barrier(3)
 
             async def wait(call: Any, _: Any) -> Any:
                 await asyncio.wait_for(together.wait(), 30)
-                return openapi_tools.ToolResult.ok(call.arguments["petId"])
+                return ToolResult.ok(call.arguments["petId"])
 
             shop_tools.add_input_guardrails([wait])
             turn = [("get_pet", {"petId": number}) for number in range(3)]
@@ -226,7 +189,7 @@ class CoordinatorConformance:
 
         def no_eight(call: Any, _: Any) -> None:
             if call.arguments["petId"] == _LAST:
-                raise openapi_tools.DeniedError("pet 8 belongs to another shop.")
+                raise DeniedError("pet 8 belongs to another shop.")
 
         shop_tools.add_input_guardrails([no_eight])
         turns = [[("get_pet", {"petId": number})] for number in ("?", 8, 9, 3)]
@@ -238,9 +201,8 @@ class CoordinatorConformance:
         assert [call.arguments["petId"] for call in shop_api.calls] == [9, 3]
 
 
-def _run(work: Any) -> Any:
-    """Run a coroutine; asyncio is imported here, for those who use none of this."""
-    return import_module("asyncio").run(work)
+def _run(coroutine: Any) -> Any:
+    return asyncio.run(coroutine)
 
 
 def _pet(call: RecordedCall) -> Any:
