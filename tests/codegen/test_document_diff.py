@@ -18,7 +18,7 @@ from openapi_tools.codegen.document_diff import differences_of, listed_tools
 from openapi_tools.errors import SourceError
 from openapi_tools.json_values import split_pointer
 
-SPECS = Path(__file__).parents[1] / "specs"
+SPECS = Path(__file__).parents[2] / "specs"
 MUSEUM_PAGES = ["get_museum_hours", "list_special_events"]
 
 
