@@ -185,6 +185,7 @@ def _rows(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, bytes, int]]:
 
 def _parts(root: Node, keys: dict[str, list[str]]) -> Iterator[tuple[str, Any]]:
     """Yield the parts of a document by pointer, and record the keys of the split objects."""
+    # A tool reads its path item and the components it refers to, of thousands.
     waiting = [("", root, _SPLIT)]
     while waiting:
         place, node, split = waiting.pop()

@@ -109,5 +109,6 @@ def _extends_another(extends: str, base: str, addresses: Sequence[str]) -> bool:
 
 
 def _bare_url(url: str) -> str:
+    # One document may be named with or without a user or a query.
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".lower()

@@ -46,6 +46,7 @@ class FetchRecord:
         if not self._is_replay or not results:
             return None
         result = results.popleft()
+        # A 304 is of use only to a process that has a copy, too.
         if isinstance(result, Source):
             return result if result.data is not None or is_conditional else None
         kind, reason, facts = result

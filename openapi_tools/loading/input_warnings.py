@@ -143,6 +143,7 @@ class _Search:
         _, node, path, resource = place
         in_union = isinstance(path, tuple) and isinstance(path[0], tuple) and path[0][1] in UNIONS
         may_be_empty = in_union or id(node) in self._may_be_empty
+        # Of a parameter of Swagger 2.0 only the keywords that make its schema count.
         schema = versions.parameter_schema(node) if is_parameter else node
         with suppress(DocumentError):  # an operation that needs it was skipped
             contradictions = self._document.schemas.contradictions(

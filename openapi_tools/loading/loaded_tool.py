@@ -152,7 +152,8 @@ class LoadedTool(OperationTool):
         """Summary and description as plain text, cut at a word boundary; or the user's own."""
         if self._shape is not None and self._shape.description:
             return self._shape.description
-        if self._facts.description is not None:  # from the cache
+        # Those from the cache are in the facts: a list of tools needs no other part of the copy.
+        if self._facts.description is not None:
             return self._facts.description
         return self._builder.describe(self._find_node())
 

@@ -43,6 +43,7 @@ def convert_to_openapi_3(root: Mapping[str, Any]) -> Mapping[str, Any]:
     if not converter.swagger:
         is_same = all(paths[path] is items[path] for path in items)
         return root if is_same else {**root, "paths": paths}
+    # Schemas stay at `/definitions`, so that references to them need no change.
     return {
         **omit_keys(converter.root, ["swagger"]),
         "openapi": _VERSION,

@@ -50,6 +50,7 @@ def describe_other_file(data: bytes, start: bytes, name: str) -> str:
         if start.startswith(magic):
             return f"looks like {kind}, not an OpenAPI document."
     if b"\0" in data:
+        # ASCII in UTF-16 has a NUL at every second place.
         alternating = data[:64:2].count(0) == 0 or data[1:64:2].count(0) == 0
         kind = "UTF-16 without a byte order mark" if alternating else "binary data"
         return f"looks like {kind}; save the document as UTF-8 text."

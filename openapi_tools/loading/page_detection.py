@@ -95,6 +95,7 @@ def _list_arguments(
         _PageArgument(http_rules.folded(wire), name, schema_types(schemas.get(name)))
         for wire, name in names
     ]
+    # After all others, so that an argument of its own comes before a property of the same name.
     for _, name in names:
         arguments += _list_inner_arguments(name, resolve(schemas.get(name)))
     return arguments
@@ -227,6 +228,7 @@ class _Detector:
 
     def detect(self) -> Paging | None:
         """Return the paging by the plainest sign."""
+        # From the author's own word down to a bare limit, which shows that there are pages at most.
         return (
             self._detect_pageable()
             or self.detect_cursor(_CURSORS)

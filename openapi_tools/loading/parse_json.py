@@ -62,6 +62,7 @@ def _describe_fault(data: bytes, message: str) -> InvalidDocument:
     for start, fault in _FAULTS.items():
         if text.startswith(start):
             return InvalidDocument(f"not valid JSON: {place}: {fault}.")
+    # Without the rule about infinite numbers: what it accepts now is JSON but for these.
     try:
         from_json(data)
     except ValueError:

@@ -309,6 +309,7 @@ def resolve_scalar(text: str) -> Any:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
         return text
+    # Most scalars are strings, and the first character shows it; the rest are matched in full.
     if _INTEGER.fullmatch(text):
         base, width = _NOTATIONS.get(text[:2], (10, 1))
         if len(text.lstrip("+-")) * width > plain_data.MAX_DIGITS:

@@ -130,6 +130,7 @@ class Security:
     def key_prefixes(self) -> Iterator[tuple[str, str]]:
         """The words that keys in `Authorization` begin with by their descriptions, by scheme."""
         for name, scheme in self.schemes.items():
+            # Other headers have the bare key; in this one RFC 9110 wants a scheme before it.
             if scheme.type == "apiKey" and scheme.name.lower() == "authorization":
                 description = as_string(self._schemes[name].node.get("description"))
                 if prefix := _find_prefix(description[:_SEARCHED]):
@@ -271,6 +272,7 @@ class _SchemeReader:
             self._note("in", location)
 
     def _read_flows(self) -> None:
+        # Each version has names of its own for the flows; 2.0 has one flow in a scheme.
         declared = as_dict(self._node.get("flows"))
         if self._swagger or (not declared and "flow" in self._node):
             written = as_string(self._node.get("flow")) or "implicit"

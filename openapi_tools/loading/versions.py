@@ -35,6 +35,7 @@ _OTHERS = {
 }
 """Other documents, by a property that they have."""
 
+# Possessive quantifiers: a hostile version costs no more than its length.
 _VERSION = re.compile(r"3\.([012])(?:\.(\d++)\S*+)?")
 _NOT_OF_SCHEMA = frozenset({"name", "in", "required", "description", "collectionFormat", "schema"})
 _PARAMETER_KEYS = frozenset(
@@ -120,6 +121,7 @@ def read_dialect(root: Node, name: str) -> Dialect:
     if match is None:
         raise _unsupported_version("openapi", version, name)
     minor, patch = int(match[1]), int(match[2] or 0)
+    # Later tables of styles show the delimiters percent-encoded, as they are sent.
     printed = bool(match[2]) and (minor, patch) in {(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)}
     return Dialect(str(version), minor=minor, printed=printed)
 
@@ -262,6 +264,7 @@ def _form_body(fields: list[Node], consumes: list[str]) -> Node:
         if "description" in declared:
             properties[name]["description"] = declared["description"]
         collection = _collection_format(declared)
+        # `multi` is what OpenAPI 3 does with a list in a form by default.
         if main_type(declared) == "array" and collection != "multi":
             style = _STYLES.get(collection) or "form"
             inner = inner_delimiters(declared)
@@ -280,6 +283,7 @@ def _is_upload(declared: Node) -> bool:
 
 def _form_type(fields: list[Node], consumes: list[str]) -> str:
     forms = [kind for kind in consumes if kind.startswith(("multipart/", "application/x-www-form"))]
+    # Files need multipart, whatever the operation says that it consumes.
     if any(map(_is_upload, fields)):
         parts = [kind for kind in forms if kind.startswith("multipart/")]
         return parts[0] if parts else "multipart/form-data"
@@ -299,6 +303,7 @@ def swagger_servers(root: Node, operation: Node) -> list[Node]:
         return [{"url": base or "/"}]
     schemes = operation.get("schemes") or root.get("schemes")
     listed = [schemes] if isinstance(schemes, str) else as_list(schemes)
+    # Calls go to the first server, so https comes first.
     usable = [scheme for scheme in ("https", "http") if scheme in listed]
     usable = usable or [str(each) for each in listed[:1]]  # ws, wss: so that a call can name it
     return [{"url": f"{scheme}://{host}{base}"} for scheme in usable] or [
