@@ -51,22 +51,12 @@ _TASK_PATH = re.compile(
     r"/(?:tasks?|jobs?|operations?|status(?:es)?|queue|runs?|executions?|progress)(?:[/?#]|\Z)",
     re.IGNORECASE,
 )
-_TASK_WORDS = re.compile(
-    rb"href|job|link|monitor|operation|poll|progress|self|stat|task|ur[il]", re.IGNORECASE
-)
-_SMALL = 8 * 1024  # bytes of a body that names a task; longer ones hold a resource
 _LONGEST_ADDRESS = 2048
 _LINKS = 20
 _RESULTS = frozenset({"resourcelocation", "resulturl", "resulturi", "resultlocation"})
 _MEMBERS = 100
 _SHOWN = 600
-_SUCCESS, _CREATED, _ACCEPTED = 200, 201, 202
-
-
-def may_name_task(status: int, content: bytes) -> bool:
-    """Whether the body of a success is small and may hold a task's address."""
-    is_small = status in (_SUCCESS, _CREATED) and 0 < len(content) <= _SMALL
-    return is_small and _TASK_WORDS.search(content) is not None
+_CREATED, _ACCEPTED = 201, 202
 
 
 class LongRunningOperation(NamedTuple):

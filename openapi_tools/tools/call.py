@@ -52,7 +52,7 @@ class Call:
         id: Of the call, repeated in its result.
         arguments: They fit the tool's schema; then with those that the configuration adds.
         redactor: Knows the session's secrets and those of this call.
-        credentials: The session's, or the context's over them.
+        user_credentials: The session's, or the context's over them.
         user: Whom the context names; empty for nobody.
         wait: Seconds to wait for the end of a long-running operation.
         shaper: Makes the response smaller.
@@ -61,7 +61,7 @@ class Call:
         most_bytes: Of the response; 0 for what the settings say.
         idempotency_key: For the header in which the API takes one.
         changes: What the call changes, where that was read before.
-        grant: The credentials that the operation needs.
+        credentials: Those of them that the operation needs.
         request: The last one that was sent.
         response: To that request.
         follow_up: The reader that found the next page or a long-running operation.
@@ -85,6 +85,6 @@ class Call:
     request: httpx.Request | None = None
     follow_up: Any = None
     redactor: Redactor = field(init=False)
-    credentials: Credentials = field(init=False)
-    grant: CallCredentials = field(init=False)
+    user_credentials: Credentials = field(init=False)
+    credentials: CallCredentials = field(init=False)
     response: APIResponse = field(init=False)

@@ -13,36 +13,35 @@ if TYPE_CHECKING:
     from openapi_tools.auth import CallCredentials
     from openapi_tools.tools.call import Call
     from openapi_tools.tools.endpoint import Endpoint
-    from openapi_tools.tools.session import Session
     from openapi_tools.transport import Attempts
 
 
-async def resolve_credentials(call: Call) -> None:
+async def apply_user_credentials(call: Call) -> None:
     """Set the user of a call, and put the context's credentials over those of the session."""
     if callable(source := member_of(call.context, "credentials")):
         call.context = with_members(call.context, credentials=await context_for(source, call.tool))
     call.user = user_of(call.context)
-    credentials = member_of(call.context, "credentials")
-    call.credentials = call.credentials.with_overlay(credentials, call.redactor, call.user)
+    call.user_credentials = call.user_credentials.with_overlay(
+        member_of(call.context, "credentials"), call.redactor, call.user
+    )
 
 
-async def find_grant(
+async def resolve_credentials(
     call: Call,
     endpoint: Endpoint,
-    session: Session,
     attempts: Attempts,
     *,
     stale: CallCredentials | None = None,
 ) -> CallCredentials:
-    """Return the credentials that the operation needs; fetch tokens, call the user's functions.
+    """Return the credentials that the operation needs, which may be tokens to fetch.
 
     Args:
         call: The call.
         endpoint: Keeps them where all calls with the session's credentials need the same.
-        session: Of the call.
         attempts: Whose connections and deadline token requests use.
         stale: The credentials that were refused with 401.
     """
+    session = endpoint.session
 
     def learn(*secrets: str) -> None:
         session.redactor.learn(*secrets, passing=True)
@@ -52,7 +51,9 @@ async def find_grant(
         return Channel.for_call(attempts.transport, endpoint.policy, learn)
 
     context = TokenContext(open_channel, call.redactor)
-    grant = await call.credentials.resolve(endpoint.operation, endpoint.policy, context, stale)
-    if not grant.renewable and call.credentials is session.credentials:
-        endpoint.shared_grant = grant
-    return grant
+    credentials = await call.user_credentials.resolve(
+        endpoint.operation, endpoint.policy, context, stale
+    )
+    if not credentials.renewable and call.user_credentials is session.credentials:
+        endpoint.shared_credentials = credentials
+    return credentials

@@ -61,7 +61,7 @@ def explain_failure(result: ToolResult, call: Call, session: Session) -> ToolRes
     """Return an error result with the likely reason, where there is one."""
     status, error = call.response.status, result.error
     if error is not None and error["type"] == "auth":
-        result = _add_reason(result, call.grant.note or _missing_credential(call))
+        result = _add_reason(result, call.credentials.note or _missing_credential(call))
     if status == HTTPStatus.PRECONDITION_FAILED and call.changes is not None:
         again = " or by an earlier attempt of this call" if call.response.attempts > 1 else ""
         result = _add_reason(result, f"it was changed by another{again} {_CHANGED}")
@@ -71,10 +71,10 @@ def explain_failure(result: ToolResult, call: Call, session: Session) -> ToolRes
 
 
 def _missing_credential(call: Call) -> str:
-    if not call.grant.auth:
-        return call.credentials.describe_missing(call.tool.operation)
+    if not call.credentials.auth:
+        return call.user_credentials.describe_missing(call.tool.operation)
     challenge = call.response.headers.get("www-authenticate")
-    return call.credentials.describe_missing_prefix(call.grant, challenge)
+    return call.user_credentials.describe_missing_prefix(call.credentials, challenge)
 
 
 def _missing_base_path(call: Call, session: Session) -> str:

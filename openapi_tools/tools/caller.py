@@ -28,7 +28,7 @@ from openapi_tools.tools.argument_reader import (
 )
 from openapi_tools.tools.call import DEFAULT_OPTIONS, Call, CallOptions
 from openapi_tools.tools.call_context import choose_response, find_keyed_write
-from openapi_tools.tools.call_credentials import find_grant, resolve_credentials
+from openapi_tools.tools.call_credentials import apply_user_credentials, resolve_credentials
 from openapi_tools.tools.endpoint import Endpoint
 from openapi_tools.tools.guardrails import ask, check_usable, is_approval_needed
 from openapi_tools.tools.session import open_session
@@ -162,10 +162,10 @@ class Caller:
         call.arguments, notes = await self._check_arguments(call)
         endpoint, settings = self._endpoint, self._session.settings
         call.redactor = self._session.redactor.for_call()
-        call.credentials = self._session.credentials
+        call.user_credentials = self._session.credentials
         try:
             if call.context is not None:
-                await resolve_credentials(call)
+                await apply_user_credentials(call)
             endpoint.add_configured_values(call)
             if call.context is None and call.options is DEFAULT_OPTIONS:
                 call.wait, call.shaper, write = endpoint.operation.wait, endpoint.shaper, None
@@ -199,16 +199,16 @@ class Caller:
         endpoint, session, address = self._endpoint, self._session, call.options.address
         label = endpoint.label if not address else endpoint.label_of(address)
         async with endpoint.sender.attempts(label, endpoint.operation.timeout) as attempts:
-            is_shared = call.credentials is session.credentials
-            grant = endpoint.shared_grant if is_shared else None
-            call.grant = grant or await find_grant(call, endpoint, session, attempts)
+            is_shared = call.user_credentials is session.credentials
+            shared = endpoint.shared_credentials if is_shared else None
+            call.credentials = shared or await resolve_credentials(call, endpoint, attempts)
             call.request = await endpoint.build_request(call)
             call.response = await attempts.send(call.request, endpoint.send_options(call))
             # Fixed credentials would be refused again.
-            if call.response.status == HTTPStatus.UNAUTHORIZED and call.grant.renewable:
-                renewed = await find_grant(call, endpoint, session, attempts, stale=call.grant)
-                if renewed.auth != call.grant.auth:
-                    call.grant = renewed
+            if call.response.status == HTTPStatus.UNAUTHORIZED and call.credentials.renewable:
+                stale = call.credentials
+                call.credentials = await resolve_credentials(call, endpoint, attempts, stale=stale)
+                if call.credentials.auth != stale.auth:
                     call.request = await endpoint.build_request(call)
                     call.response = await attempts.send(call.request, endpoint.send_options(call))
         try:
@@ -223,7 +223,7 @@ class Caller:
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request of a call, as `OperationTool.preview` does."""
         call = Call(self._tool, arguments, arguments=self.check(arguments))
-        call.redactor, call.credentials = self._session.redactor, self._session.credentials
+        call.redactor, call.user_credentials = self._session.redactor, self._session.credentials
         self._endpoint.add_configured_values(call)
         return self._endpoint.build_masked_request(call)[0]
 
@@ -332,7 +332,7 @@ class Caller:
         is_slow = is_slow or (shaper is not None and bool(shaper.fields))
         is_slow = is_slow or settings.files is not None
         result = await self._run_in_thread(call, attempts, read) if is_slow else read()
-        if note := call.grant.note:
+        if note := call.credentials.note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
         # A 404 after any other status is about a resource, not about a wrong base URL.
         session.has_responded = session.has_responded or response.status != HTTPStatus.NOT_FOUND

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.readers  # noqa: F401 -- certifi asks for it, and sockets for `encodings.idna`
+import re
 import uuid
 from dataclasses import replace
 from functools import cached_property, partial
@@ -17,7 +18,6 @@ from openapi_tools.requests import Preview, preview_request
 from openapi_tools.requests.builder import RequestPlan, describe_files
 from openapi_tools.shaping.files import ResponseFiles, find_store
 from openapi_tools.shaping.list_reader import ListReader
-from openapi_tools.shaping.long_running import may_name_task
 from openapi_tools.tools.fixed_arguments import FixedArguments
 from openapi_tools.tools.follow_ups import FollowUps
 from openapi_tools.transport.exchange import SendOptions
@@ -33,10 +33,14 @@ if TYPE_CHECKING:
     from openapi_tools.tools.call import Call
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool_protocol import Tool
-    from openapi_tools.transport import Sender
+    from openapi_tools.transport import APIResponse, Sender
 
 _LOCATIONS = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
 """Headers with the address of a long-running operation."""
+_TASK_WORDS = re.compile(
+    rb"href|job|link|monitor|operation|poll|progress|self|stat|task|ur[il]", re.IGNORECASE
+)
+_LARGEST_TASK = 8 * 1024  # bytes of a body that names a task; longer ones hold a resource
 
 
 class Endpoint:
@@ -49,8 +53,9 @@ class Endpoint:
         policy: The server's address, and where credentials may go.
         plan: Builds requests.
         options: How requests are sent, unless a call needs other options.
-        shared_grant: The credentials of all calls without credentials of their own; None before
-            the first of them, and where they are fetched for each call.
+        session: Of the tool's document.
+        shared_credentials: Those of all calls with the session's credentials; None before the
+            first one, and where they are fetched for each call.
         fixed: The arguments that the configuration fixes.
         follow_ups: Reads further pages, and waits for long-running operations.
         files: Where files of responses go; None where they are not kept.
@@ -68,7 +73,7 @@ class Endpoint:
         self.policy = session.origin_policy(operation)
         self._tool = tool
         self._settings = settings = session.settings
-        self._session = session
+        self.session = session
         self.plan = RequestPlan(operation, settings)
         self.options = SendOptions(
             base=self.policy.server,
@@ -78,7 +83,7 @@ class Endpoint:
             repeatable=operation.hints.get("idempotent"),
             caches=settings.http_cache,
         )
-        self.shared_grant: CallCredentials | None = None
+        self.shared_credentials: CallCredentials | None = None
         self.fixed = FixedArguments(operation.fixed, session.redactor)
         self.follow_ups = FollowUps(tool, session, self.policy.server)
         store = find_store(settings)
@@ -111,7 +116,7 @@ class Endpoint:
     @cached_property
     def sender(self) -> Sender:
         """The sender of the session, which connects at the first call."""
-        return self._session.sender
+        return self.session.sender
 
     async def build_request(self, call: Call) -> httpx.Request:
         """Return the request with its credentials and the secrets among the fixed arguments."""
@@ -126,19 +131,19 @@ class Endpoint:
     def _build_with_secrets(self, call: Call) -> httpx.Request:
         # Secrets are in the request only, and in no frame that waits for the response.
         fixed = self.fixed.read() if self.operation.fixed else {}
-        return self._build(call, {**call.arguments, **fixed}, call.grant)
+        return self._build(call, {**call.arguments, **fixed}, call.credentials)
 
     def build_masked_request(self, call: Call) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about those."""
-        grant = call.credentials.mask(self.operation, self.policy)
-        return describe_files(self._build(call, call.arguments, grant)), grant.note
+        credentials = call.user_credentials.mask(self.operation, self.policy)
+        return describe_files(self._build(call, call.arguments, credentials)), credentials.note
 
     def _build(
-        self, call: Call, arguments: dict[str, Any], grant: CallCredentials
+        self, call: Call, arguments: dict[str, Any], credentials: CallCredentials
     ) -> httpx.Request:
         if call.options.address:
-            return self.plan.build_follow_up(call.options.address, arguments, grant.auth)
-        request = self.plan.build(arguments, grant.auth)
+            return self.plan.build_follow_up(call.options.address, arguments, credentials.auth)
+        request = self.plan.build(arguments, credentials.auth)
         header = self._settings.idempotency_header
         if call.idempotency_key and header and header not in request.headers:
             request.headers[header] = call.idempotency_key
@@ -148,8 +153,8 @@ class Endpoint:
 
     def send_options(self, call: Call) -> SendOptions:
         """Return how the request is sent; most calls share the options."""
-        auth, is_poll, key = call.grant.auth, call.options.is_poll, call.idempotency_key
-        has_auth = auth.httpx_auth is not None or self._session.client_brings
+        auth, is_poll, key = call.credentials.auth, call.options.is_poll, call.idempotency_key
+        has_auth = auth.httpx_auth is not None or self.session.client_brings
         is_usual = not (has_auth or auth.certificate or key or self.files or call.user)
         if is_usual and not (call.most_bytes or (is_poll and self.options.caches)):
             return self.options
@@ -177,7 +182,7 @@ class Endpoint:
         is_page = options.is_page or operation.paging is not None
         is_page = is_page or (self.is_read and "link" in response.headers)
         if not (self.is_read or is_work or is_page):
-            is_work = may_name_task(response.status, response.content)
+            is_work = _may_name_task(response)
         if is_work:
             return self.follow_ups.work_reader(call, may_be_state=may_be_state)
         if is_page:
@@ -202,3 +207,10 @@ class Endpoint:
             request, arguments = marked.hide_request(request), marked.hide_arguments(arguments)
         preview = preview_request(request, self._tool.name, arguments, redactor=call.redactor)
         return replace(preview, note=note, call_id=call.id)
+
+
+def _may_name_task(response: APIResponse) -> bool:
+    # Most writes begin no long-running operation: their responses are not read for one.
+    is_success = response.status in (HTTPStatus.OK, HTTPStatus.CREATED)
+    is_small = 0 < len(response.content) <= _LARGEST_TASK
+    return is_success and is_small and _TASK_WORDS.search(response.content) is not None

@@ -39,7 +39,7 @@ class FollowUps:
 
     def page_reader(self, call: Call) -> PageReader:
         """Return the reader that finds the next page in a response."""
-        hidden = [name for name, _ in call.grant.auth.query]
+        hidden = [name for name, _ in call.credentials.auth.query]
         return PageReader(
             self._operation,
             self._tool.input_schema,
@@ -53,7 +53,7 @@ class FollowUps:
 
     def work_reader(self, call: Call, *, may_be_state: bool) -> LongRunningReader:
         """Return the reader that finds a long-running operation, in the response to a read, too."""
-        response, hidden = call.response, [name for name, _ in call.grant.auth.query]
+        response, hidden = call.response, [name for name, _ in call.credentials.auth.query]
         return LongRunningReader(
             response.status,
             without_pairs(response.request.url, hidden),
