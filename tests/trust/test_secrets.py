@@ -377,7 +377,7 @@ async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_on
             (warning,) = toolset.warnings
             refused = await toolset["ok"].execute({})
         before = list(recorder.requests)
-        line = warning.partition("give ")[2].removesuffix(".")
+        line = warning.partition("there, set ")[2].removesuffix(".")
         for settings in (eval(line), Settings(base_url=recorder.url)):
             async with await aload_tools(url, settings=settings, **given) as toolset:
                 assert (await toolset["ok"].execute({})).success
