@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("openapi_tools.serving")
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-# Names of the DNS, IPv4 and IPv6 addresses. RFC 3986 allows more in a host, user-info aside, that
-# no server is called.
+# DNS names, IPv4 and IPv6 addresses. RFC 3986 allows more characters in a host, but no server has
+# such a name.
 _AUTHORITY = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{0,5}))?", re.ASCII)
 _ABSOLUTE = re.compile(r"https?://([^/?#]*)(/.*)?", re.IGNORECASE | re.DOTALL)
 _LARGEST_PORT = 65535
@@ -40,9 +40,9 @@ class RequestProtocol(H11Protocol):
     """Reads requests with h11, and ends a connection whose framing is broken at any moment."""
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, unless a response has begun; nothing else follows."""
+        """Refuse what is not HTTP, unless a response has started; nothing else is sent."""
         if self.cycle is not None:
-            self.cycle.disconnected = True  # its app may be about to respond
+            self.cycle.disconnected = True  # its app may be about to send a response
         if self.conn.our_state in _CAN_RESPOND:
             super().send_400_response(msg)
         else:
@@ -73,28 +73,28 @@ class RequestRefusedError(Exception):
 
 
 class HostCheck:
-    """Refuses requests for other hosts (DNS rebinding), and those that two servers read unlike.
+    """Refuses requests for other hosts (DNS rebinding), and those that servers read differently.
 
     Args:
         hosts: Names and addresses of this server; one with a port is for that port only.
-        advice: What a client is told whose request names another host.
-        probes: Paths that also the IP address may name at which the connection arrived: a
-            kubelet, a load balancer or Prometheus asks for it, and no foreign name resolves to it.
+        advice: The message for a client whose request names another host.
+        probes: Paths that may also be requested by the IP address of the connection, as a kubelet,
+            a load balancer or Prometheus does. A foreign page cannot: its name is not the address.
 
     Raises:
         SettingsError: One of `hosts` is not a host.
     """
 
     def __init__(self, hosts: Iterable[str], *, advice: str, probes: Collection[str] = ()) -> None:
-        self._hosts = {_configured(host) for host in hosts}
+        self._hosts = {_parse_configured_host(host) for host in hosts}
         self._advice, self._probes = advice, probes
 
     def __call__(self, scope: Any) -> Any:
         """Return the ASGI scope of a request with its host in `Host`, and a path as its target.
 
         Raises:
-            RequestRefusedError: 421 for another host; 400 for one of an absolute target, for
-                several or malformed ones, and for a body that has two lengths.
+            RequestRefusedError: 421 for another host; 400 if an absolute target has it, for
+                several or malformed hosts, and for a body with two lengths.
         """
         names = [name for name, _ in scope["headers"]]
         hosts = [value for name, value in scope["headers"] if name == b"host"]
@@ -105,25 +105,29 @@ class HostCheck:
             raise RequestRefusedError(400, "Send either Content-Length or Transfer-Encoding.")
         authority, scope = _split_target(scope)
         is_absolute = bool(authority)
-        # Section 3.2.2: an absolute target counts, and Host does not.
+        # Section 3.2.2: an absolute target overrides Host.
         value = authority if is_absolute else b"".join(hosts)
         host, port = _parse_authority(value.decode("latin-1"))
         if not self._is_own(scope, host, port):
             logger.warning("a request for another host, %a, is refused", excerpt(host, 100))
             raise RequestRefusedError(400 if is_absolute else 421, self._advice)
         line = f"{host}:{port}" if port else host
-        others = [pair for pair in scope["headers"] if pair[0] != b"host"]
-        return {**scope, "headers": [(b"host", line.encode()), *others]}
+        other_headers = [pair for pair in scope["headers"] if pair[0] != b"host"]
+        return {**scope, "headers": [(b"host", line.encode()), *other_headers]}
 
     def _is_own(self, scope: Any, host: str, port: str) -> bool:
         if not self._hosts.isdisjoint([(host, ""), (host, port or _DEFAULT_PORT)]):
             return True
-        place = scope.get("server")
-        return scope["path"] in self._probes and place is not None and host == _address(place[0])
+        server = scope.get("server")
+        return (
+            scope["path"] in self._probes
+            and server is not None
+            and host == _normalize_address(server[0])
+        )
 
 
 class HostGuard:
-    """An ASGI app that lets another one see only the requests that a `HostCheck` passes."""
+    """ASGI middleware that passes only the requests that a `HostCheck` accepts."""
 
     def __init__(self, app: Any, check: HostCheck) -> None:
         self._app, self._check = app, check
@@ -132,7 +136,8 @@ class HostGuard:
         """Run the app, or refuse the request."""
         if scope["type"] == "http":
             try:
-                # In place: the connection's own scope learns who asks, and that it was let in.
+                # In place: the connection reads from its scope who the user is, and that the
+                # request was admitted.
                 scope.update(self._check(scope))
             except RequestRefusedError as refused:
                 await send_refusal(send, refused.status, refused.message)
@@ -149,29 +154,29 @@ async def send_refusal(send: Any, status: int, message: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def normalized_host(text: str) -> str:
-    """Return a host, with its port if it has one, as `Host` has it once it was checked.
+def normalize_host(text: str) -> str:
+    """Return a host, with its port if it has one, in the form that `HostCheck` puts into `Host`.
 
     Raises:
         SettingsError: It is not a host.
     """
-    host, port = _configured(text)
+    host, port = _parse_configured_host(text)
     return f"{host}:{port}" if port else host
 
 
-def _configured(text: str) -> tuple[str, str]:
+def _parse_configured_host(text: str) -> tuple[str, str]:
     try:
         host, port = _parse_authority(text)
     except RequestRefusedError:
         host = port = ""
     if not host:
-        hint = "give a name or an address, with a port if need be, such as tools.example.com"
+        hint = "give a name or an address, optionally with a port, such as tools.example.com"
         raise SettingsError(f"{excerpt(text, 100)!r} is not a host; {hint}.")
     return host, port
 
 
 def _split_target(scope: Any) -> tuple[bytes, Any]:
-    """Return the authority of an absolute target, else an empty one, and the scope of its path."""
+    # The authority is empty unless the target is absolute; the scope returned has its path.
     target = scope["raw_path"].decode("latin-1")
     if target.startswith("/") or target == "*":
         return b"", scope
@@ -183,7 +188,6 @@ def _split_target(scope: Any) -> tuple[bytes, Any]:
 
 
 def _parse_authority(text: str) -> tuple[str, str]:
-    """Return a host in lower case and its port, each empty without one."""
     if not text:  # allowed (RFC 9110, section 7.2), and the name of no server
         return "", ""
     match = _AUTHORITY.fullmatch(text.lower())
@@ -191,12 +195,12 @@ def _parse_authority(text: str) -> tuple[str, str]:
         raise RequestRefusedError(400, "The host of the request is malformed.")
     host, port = match[1], match[2]
     if host.startswith("["):
-        host = _address(host.strip("[]"))
+        host = _normalize_address(host.strip("[]"))
     return host, str(int(port)) if port else ""
 
 
-def _address(text: str) -> str:
-    """Return an IP address in its one form for `Host`; another text stays as it is."""
+def _normalize_address(text: str) -> str:
+    # An IP address has many spellings; other strings are returned as they are.
     with suppress(ValueError):
         address = ipaddress.ip_address(text)
         return f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004

@@ -22,78 +22,79 @@ PAGE = "page.html"
 _SCRIPT = re.compile(r'<script src="([a-z]+\.js)" defer></script>')
 _STYLE = '<link rel="stylesheet" href="page.css">'
 _MARK = "\x01"
-"""Begins a text that is a number of the pool; a text that begins so gets another one."""
-_LEAST = 60  # characters of a value that is worth a place in the pool
+"""Marks a string as an index of the pool; a string that starts with it gets a second one."""
+_LEAST = 60  # characters of JSON; shorter values are not worth an entry in the pool
 
 
-def page(toolset: Toolset, changes: list[dict[str, Any]] | None = None) -> str:
-    """Return the page as one HTML file, which asks nothing of any server.
+def render_page(toolset: Toolset, changes: list[dict[str, Any]] | None = None) -> str:
+    """Return the page as one HTML file, which needs no server.
 
-    Tokens are estimated, not counted, so that it is the same where other packages are installed.
+    Tokens are estimated, not counted, so that the file does not depend on installed packages.
     """
     data = PageData(toolset, changes, ("estimated", estimate_tokens))
-    pool, whole = pooled(
+    pool, whole = pool_values(
         {
             "index": data.index(),
             "costs": {profile: data.costs(profile) for profile in PROFILES},
             "tools": {tool.name: data.details(tool) for tool in toolset},
         }
     )
-    scripts = [_asset(name) for name in _SCRIPT.findall(_asset(PAGE))]
-    style = _asset("page.css")
+    scripts = [_read_asset(name) for name in _SCRIPT.findall(_read_asset(PAGE))]
+    style = _read_asset("page.css")
     policy = (
-        f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; "
-        f"style-src {_digest(style)}; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"default-src 'none'; script-src {' '.join(map(_csp_hash, scripts))}; "
+        f"style-src {_csp_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    html = _SCRIPT.sub("", _asset(PAGE)).replace(_STYLE, f"<style>{style}</style>")
+    html = _SCRIPT.sub("", _read_asset(PAGE)).replace(_STYLE, f"<style>{style}</style>")
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     inlined = [f"<script>{script}</script>" for script in scripts]
-    facts = f'<script type="application/json" id="data">{as_html(whole | {"pool": pool})}</script>'
+    data_json = json_for_html(whole | {"pool": pool})
+    facts = f'<script type="application/json" id="data">{data_json}</script>'
     return html.replace("<head>", f"<head>\n{meta}").replace(
         "</body>", "\n".join([facts, *inlined, "</body>"])
     )
 
 
-def as_html(value: Any) -> str:
-    r"""Return JSON that cannot end the script element around it: `<` is `\u003c`."""
+def json_for_html(value: Any) -> str:
+    r"""Return JSON that cannot close the script element around it: `<` is `\u003c`."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 
 
-def pooled(value: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the values that occur repeatedly, and the value with their numbers in place of them.
+def pool_values(value: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the parts that occur repeatedly, and the value with their indexes instead.
 
     Schemas of one document share most of their parts; each is written once.
     """
     counts: Counter[bytes] = Counter()
     digests: dict[int, bytes] = {}
-    _count(value, counts, digests)
+    _count_values(value, counts, digests)
     pool: list[Any] = []
     numbers: dict[bytes, str] = {}
 
-    def short(node: Any) -> Any:
+    def replace_value(node: Any) -> Any:
         digest = digests.get(id(node), b"")
         if counts[digest] <= 1:
-            return inner(node)
+            return replace_parts(node)
         if digest not in numbers:
-            made = inner(node)
+            replaced = replace_parts(node)
             numbers[digest] = f"{_MARK}{len(pool)}"
-            pool.append(made)
+            pool.append(replaced)
         return numbers[digest]
 
-    def inner(node: Any) -> Any:
+    def replace_parts(node: Any) -> Any:
         if isinstance(node, dict):
-            return {key: short(part) for key, part in node.items()}
+            return {key: replace_value(part) for key, part in node.items()}
         if isinstance(node, list | tuple):
-            return [short(part) for part in node]
+            return [replace_value(part) for part in node]
         return f"{_MARK}{node}" if isinstance(node, str) and node.startswith(_MARK) else node
 
-    return pool, inner(value)
+    return pool, replace_parts(value)
 
 
-def _count(node: Any, counts: Counter[bytes], digests: dict[int, bytes]) -> None:
-    """Count the equal objects, arrays and texts that are long enough; `digests` are by id."""
+def _count_values(node: Any, counts: Counter[bytes], digests: dict[int, bytes]) -> None:
+    # Counts equal objects, arrays and strings that are long enough; `digests` are by `id()`.
     if not isinstance(node, dict | list | str):
         return
     if id(node) not in digests:
@@ -105,13 +106,13 @@ def _count(node: Any, counts: Counter[bytes], digests: dict[int, bytes]) -> None
     if counts[digests[id(node)]] == 1:
         parts = node.values() if isinstance(node, dict) else node
         for part in () if isinstance(node, str) else parts:
-            _count(part, counts, digests)
+            _count_values(part, counts, digests)
 
 
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
-def _digest(text: str) -> str:
+def _csp_hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,8 +1,8 @@
 """Serves the page on this machine, as an ASGI application.
 
-Only the page itself is open to everybody who reaches the port. All data, previews and calls need
-the key of this run, which is part of the address that the command prints, and which no other page
-can read. Requests for another host name (DNS rebinding) and of other origins are refused.
+Only the page itself is open to everyone who can reach the port. Data, previews and calls need the
+key of this run, which is part of the URL that the command prints, and which no other page can read.
+Requests for another host name (DNS rebinding) and from other origins are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from http.client import OK
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.one_file import ASSETS, PAGE
-from openapi_tools.browse.page_data import PageData, preview
+from openapi_tools.browse.page_data import PageData, describe_request
 from openapi_tools.errors import requiring
 from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.result import Context
@@ -55,74 +55,77 @@ _HEADERS = {
 class PageServer:
     """An ASGI application for one user: the page, its data, previews and calls.
 
-    Its `hosts` have ports; `problems` are those that a mock finds, None where calls go to the API.
+    Args:
+        toolset: The tools.
+        hosts: The names of this server, with ports.
+        problems: Filled by a mock with the problems it finds; None if calls go to the API.
+        changes: Since an older document; None without one.
     """
 
     def __init__(self, toolset: Toolset, hosts: list[str], *, problems: Any, changes: Any) -> None:
         self.key = secrets.token_urlsafe(24)
         self._data = PageData(toolset, changes)
         self._problems = problems
-        advice = "this server answers to 127.0.0.1 and localhost only."
+        advice = "this server responds to 127.0.0.1 and localhost only."
         self._check_host = HostCheck(hosts, advice=advice)
         self._files = {f"/{p.name}": p for p in ASSETS.iterdir() if p.suffix in _TYPES}
         self._files["/"] = self._files.pop(f"/{PAGE}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Respond to one request."""
         if scope["type"] != "http":
             return
         kind, status = "application/json", OK
         try:
             scope = self._check_host(scope)
-            asked = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
-            self._check_origin(asked)
+            headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
+            self._check_origin(headers)
             file = self._files.get(scope["path"])
             if scope["method"] == "GET" and file is not None:
                 kind, content = f"{_TYPES[file.suffix]}; charset=utf-8", file.read_bytes()
             else:
-                self._check_asked(scope, asked)
-                given = await _body(asked, receive)
-                content = self._written(await self._answer(scope["path"], given))
+                self._check_request(scope, headers)
+                body = await _read_body(headers, receive)
+                content = self._encode_json(await self._respond(scope["path"], body))
         except RequestRefusedError as refused:
-            status, content = refused.status, self._written({"error": refused.message})
-        headers = _HEADERS | {"content-type": kind, "content-length": str(len(content))}
+            status, content = refused.status, self._encode_json({"error": refused.message})
+        response_headers = _HEADERS | {"content-type": kind, "content-length": str(len(content))}
         if status != OK:
-            headers["connection"] = "close"  # what follows may be the body of a refused request
-        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+            response_headers["connection"] = "close"  # a refused request may have an unread body
+        pairs = [(name.encode(), value.encode()) for name, value in response_headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": pairs})
         await send({"type": "http.response.body", "body": content})
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
-        own = f"http://{headers['host']}"
-        if headers.get("origin", own) != own:
+        origin = f"http://{headers['host']}"
+        if headers.get("origin", origin) != origin:
             raise RequestRefusedError(403, "other pages cannot reach this server.")
 
-    def _check_asked(self, scope: Scope, headers: Mapping[str, str]) -> None:
-        """Refuse requests without the key of this run, and for something else than data."""
+    def _check_request(self, scope: Scope, headers: Mapping[str, str]) -> None:
         if not compare_digest(headers.get(KEY_HEADER, "").encode(), self.key.encode()):
-            raise RequestRefusedError(401, "open the address that `openapi-tools browse` printed.")
+            raise RequestRefusedError(401, "open the URL that `openapi-tools browse` printed.")
         if scope["method"] != "POST" or scope["path"] not in _DATA:
-            raise RequestRefusedError(404, "the page asks for nothing like this.")
+            raise RequestRefusedError(404, "this server has no such data.")
 
-    async def _answer(self, path: str, given: Mapping[str, Any]) -> Any:
+    async def _respond(self, path: str, body: Mapping[str, Any]) -> Any:
         if path == "/api/index":
             return self._data.index() | {"mock": self._problems is not None}
         if path == "/api/costs":
-            if given.get("profile") not in PROFILES:
-                raise RequestRefusedError(404, f"there are the profiles {', '.join(PROFILES)}.")
-            return self._data.costs(given["profile"])
-        tool = self._found(given.get("name"))
+            if body.get("profile") not in PROFILES:
+                raise RequestRefusedError(404, f"use one of the profiles {', '.join(PROFILES)}.")
+            return self._data.costs(body["profile"])
+        tool = self._find_tool(body.get("name"))
         if path == "/api/tool":
             return self._data.details(tool)
-        arguments = given.get("arguments")
+        arguments = body.get("arguments")
         if not isinstance(arguments, dict):
             raise RequestRefusedError(400, "`arguments` must be an object.")
         if path == "/api/preview":
-            return preview(tool, arguments)
-        return await self._execute(tool, arguments, approved=given.get("approved") is True)
+            return describe_request(tool, arguments)
+        return await self._execute(tool, arguments, approved=body.get("approved") is True)
 
-    def _written(self, value: Any) -> bytes:
-        """Return JSON without the secrets of any document."""
+    def _encode_json(self, value: Any) -> bytes:
+        # Without the secrets of any document.
         for session in self._data.toolset.sessions:
             value = session.redactor.data(value)
         return json.dumps(value, default=str).encode()
@@ -131,31 +134,30 @@ class PageServer:
         self, tool: OperationTool, arguments: dict[str, Any], *, approved: bool
     ) -> dict[str, Any]:
         if not (tool.read_only or approved):
-            return {"needs_approval": True, "preview": preview(tool, arguments)}
+            return {"needs_approval": True, "preview": describe_request(tool, arguments)}
         context = Context(approve=lambda _: approved)
         result = await self._data.toolset.call(tool.name, arguments, context=context)
         problems = self._problems or []
-        found, problems[:] = list(problems), []
+        new_problems, problems[:] = list(problems), []
         return {
             **result.model_dump(),
             "note": result.header_note,
             "metadata": result.metadata,
             "contents": [part.model_dump() for part in result.as_content()],
-            "problems": found,
+            "problems": new_problems,
         }
 
-    def _found(self, name: Any) -> OperationTool:
+    def _find_tool(self, name: Any) -> OperationTool:
         try:
             return self._data.toolset[name if isinstance(name, str) else ""]
         except KeyError as error:
             raise RequestRefusedError(404, error.args[0]) from None
 
 
-async def _body(headers: Mapping[str, str], receive: Receive) -> dict[str, Any]:
-    """Return the JSON object that a page of this server sent."""
+async def _read_body(headers: Mapping[str, str], receive: Receive) -> dict[str, Any]:
     # A form of another page can send neither this media type nor the key.
     if "origin" not in headers or headers.get("content-type") != "application/json":
-        raise RequestRefusedError(403, "only the page itself may send this.")
+        raise RequestRefusedError(403, "only the page of this server may send this.")
     content = b""
     while True:
         message = await receive()
@@ -165,9 +167,9 @@ async def _body(headers: Mapping[str, str], receive: Receive) -> dict[str, Any]:
         if not message.get("more_body"):
             break
     try:
-        given = json.loads(content)
+        body = json.loads(content)
     except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
+        body = None
+    if not isinstance(body, dict):
         raise RequestRefusedError(400, "send a JSON object.")
-    return given
+    return body

@@ -1,4 +1,4 @@
-"""The facts of one tool, as `show --json` prints them and the page shows them."""
+"""The facts of one tool, as `show --json` prints them and the page displays them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 
-def facts_of(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
-    """Return what a tool takes, where its arguments travel, and how it is called."""
+def describe_tool_facts(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
+    """Return the arguments of a tool, their locations in the request, and how it is called."""
     operation, notes = tool.operation, Checker(tool.input_schema).notes
     return {
         **select_attributes(tool, ("name", "description", "method", "path")),
@@ -26,15 +26,15 @@ def facts_of(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
         ),
         "input_schema": tool.input_schema,
         "not_checked": [note.removesuffix("; not checked") for note in notes],
-        "arguments": _places(operation),
+        "arguments": _argument_locations(operation),
         "servers": _server_urls(tool),
         "security": [
             {name: list(scopes) for name, scopes in alternative.items()}
             for alternative in operation.security
         ],
-        "shape": _shape(operation),
+        "shape": _tool_shape(operation),
         "security_schemes": {
-            name: _scheme(toolset, name)
+            name: _describe_scheme(toolset, name)
             for alternative in operation.security
             for name in alternative
         },
@@ -47,8 +47,8 @@ def _server_urls(tool: OperationTool) -> list[str]:
     return [server.url for server in tool.operation.servers]
 
 
-def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
-    """Return the facts of a tool's shape that its schema does not have."""
+def _tool_shape(operation: Operation) -> dict[str, dict[str, Any]]:
+    # What a configuration sets and the schema does not show.
     answer, pages = (asdict(part) if part else {} for part in (operation.answer, operation.paging))
     limits = select_attributes(operation, ("timeout", "wait"))
     parts = {"fixed": operation.fixed, "limits": limits, "answers": answer, "pages": pages}
@@ -58,8 +58,8 @@ def _shape(operation: Operation) -> dict[str, dict[str, Any]]:
     }
 
 
-def _scheme(toolset: Toolset, name: str) -> str:
-    """Return the kind of a security scheme, as `http bearer`."""
+def _describe_scheme(toolset: Toolset, name: str) -> str:
+    # For instance `http bearer`.
     scheme = toolset.security_schemes.get(name)
     if scheme is None:
         return "not defined in the document"
@@ -67,9 +67,9 @@ def _scheme(toolset: Toolset, name: str) -> str:
     return f"{scheme.type} {detail}".strip()
 
 
-def _places(operation: Operation) -> list[dict[str, Any]]:
-    """Return the place of each argument in the request; the name `""` is the whole body."""
-    found = [
+def _argument_locations(operation: Operation) -> list[dict[str, Any]]:
+    # The name `""` is the whole body.
+    locations = [
         {"argument": parameter.argument, "in": parameter.location, "name": parameter.name}
         | {"style": parameter.style, "explode": bool(parameter.explode)}
         | select_attributes(parameter, ("allow_reserved", "media_type"))
@@ -77,14 +77,14 @@ def _places(operation: Operation) -> list[dict[str, Any]]:
     ]
     body = operation.body
     if body is None:
-        return found
+        return locations
     common = {"in": "body", "media_type": body.media_type}
     if body.argument:
-        found.append({"argument": body.argument, "name": "", **common})
-    found += ({"argument": m.argument, "name": m.name, **common} for m in body.properties)
+        locations.append({"argument": body.argument, "name": "", **common})
+    locations += ({"argument": m.argument, "name": m.name, **common} for m in body.properties)
     for encoding in body.encodings:
-        found += (
+        locations += (
             {"argument": h.argument, "name": encoding.name, "header": h.name, **common}
             for h in encoding.headers
         )
-    return found
+    return locations

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.browse.one_file import page
+from openapi_tools.browse.one_file import render_page
 from openapi_tools.cli.output import print_note, show_progress
 from openapi_tools.errors import counted
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def write_page(toolset: Toolset, file: Path, changes: Any = None, *, check: bool = False) -> bool:
     """Write the page unless it is only checked, and return whether that changes the file."""
     with show_progress("Writing the page"):
-        content = page(toolset, changes).encode()
+        content = render_page(toolset, changes).encode()
     try:
         is_stale = not file.is_file() or file.read_bytes() != content
         if is_stale and not check:

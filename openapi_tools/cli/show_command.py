@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.browse.tool_facts import facts_of
+from openapi_tools.browse.tool_facts import describe_tool_facts
 from openapi_tools.cli.argument_values import allowed_values
 from openapi_tools.cli.output import (
     clean,
@@ -44,13 +44,13 @@ def show_tool(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> 
     toolset = load_spec(spec)
     target = find_tool(toolset, tool)
     if wants_schema or wants_json:
-        data = target.input_schema if wants_schema else facts_of(target, toolset)
+        data = target.input_schema if wants_schema else describe_tool_facts(target, toolset)
         print_text(format_json(data))
     else:
         # A call needs the options of a server configuration again, so the example has them.
         view = getattr(toolset.session.served, "arguments", [])
         command = shlex.join(["openapi-tools", "call", spec, target.name, *view])
-        facts = facts_of(target, toolset)
+        facts = describe_tool_facts(target, toolset)
         print_paged("\n".join(_format_tool(target, facts, command, terminal_width())))
     report_missing_server(toolset, target)
 

@@ -160,9 +160,11 @@ def _starts_events(message: Message) -> bool:
 
 
 def _json_start(start: Message, body: bytes) -> Message:
-    others = [(name, value) for name, value in start["headers"] if name.lower() != b"content-type"]
+    other_headers = [
+        (name, value) for name, value in start["headers"] if name.lower() != b"content-type"
+    ]
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    return {**start, "headers": [*others, *headers]}
+    return {**start, "headers": [*other_headers, *headers]}
 
 
 def _fit_event(event: bytes) -> bytes:

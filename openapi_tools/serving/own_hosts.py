@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 with requiring("mcp"):
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from openapi_tools.http_server import LOOPBACK, normalized_host
+    from openapi_tools.http_server import LOOPBACK, normalize_host
 
 _ANY = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound to
 
@@ -32,7 +32,7 @@ def server_hosts(serve: ServeTable) -> tuple[list[str], list[str]]:
 
 def _normalize_host(host: str, key: str) -> str:
     try:
-        return normalized_host(host)
+        return normalize_host(host)
     except SettingsError as error:
         raise SettingsError(f"serve.{key}: {error.reason}") from None
 

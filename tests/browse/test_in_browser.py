@@ -16,7 +16,7 @@ from browse_pages import MUSEUM, browsing, hostile
 from documents import document, operation
 
 from openapi_tools import load_tools
-from openapi_tools.browse.one_file import page
+from openapi_tools.browse.one_file import render_page
 
 pytestmark = pytest.mark.long
 selenium = pytest.importorskip("selenium", reason="selenium is not installed")
@@ -396,7 +396,7 @@ def written(tmp_path, html):
 
 
 def test_the_file_works_without_a_server_and_says_what_it_cannot(browser, tmp_path):
-    with written(tmp_path, page(load_tools(MUSEUM))) as address:
+    with written(tmp_path, render_page(load_tools(MUSEUM))) as address:
         browser.open(f"{address}#buy_museum_tickets", "main .try")
     before, note = browser.text(".preview pre"), browser.text(".preview > .hint")
     Select(browser.one("main select")).select_by_visible_text("general")
@@ -417,7 +417,7 @@ def test_an_object_with_names_of_methods_is_shown(browser, tmp_path):
         {"/x": {"get": operation(operationId="find", parameters=parameters)}},
         servers=[{"url": "https://api.example.com"}],
     )
-    with written(tmp_path, page(load_tools(found))) as address:
+    with written(tmp_path, render_page(load_tools(found))) as address:
         browser.open(address)
         browser.show("find")
 
@@ -425,7 +425,7 @@ def test_an_object_with_names_of_methods_is_shown(browser, tmp_path):
 
 
 def test_nothing_of_a_hostile_document_runs_or_becomes_markup(browser, tmp_path):
-    with written(tmp_path, page(hostile())) as address:
+    with written(tmp_path, render_page(hostile())) as address:
         browser.open(address)
         names = browser.run("return [...document.querySelectorAll('#list a')].map((a) => a.hash)")
         for name in names:

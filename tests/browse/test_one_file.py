@@ -13,7 +13,7 @@ from browse_pages import HOSTILE, MUSEUM, POOL, hostile
 from click.testing import CliRunner
 
 from openapi_tools import load_tools
-from openapi_tools.browse.one_file import page
+from openapi_tools.browse.one_file import render_page
 from openapi_tools.browse.page_data import PageData
 from openapi_tools.cli import commands
 from openapi_tools.search.costs import estimate_tokens
@@ -78,7 +78,7 @@ def test_the_file_has_what_the_server_tells():
     toolset = load_tools(MUSEUM)
     data = PageData(toolset, counting=("estimated", estimate_tokens))
 
-    found = revived(page(toolset))
+    found = revived(render_page(toolset))
 
     assert found["index"] == json.loads(json.dumps(data.index()))
     assert found["tools"] == json.loads(json.dumps({t.name: data.details(t) for t in toolset}))
@@ -86,7 +86,7 @@ def test_the_file_has_what_the_server_tells():
 
 
 def test_texts_of_a_document_stay_data():
-    html = page(hostile())
+    html = render_page(hostile())
     found = DATA.search(html)[1]
     data = revived(html)
 

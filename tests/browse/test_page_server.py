@@ -68,7 +68,7 @@ def test_another_host_name_is_refused_as_after_dns_rebinding(museum_page, path, 
     status, _, text = museum_page.ask(method, path, body=DATA.get(path), host=host)
 
     assert status == 421
-    assert json.loads(text) == {"error": "this server answers to 127.0.0.1 and localhost only."}
+    assert json.loads(text) == {"error": "this server responds to 127.0.0.1 and localhost only."}
 
 
 def test_the_name_localhost_is_the_same_server(museum_page):

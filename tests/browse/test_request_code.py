@@ -11,7 +11,7 @@ from documents import document, operation, tools
 from servers.recorder import Recorder
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.browse.page_data import preview
+from openapi_tools.browse.page_data import describe_request
 
 OWN = {"host", "content-length", "connection", "accept-encoding", "user-agent"}
 ODD = 'it\'s {a} [b] "q" $HOME `x` \\ é & = % # \n line'
@@ -78,7 +78,7 @@ async def test_code_sends_the_request_of_the_package(name, arguments):
         toolset = tools(PATHS, settings=Settings(base_url=f"{api.url}/v1"))
         schema = toolset[name].input_schema["properties"]
         given = {key: value for key, value in arguments.items() if key in schema}
-        shown = preview(toolset[name], given)
+        shown = describe_request(toolset[name], given)
         async with toolset:
             await toolset.call(name, given)
         for way, run in ways.items():
@@ -103,7 +103,7 @@ def test_a_body_that_is_not_text_is_read_from_a_file():
     (tool,) = tools(paths, servers=[{"url": "https://api.example.com"}])
     (argument,) = tool.input_schema["properties"]
 
-    shown = preview(tool, {argument: {"base64": "iVBORw0KGgo="}})
+    shown = describe_request(tool, {argument: {"base64": "iVBORw0KGgo="}})
 
     assert "--data-binary @body" in shown["curl"]
     assert 'open("body", "rb").read()' in shown["httpx"]
@@ -115,7 +115,7 @@ def test_a_method_of_the_document_is_one_word_of_the_shell(method):
     paths = {"/x": {"additionalOperations": {method: operation(operationId="get_x")}}}
     found = document(paths, servers=[{"url": "https://api.example.com"}]) | {"openapi": "3.2.0"}
 
-    shown = preview(load_tools(found)["get_x"], {})
+    shown = describe_request(load_tools(found)["get_x"], {})
 
     assert shlex.split(shown["curl"])[:5] == [*("curl", "--globoff", "--path-as-is", "-X", method)]
     assert f"-X {shlex.quote(method)} " in shown["curl"]
@@ -126,7 +126,7 @@ def test_what_a_terminal_acts_on_is_not_in_a_command(mark):
     text = f"a{mark}\ntouch ran\n"
     (tool,) = tools({"/text": PATHS["/text"]}, servers=[{"url": "https://api.example.com"}])
 
-    shown = preview(tool, {"body": text})
+    shown = describe_request(tool, {"body": text})
 
     assert "touch ran" not in shown["curl"]
     assert shown["curl"].endswith("--data-binary @body")
@@ -141,7 +141,7 @@ def test_credentials_are_masked_in_code():
     )
     toolset = load_tools(found, credentials={"key": "c0de-s3cr3t-7714"})
 
-    shown = json.dumps(preview(toolset["get_x"], {}))
+    shown = json.dumps(describe_request(toolset["get_x"], {}))
 
     assert "c0de-s3cr3t-7714" not in shown
     assert "https://api.example.com/x?api_key=***" in shown
