@@ -355,13 +355,14 @@ def _find_list(outline: _ResponseOutline, segment: str) -> str | None:
     if outline.type == "array":
         return ""
     lists = [name for name, each in outline.properties.items() if each.type == "array"]
-    of_objects = [name for name in lists if _may_have_objects(outline.properties[name])]
-    lists = of_objects or lists
+    types = {name: _item_type(outline.properties[name]) for name in lists}
+    of_objects = [name for name in lists if types[name] == "object"]
+    candidates = [name for name in lists if types[name] in ("", "object")] or lists
     for folded in (segment, *http_rules.LISTS):
-        if names := [name for name in lists if http_rules.folded(name) == folded]:
+        if names := [name for name in candidates if http_rules.folded(name) == folded]:
             return quote_step(names[0])
-    if len(lists) == 1:
-        return quote_step(lists[0])
+    if len(likeliest := of_objects or candidates) == 1:
+        return quote_step(likeliest[0])
     for name, wrapped in outline.properties.items():
         if http_rules.folded(name) in _WRAPPERS and wrapped.type != "array":
             inner = _find_list(wrapped, segment)
@@ -370,9 +371,9 @@ def _find_list(outline: _ResponseOutline, segment: str) -> str | None:
     return None
 
 
-def _may_have_objects(outline: _ResponseOutline) -> bool:
-    # Without a type, or deeper than the outline goes, items may be objects.
-    return outline.item is None or outline.item.type in ("", "object")
+def _item_type(outline: _ResponseOutline) -> str:
+    # Empty where it is unknown: without a type, or deeper than the outline goes.
+    return "" if outline.item is None else outline.item.type
 
 
 def _property_paths(outline: _ResponseOutline, depth: int = 0) -> Iterator[tuple[str, ...]]:
