@@ -8,7 +8,7 @@ import click
 
 from openapi_tools.cli.mock_tools import load_for_calls
 from openapi_tools.cli.page_file import write_page
-from openapi_tools.cli.tool_loading import build_selection, select_tools
+from openapi_tools.cli.tool_loading import build_selection, select_tools, selection_options
 from openapi_tools.codegen.document_diff import differences_of
 from openapi_tools.options import Select
 
@@ -24,17 +24,16 @@ def browse_tools(
     port: int,
     opens: bool,
     mock: bool,
-    **filters: Any,
 ) -> None:
     """Show the tools of SPEC as a page, until interrupted."""
     if html is not None and (port or opens or mock):
         raise click.UsageError("--html writes a file; --port, --open and --mock need a server.")
     problems: list[str] | None = [] if mock else None
-    toolset = select_tools(load_for_calls(spec, problems), **filters)
+    toolset = select_tools(load_for_calls(spec, problems))
     changes: list[dict[str, Any]] | None = None
     if against is not None:
         # `Select` refuses a tag that the older document does not have; `takes` does not.
-        selection = Select(where=build_selection(**filters).takes)
+        selection = Select(where=build_selection(*selection_options()).takes)
         older = load_for_calls(against, [] if mock else None).select(selection)
         changes = differences_of(older, toolset)
     if html is not None:

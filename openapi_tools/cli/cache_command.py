@@ -24,7 +24,7 @@ def manage_cache(*, wants_clear: bool, wants_json: bool) -> None:
         lines = [f"{counted(count, 'document')} removed, {_format_size(size)} freed."]
     else:
         data["documents"] = documents = list(_list_documents())
-        lines = [_format_document(**document) for document in documents]
+        lines = [_format_document(document) for document in documents]
     for line in [format_json(data)] if wants_json else lines:
         print_text(line)
     if not wants_clear and not wants_json:
@@ -41,11 +41,12 @@ def _list_documents() -> Iterator[dict[str, Any]]:
             yield {"source": source, "size": entry.size, "age": seconds, "tools": label.tools}
 
 
-def _format_document(source: str | None, size: int, age: int, tools: int) -> str:
+def _format_document(document: dict[str, Any]) -> str:
+    size, source = _format_size(document["size"]), document["source"]
     if source is None:
-        return f"{_format_size(size)}\t-\t-\t(unusable: another version, damaged or unfinished)"
-    columns = (cache.describe_age(age), counted(tools, "tool"), clean(source, lines=False))
-    return "\t".join((_format_size(size), *columns))
+        return f"{size}\t-\t-\t(unusable: another version, damaged or unfinished)"
+    age, tools = cache.describe_age(document["age"]), counted(document["tools"], "tool")
+    return f"{size}\t{age}\t{tools}\t{clean(source, lines=False)}"
 
 
 def _format_size(size: int) -> str:

@@ -60,7 +60,7 @@ def call_tool(
     problems: list[str] = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         settings = _limit_settings(output, folder, arguments)
-        toolset = load_for_calls(spec, problems if options["mock"] else None, **settings)
+        toolset = load_for_calls(spec, problems if options["mock"] else None, settings)
         for warning in toolset.warnings:
             if warning.endswith(_UNSET):
                 print_note(f"warning: {use_option_names(warning)}")

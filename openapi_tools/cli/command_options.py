@@ -41,19 +41,18 @@ def option_settings() -> list[str]:
 class HeadedOption(click.Option):
     """An option that `--help` shows under a heading of its own."""
 
-    def __init__(self, names: Sequence[str], heading: str, **attributes: Any) -> None:
-        super().__init__(names, callback=_store_value, expose_value=False, **attributes)
-        self.heading = heading
+    heading = "Options"
 
 
 class _Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by heading, the command's own first."""
-        groups: dict[str, list[tuple[str, str]]] = {"Options": []}
+        groups: dict[str, list[tuple[str, str]]] = {HeadedOption.heading: []}
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
             if record is not None:
-                groups.setdefault(getattr(option, "heading", "Options"), []).append(record)
+                heading = getattr(option, "heading", HeadedOption.heading)
+                groups.setdefault(heading, []).append(record)
         for heading, records in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
@@ -105,13 +104,12 @@ def _create_parameter(entry: dict[str, Any]) -> click.Parameter:
     names = attributes.pop("names").split()
     if "/" in names[0]:
         attributes["default"] = None  # neither of the two
-    if "heading" in attributes:
-        return HeadedOption(
-            names, _read_commands()["headings"][attributes.pop("heading")], **attributes
-        )
-    if attributes.get("multiple"):
-        attributes["callback"] = _none_if_absent
-    return click.Option(names, **attributes)
+    heading = attributes.pop("heading", None)
+    if heading or attributes.pop("shared", False):
+        attributes |= {"callback": _store_value, "expose_value": False}
+    option = HeadedOption(names, **attributes)
+    option.heading = _read_commands()["headings"].get(heading, option.heading)
+    return option
 
 
 def _create_setting_option(name: str, metavar: str | None) -> click.Option:
@@ -120,23 +118,21 @@ def _create_setting_option(name: str, metavar: str | None) -> click.Option:
     option = f"--{name.replace('_', '-')}"
     types = {float: click.FloatRange(min=meaning.gt, min_open=True), int: int}
     is_flag = kind is bool or bool in get_args(kind)
-    return HeadedOption(
+    created = HeadedOption(
         [f"{option}/--no-{option[2:]}" if is_flag else option, name],
-        _read_commands()["headings"]["settings"],
         type=None if is_flag else types.get(kind),
         default=None,  # what is not set on the command line comes from --config
         metavar=metavar,
         help=f"{text}. Default: {default:g}." if default else f"{text}.",
+        callback=_store_value,
+        expose_value=False,
     )
+    created.heading = _read_commands()["headings"]["settings"]
+    return created
 
 
 def _store_value(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     context.meta.setdefault(_VALUES, {})[parameter.name] = value
-
-
-def _none_if_absent(_: click.Context, __: click.Parameter, value: Any) -> Any:
-    # click passes an empty tuple, which would be a list that selects nothing.
-    return value or None
 
 
 def option_values() -> dict[str, Any]:

@@ -124,7 +124,7 @@ def _complete_value(
 
 def _load_tools(context: click.Context) -> Toolset:
     spec = context.params.get("spec")
-    return load_spec(None if spec == "-" else spec, stale=True)
+    return load_spec(None if spec == "-" else spec, {"stale": True})
 
 
 def _list_arguments(context: click.Context, incomplete: str) -> Iterator[Any]:

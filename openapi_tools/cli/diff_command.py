@@ -25,12 +25,11 @@ def compare_tools(
     report_format: str,
     wants_json: bool,
     fail_on: str | None,
-    **filters: Any,
 ) -> int:
     """Report what changes for the tools between OLD and NEW."""
     if (old, new) == ("-", "-"):
         raise click.UsageError("OLD and NEW cannot both be read from standard input.")
-    sides = [_load_side(spec, **filters) for spec in (old, new)]
+    sides = [_load_side(spec) for spec in (old, new)]
     with show_progress("Comparing the tools"):
         changes = differences_of(*sides)
     breaking = sum(change["breaking"] for change in changes)
@@ -56,7 +55,7 @@ def _format_changes(changes: list[dict[str, Any]], breaking: int) -> list[str]:
     return [*lines, f"{total}; {counted(tools, 'tool')} {verb}."]
 
 
-def _load_side(spec: str, **filters: Any) -> Any:
+def _load_side(spec: str) -> Any:
     source = parse_source(spec)
     if isinstance(source, Path | bytes) and Path(spec).suffix != ".toml":
         try:
@@ -68,7 +67,7 @@ def _load_side(spec: str, **filters: Any) -> Any:
             if page.get("nextCursor"):
                 print_note(f"note: {spec} is only a part of a list; its server has more tools.")
             return response
-    return select_tools(load_source(source), **filters)
+    return select_tools(load_source(source))
 
 
 def _create_finding(change: dict[str, Any]) -> Finding:

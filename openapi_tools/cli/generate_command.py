@@ -13,7 +13,13 @@ from openapi_tools.cli.option_names import report_skipped
 from openapi_tools.cli.output import clean, format_json, print_text, show_progress, skipped_data
 from openapi_tools.cli.page_file import write_page
 from openapi_tools.cli.project_packages import combine_filters, read_project_jobs
-from openapi_tools.cli.tool_loading import load_spec, overlay_options, parse_source, select_tools
+from openapi_tools.cli.tool_loading import (
+    load_spec,
+    overlay_options,
+    parse_source,
+    select_tools,
+    selection_options,
+)
 from openapi_tools.codegen.changes import change_to_data, describe_change
 from openapi_tools.errors import SettingsError, counted
 from openapi_tools.generate import generate_package
@@ -37,20 +43,21 @@ def generate_packages(
     force: bool,
     wants_diff: bool,
     wants_json: bool,
+    output: str | None,
     **options: Any,
 ) -> int:
     """Write the tools of SPEC, or of the packages in pyproject.toml."""
     only_checks = check or wants_diff
     if only_checks and force:
         raise click.UsageError("--check and --diff write nothing, so --force has no effect.")
-    if html is not None and not options["output"] and (wants_diff or wants_json):
+    if html is not None and not output and (wants_diff or wants_json):
         raise click.UsageError("--diff and --json are about packages; add --output.")
-    is_stale = html is not None and _write_html(spec, html, check=only_checks, **options)
-    if html is not None and not options["output"]:
+    is_stale = html is not None and _write_html(spec, html, output, check=only_checks)
+    if html is not None and not output:
         return int(only_checks and is_stale)
     reports: list[Report] = []
     try:
-        for table, arguments in _list_jobs(spec, **options):
+        for table, arguments in _list_jobs(spec, output, options):
             reports.append(_run_job(table, arguments, check=only_checks, force=force))
             if not wants_json:
                 _print_report(reports[-1], check=only_checks, wants_diff=wants_diff)
@@ -61,24 +68,14 @@ def generate_packages(
     return int(only_checks and (is_stale or any(report.drifted for report in reports)))
 
 
-def _write_html(
-    spec: str | None,
-    html: Path,
-    *,
-    check: bool,
-    output: str | None,
-    tags: Any,
-    methods: Any,
-    patterns: Any,
-    **_: Any,
-) -> bool:
+def _write_html(spec: str | None, html: Path, output: str | None, *, check: bool) -> bool:
     if spec == "-" and output:
         raise click.UsageError("standard input can be read once; use --output or --html.")
-    return write_page(select_tools(load_spec(spec), tags, methods, patterns), html, check=check)
+    return write_page(select_tools(load_spec(spec)), html, check=check)
 
 
-def _list_jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
-    filters = [options.pop(name) for name in ("tags", "methods", "patterns")]
+def _list_jobs(spec: str | None, output: str | None, options: dict[str, Any]) -> list[Job]:
+    filters = selection_options()
     chosen = {name: value for name, value in options.items() if value}
     settings, credentials = read_setting_options(), read_credential_options()
     overlays, config = overlay_options(), config_option()

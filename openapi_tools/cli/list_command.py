@@ -55,12 +55,10 @@ _LEAST_DESCRIPTION = 6  # columns beside the longest name
 _GOOD_DESCRIPTION = 40  # columns that a description gets before there are columns for paths
 
 
-def list_tools(
-    spec: str | None, *, wants_cost: bool, wants_json: bool, verbose: bool, **filters: Any
-) -> int:
+def list_tools(spec: str | None, *, wants_cost: bool, wants_json: bool, verbose: bool) -> int:
     """List the tools of SPEC."""
     toolset = load_spec(spec)
-    tools = list(select_tools(toolset, **filters))
+    tools = list(select_tools(toolset))
     costs = _measure_shown_definitions(tools) if wants_cost else []
     if wants_json:
         print_text(format_json(_listing_data(toolset, tools, costs)))

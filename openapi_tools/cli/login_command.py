@@ -43,7 +43,7 @@ _OPTIONS = {
 
 def log_in(spec: str, scheme: str | None, *, token_file: Path, **options: Any) -> int:
     """Log in for SCHEME of SPEC and store the token in a file."""
-    toolset = load_spec(spec, base_url=options["base_url"])
+    toolset = load_spec(spec, {"base_url": options["base_url"]})
     name, definition = _choose_scheme(toolset.security_schemes, scheme)
     store = TokenStore(token_file)
     store.entries()  # errors of the file come before the browser opens

@@ -13,12 +13,16 @@ from openapi_tools.cli.tool_loading import load_spec
 from openapi_tools.errors import CallError, missing_extra
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from openapi_tools.testing.mock import MockApi
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 
-def load_for_calls(spec: str | None, problems: list[str] | None, **settings: Any) -> Toolset:
+def load_for_calls(
+    spec: str | None, problems: list[str] | None, settings: Mapping[str, Any] | None = None
+) -> Toolset:
     """Load the tools of SPEC.
 
     Args:
@@ -28,8 +32,8 @@ def load_for_calls(spec: str | None, problems: list[str] | None, **settings: Any
         settings: Settings that override those of the command line.
     """
     if problems is None:
-        return load_spec(spec, **settings)
-    toolset, api = load_mock(spec, judge=None, **settings)
+        return load_spec(spec, settings)
+    toolset, api = load_mock(spec, settings, judge=None)
     api.problems = problems
     if find_spec("openapi_core") is None:
         problems.append(f"not judged: {missing_extra('openapi_core', 'testing')}")
@@ -37,12 +41,14 @@ def load_for_calls(spec: str | None, problems: list[str] | None, **settings: Any
     return toolset
 
 
-def load_mock(spec: str | None, *, judge: bool | None, **settings: Any) -> tuple[Toolset, MockApi]:
+def load_mock(
+    spec: str | None, settings: Mapping[str, Any] | None = None, *, judge: bool | None
+) -> tuple[Toolset, MockApi]:
     """Load the tools of SPEC, and the mock of their API at --base-url if that is set."""
     from openapi_tools.testing.mock import ADDRESS, mock_api  # most calls go to the API itself
 
     # The document is fetched before calls go to the mock: its credentials belong to its origin.
-    toolset = load_spec(spec, **settings)
+    toolset = load_spec(spec, settings)
     base_url = read_setting_options().get("base_url") or ADDRESS
     base_path = f"/{base_url.partition('://')[2].partition('/')[2]}"
     api = mock_api(toolset, judge=judge, refuse=False, state=False, base_path=base_path)

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 _OUTPUT_CHARS = 1_000_000  # of a program's result
 
 
-def run_program(
-    spec: str, file: str, *, timeout: float, calls: int, yes: bool, mock: bool, **filters: Any
-) -> int:
+def run_program(spec: str, file: str, *, timeout: float, calls: int, yes: bool, mock: bool) -> int:
     """Run the program in FILE and print its result."""
     if spec == file == "-":
         raise click.UsageError("SPEC and FILE cannot both be read from standard input.")
     problems: list[str] = []
-    toolset = select_tools(load_for_calls(spec, problems if mock else None), **filters)
+    toolset = select_tools(load_for_calls(spec, problems if mock else None))
     limits = CodeLimits(seconds=timeout, calls=calls, output_chars=_OUTPUT_CHARS)
     programs = toolset.code_tools(limits)
     if not (yes or mock):

@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
 
 
-def search_tools(
-    spec: str, words: tuple[str, ...], *, limit: int, wants_json: bool, **filters: Any
-) -> None:
+def search_tools(spec: str, words: tuple[str, ...], *, limit: int, wants_json: bool) -> None:
     """Find the tools of SPEC for the task in WORDS."""
     query, toolset = " ".join(words), load_spec(spec)
-    selection = select_tools(toolset, **filters)
+    selection = select_tools(toolset)
     hits = selection.search(query, limit)
     if wants_json:
         data = [_stub_data(hit.tool, hit.needs) | {"score": hit.score} for hit in hits]

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import print_note
-from openapi_tools.cli.tool_loading import build_selection, load_spec
+from openapi_tools.cli.tool_loading import build_selection, load_spec, selection_options
 from openapi_tools.errors import missing_extra
 from openapi_tools.shaping.configuration import has_apis
 from openapi_tools.tools.guardrails import require_approval
@@ -48,16 +48,14 @@ def serve_tools(spec: str | None, *, transport: str | None, **options: Any) -> N
     if has_config:
         started = start_apis(config, keys)
     else:
-        started = start_toolset(_load_toolset(spec, **options), keys)
+        started = start_toolset(_load_toolset(spec, ask=options["ask"]), keys)
     transport = transport or ("http" if started.over_http else "stdio")
     _check_transport(transport, spec)
     run_server(started, transport)
 
 
-def _load_toolset(
-    spec: str | None, *, ask: bool, tags: Any, methods: Any, patterns: Any, **_: Any
-) -> Toolset:
-    toolset = load_spec(spec).select(build_selection(tags, methods, patterns))
+def _load_toolset(spec: str | None, *, ask: bool) -> Toolset:
+    toolset = load_spec(spec).select(build_selection(*selection_options()))
     if not len(toolset):
         raise click.UsageError("there are no tools to serve; `openapi-tools list` shows them.")
     for warning in toolset.warnings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openapi_tools.cli.list_command import measure_definitions
 from openapi_tools.cli.output import clean, format_json, print_text, show_progress
@@ -34,10 +34,9 @@ def show_stats(
     limit: int,
     wants_json: bool,
     budget: int | None,
-    **filters: Any,
 ) -> None:
     """Show the bytes and tokens of the definitions of SPEC's tools, the largest first."""
-    tools = list(select_tools(load_spec(spec), **filters))
+    tools = list(select_tools(load_spec(spec)))
     method, count = token_counter()
     with show_progress("Measuring definitions"):
         costs = _measure_forms(tools, profile, budget, count)

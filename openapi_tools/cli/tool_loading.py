@@ -23,7 +23,7 @@ from openapi_tools.requests import server_url
 from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from openapi_tools.cli.server_view import ServerView
     from openapi_tools.shaping.configuration import ConfigFile
@@ -54,8 +54,17 @@ def build_selection(
     return Select(tags=tags, methods=methods, where=None if patterns is None else matches_pattern)
 
 
-def select_tools(toolset: Toolset, tags: Any, methods: Any, patterns: Any) -> Toolset:
+def selection_options() -> tuple[Any, Any, Any]:
+    """Return the tags, methods and patterns that the options of this command select, or None."""
+    values = option_values()
+    tags, methods, patterns = (values.get(name) for name in ("tags", "methods", "patterns"))
+    # click has an empty tuple where an option is absent, and an empty list selects nothing.
+    return tags or None, methods or None, patterns or None
+
+
+def select_tools(toolset: Toolset) -> Toolset:
     """Return the tools that the options select; standard error says why there are none."""
+    tags, methods, patterns = selection_options()
     # `Select` refuses a tag that the document does not have; here a note lists its tags.
     selection = toolset.select(Select(where=build_selection(tags, methods, patterns).takes))
     if len(selection) or not len(toolset):
@@ -113,12 +122,14 @@ def read_stdin() -> bytes:
         raise SourceError(f"standard input cannot be read ({reason}).") from None
 
 
-def load_spec(spec: str | None, **settings: Any) -> Toolset:
+def load_spec(spec: str | None, settings: Mapping[str, Any] | None = None) -> Toolset:
     """Load the tools of SPEC with the options of this command, as `load_source`."""
-    return load_source(parse_source(spec), **settings)
+    return load_source(parse_source(spec), settings)
 
 
-def load_source(source: Source, *, overlays: Sequence[Any] = (), **settings: Any) -> Toolset:
+def load_source(
+    source: Source, settings: Mapping[str, Any] | None = None, *, overlays: Sequence[Any] = ()
+) -> Toolset:
     """Load tools with the options of this command; errors are those of `load_tools`.
 
     Of a server configuration these are the tools of the API of `--api` that the user of `--as`
@@ -126,11 +137,11 @@ def load_source(source: Source, *, overlays: Sequence[Any] = (), **settings: Any
 
     Args:
         source: The document, or a configuration.
-        overlays: Overlays after those of the command line.
         settings: Settings that override those of the command line, but for None.
+        overlays: Overlays after those of the command line.
     """
     source, config, view = resolve_source(source)
-    toolset = load_configured(source, config, overlays=overlays, **settings)
+    toolset = load_configured(source, config, settings, overlays=overlays)
     if view is None:
         return toolset
     # Overlays and settings of the command line are for the API that it names.
@@ -163,11 +174,15 @@ def resolve_source(
 
 
 def load_configured(
-    source: Source, config: Any, *, overlays: Sequence[Any] = (), **settings: Any
+    source: Source,
+    config: Any,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    overlays: Sequence[Any] = (),
 ) -> Toolset:
     """Load the tools of a source and a configuration with the options of this command."""
     members = read_setting_options()
-    members |= {name: value for name, value in settings.items() if value is not None}
+    members |= {name: value for name, value in (settings or {}).items() if value is not None}
     if option_values().get("no_cache", True):
         members["cache"] = False
     chosen = make_settings(members or None)
