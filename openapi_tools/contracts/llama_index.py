@@ -89,17 +89,19 @@ class OperationMetadata(ToolMetadata):
 def _make_metadata(tool: OperationTool) -> ToolMetadata:
     description, schema = write_brief_definition(tool, "openai")
 
-    class Arguments(BaseModel):
+    class ToolArguments(BaseModel):
         model_config = ConfigDict(title=tool.name, extra="allow")
 
         @classmethod
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
             return deepcopy(schema)
 
-    return OperationMetadata(name=tool.name, description=_shorten(description), fn_schema=Arguments)
+    return OperationMetadata(
+        name=tool.name, description=_cut_description(description), fn_schema=ToolArguments
+    )
 
 
-def _shorten(text: str) -> str:
+def _cut_description(text: str) -> str:
     # LlamaIndex refuses longer descriptions when it calls OpenAI's models.
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rsplit(maxsplit=1)[0] + "…"
 

@@ -103,6 +103,13 @@ class Redactor:
         for name in _LOGGERS:
             logging.getLogger(name).addFilter(_redact_record)  # which adds it once
 
+    def release(self) -> None:
+        """Mask the secrets in log records and texts of others no longer, until one is learned."""
+        # Otherwise a short secret of a closed toolset would stay hidden in the whole process
+        # until the toolset is garbage collected.
+        with _guard:
+            _watched.discard(self)
+
     def forms(self) -> frozenset[bytes]:
         """Return every form of the secrets."""
         above = frozenset() if self._parent is None else self._parent.forms()
@@ -135,7 +142,7 @@ class Redactor:
 
 
 _watched: weakref.WeakSet[Redactor] = weakref.WeakSet()
-"""Redactors whose secrets are masked in log records, for as long as they live."""
+"""Redactors whose secrets are masked in log records, until they are released or collected."""
 _guard = threading.RLock()
 
 

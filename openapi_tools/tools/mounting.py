@@ -59,7 +59,7 @@ async def mount_tools(toolset: _Tools, coordinator: Any) -> Callable[[], Awaitab
 async def _release_session(session: Session) -> None:
     session.mounts -= 1
     if session.mounts <= 0:
-        await session.sender.aclose()
+        await session.aclose()
 
 
 def _adapt_tools(coordinator: Any, toolset: _Tools) -> AbstractContextManager[Iterable[Any]]:

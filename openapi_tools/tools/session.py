@@ -90,6 +90,11 @@ class Session:
                 self._sender = Sender(self.settings, self.client, public=public, shares=True)
             return self._sender
 
+    async def aclose(self) -> None:
+        """Close the connections; texts of others are no longer searched for the secrets."""
+        await self.sender.aclose()
+        self.redactor.release()
+
     def replace_api(self, client: Client, base_url: str) -> None:
         """Send all calls through another client to another address, without credentials."""
         self.settings = make_settings(self.settings, {"base_url": base_url, "anonymous": True})

@@ -391,7 +391,7 @@ class Toolset:
         if self._source is not None:
             await self._source.aclose()
         for session in self.sessions:
-            await session.sender.aclose()
+            await session.aclose()
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import io
 import json
+import logging
 import pickle
 import sys
 import traceback
@@ -421,3 +422,28 @@ async def test_an_operation_elsewhere_names_every_origin_in_the_line_to_paste(re
     assert result.error["type"] == "credentials"
     assert f"Settings(credential_origins={both})" in str(result)
     assert sink.requests == []
+
+
+async def test_a_closed_toolset_hides_its_secrets_nowhere_else(caplog):
+    logger = logging.getLogger("openapi_tools")
+    schemes = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+    root = document(
+        {"/a": {"get": operation()}},
+        security=[{"key": []}],
+        components={"securitySchemes": schemes},
+        servers=[{"url": DEAD}],
+    )
+    async with load_tools(root, credentials={"key": "orchid"}) as toolset:
+        result = await next(iter(toolset)).execute({})
+        logger.warning("orchid while open")
+
+    logger.warning("orchid once closed")
+    later = await next(iter(toolset)).execute({})
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "*** while open",
+        "orchid once closed",
+    ]
+    assert result.is_error
+    assert later.is_error
+    assert "orchid" not in str(later)
