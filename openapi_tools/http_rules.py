@@ -6,11 +6,11 @@ import codecs
 import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, unquote_plus
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     import httpx
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 _IDEMPOTENT = _SAFE | {"PUT", "DELETE"}
-_HEADERS = frozenset({"x-http-method", "x-http-method-override", "x-method-override"})
-_MEMBER = "_method"
+_OVERRIDE_HEADERS = frozenset({"x-http-method", "x-http-method-override", "x-method-override"})
+_OVERRIDE_NAME = "_method"
 
 _CREDENTIAL = re.compile(
     r"auth(?!or(?!i[sz]))|cookie|credential|csrf|jwt|key|pass|secret|session|signature|token|xsrf",
@@ -31,70 +31,43 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _PAGE = re.compile("(?:page|next|prev|continu|sync|cursor)", re.IGNORECASE)
-_KEPT = re.compile(
+_KEPT_HEADER = re.compile(
     r"(?:x-)?(?:allow|content-(?:disposition|language|length|range|type)|etag|last-modified|link"
     r"|(?:operation-)?location|azure-asyncoperation|pagination|retry-after)|(?:x-)?rate-?limit.*|.*(?:request-?id|correlation-id)"
 )
 _PAGING = "(?:page|pagination|paging)?"
-_NEXT = re.compile(
+_NEXT_HEADER = re.compile(
     rf"{_PAGING}(?:next(?:page)?(?:cursor|id|key|link|marker|number|offset|range|token|ur[il])?"
     r"|cursornext|has(?:more|next(?:page)?))|(?:ms)?continuation(?:token)?"
 )
-_TOTAL = re.compile(
+_TOTAL_HEADER = re.compile(
     rf"(?:wp|item|list|result|{_PAGING})total"
     r"(?:count|elements|entries|hits|items|objects|pages|records|results|rows|size)?"
     rf"|{_PAGING}(?:page|items?|records?|results?)count"
 )
 _LONGEST_NAME = 40
-_MEMBERS_READ = 200
-LONGEST_MEMBER = 60
-_OTHER = re.compile(r"[^a-z0-9]")
-
-# Names in answers, folded, that tell about pages.
-CONTAINERS = frozenset(
-    {"meta", "metadata", "links", "paging", "pagination", "pageinfo", "pages", "page", "cursors"}
-    | {"responsemetadata", "info", "response", "result", "data", "listmeta", "resultinfo"}
-)
-NEXT = re.compile(
-    r"(?:page|pagination|paging)?next(?:page|results?)?"
-    r"(?:cursor|id|key|link|marker|number|offset|token|ur[il]|href|start)?"
-    r"|(?:odata)?nextlink|cursornext|nextcontinuationtoken|endcursor|nextrecordsurl"
-)
-SAME = frozenset({"cursor", "continue", "bookmark", "scrollid", "pagingtoken", "paginationtoken"})
-"""Arguments whose next value may be in an answer under their own name."""
-FLAGS = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "moreavailable", "istruncated"})
-TOTALS = re.compile(r"(?:page)?total(?:count|elements|entries|hits|items|records|results|size)?")
-LISTS = (
-    *("items", "data", "results", "result", "records", "entries", "values", "value", "elements"),
-    "content",
-)
-SIZES = frozenset(
-    {"limit", "perpage", "pagesize", "pagelimit", "maxresults", "maxitems", "maxkeys", "top"}
-    | {"maxrecords", "itemsperpage", "resultsperpage", "maxpagesize"}
-)
-"""Arguments that take the number of items of a response."""
 
 _LONGEST_LINKS = 8192
 _LONGEST_PARAMETERS = 512
 _LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
-WEB = re.compile(r"https?://", re.IGNORECASE)  # the beginning of an address on the web
-_UNFIT = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
+WEB_URL = re.compile(r"https?://", re.IGNORECASE)  # how a web URL begins
+_UNSENDABLE = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
 
 _DECODINGS = 8
-_BLANK = r"[\x00-\x20\x7f]*"
-# Servers strip blanks, control characters, parameters after `;` and all behind a NUL.
+_SPACES = r"[\x00-\x20\x7f]*"
+# Servers strip spaces, control characters, parameters after `;` and all behind a NUL.
 _DOT_SEGMENT = re.compile(
-    rf"(?:^|[/\\]){_BLANK}\.{_BLANK}(?:\.{_BLANK})?(?:[;?#\x00][^/\\]*)?(?=[/\\]|$)"
+    rf"(?:^|[/\\]){_SPACES}\.{_SPACES}(?:\.{_SPACES})?(?:[;?#\x00][^/\\]*)?(?=[/\\]|$)"
 )
 
 
 class InvalidUrlError(ValueError):
-    """A text is not a URL."""
+    """A string is not a URL, or not one that may be requested."""
 
 
 def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
     """Return a URL, absolute or relative to `base`; every part of it is valid."""
-    import httpx  # loading a document needs none of it
+    import httpx  # start-up time: a load without calls needs only a few URLs
 
     try:
         url = httpx.URL(text) if base is None else base.join(text)
@@ -104,14 +77,14 @@ def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
     return url
 
 
-def inner_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
-    """Return an address that an answer names, if the API has it; else InvalidUrlError says why."""
+def resolve_api_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
+    """Return the URL that a response names, if it is the API's; raise InvalidUrlError otherwise."""
     target = target.strip()
-    if _UNFIT.search(target):
-        raise InvalidUrlError("it is not an address")
+    if _UNSENDABLE.search(target):
+        raise InvalidUrlError("it is not a URL")
     target = target.partition("#")[0]
-    url = read_url(target) if WEB.match(target) else read_url(target, base)
-    scheme, netloc, below = _home(server)
+    url = read_url(target) if WEB_URL.match(target) else read_url(target, base)
+    scheme, netloc, below = _server_parts(server)
     if (url.scheme, url.netloc.lower()) != (scheme, netloc) or url.userinfo:
         raise InvalidUrlError("it leads to another origin")
     path = url.raw_path.partition(b"?")[0].decode("ascii")
@@ -121,22 +94,22 @@ def inner_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
 
 
 @lru_cache(maxsize=256)
-def _home(server: str) -> tuple[str, bytes, str]:
+def _server_parts(server: str) -> tuple[str, bytes, str]:
     home = read_url(str(read_url(server)))  # which drops a default port
     path = home.raw_path.partition(b"?")[0].decode("ascii")
     return home.scheme, home.netloc.lower(), path.rstrip("/")
 
 
-def without_pairs(url: httpx.URL, names: Collection[str]) -> httpx.URL:
+def remove_pairs(url: httpx.URL, names: Collection[str]) -> httpx.URL:
     """Return a URL without the pairs of its query that have one of the names."""
     if not names:
         return url
     pairs = url.query.decode("ascii").split("&")
-    kept = [p for p in pairs if unquote_plus(p.partition("=")[0]) not in names]
-    return url.copy_with(query="&".join(filter(None, kept)).encode("ascii") or None)
+    remaining = [p for p in pairs if unquote_plus(p.partition("=")[0]) not in names]
+    return url.copy_with(query="&".join(filter(None, remaining)).encode("ascii") or None)
 
 
-def linked(links: str, relation: str) -> str:
+def find_link(links: str, relation: str) -> str:
     """Return the target of a relation in a `Link` header (RFC 8288, 3); empty without one."""
     for target, parameters in _LINK.findall(links[:_LONGEST_LINKS]):
         if relation in parameter(parameters[:_LONGEST_PARAMETERS], "rel").lower().split():
@@ -160,14 +133,14 @@ def is_destructive(method: str) -> bool:
 
 
 def can_override(operation: Operation) -> bool:
-    """Whether a call can ask for another method: by a header, or `_method` in query or form."""
+    """Whether a call can override its method: by a header, or `_method` in a query or form."""
     for parameter in operation.parameters:
         match parameter.location:
-            case "header" if header_key(parameter.name) in _HEADERS:
+            case "header" if header_key(parameter.name) in _OVERRIDE_HEADERS:
                 return True
-            case "query" if parameter.name.lower() == _MEMBER:
+            case "query" if parameter.name.lower() == _OVERRIDE_NAME:
                 return True
-    return has_override(operation.path.partition("?")[2]) or _of_form(operation.body)
+    return has_override(operation.path.partition("?")[2]) or _form_has_override(operation.body)
 
 
 def is_read(operation: Operation) -> bool:
@@ -175,34 +148,36 @@ def is_read(operation: Operation) -> bool:
     return is_safe(operation.method) and not can_override(operation)
 
 
-def _of_form(body: RequestBody | None) -> bool:
+def _form_has_override(body: RequestBody | None) -> bool:
     if body is None:
         return False
     form = is_form(body.media_type) or is_multipart(body.media_type)
-    named = form and any(member.name.lower() == _MEMBER for member in body.properties)
-    return named or any(map(_of_form, body.choices))
+    has_name = form and any(member.name.lower() == _OVERRIDE_NAME for member in body.properties)
+    return has_name or any(map(_form_has_override, body.choices))
 
 
 def has_override(query: str) -> bool:
     """Whether a query has a `_method`."""
     if "method" not in query.lower():
         return False
-    return any(unquote_plus(p.partition("=")[0]).lower() == _MEMBER for p in query.split("&"))
+    return any(
+        unquote_plus(p.partition("=")[0]).lower() == _OVERRIDE_NAME for p in query.split("&")
+    )
 
 
-def reads(request: httpx.Request) -> bool:
+def is_read_request(request: httpx.Request) -> bool:
     """Whether a request only reads."""
-    return is_safe(request.method) and not _overrides(request)
+    return is_safe(request.method) and not _request_has_override(request)
 
 
-def repeats(request: httpx.Request) -> bool:
+def is_repeatable(request: httpx.Request) -> bool:
     """Whether two equal requests do no more than one."""
-    return is_idempotent(request.method) and not _overrides(request)
+    return is_idempotent(request.method) and not _request_has_override(request)
 
 
-def _overrides(request: httpx.Request) -> bool:
+def _request_has_override(request: httpx.Request) -> bool:
     query = request.url.query.decode("ascii", "replace")
-    return has_override(query) or not _HEADERS.isdisjoint(map(header_key, request.headers))
+    return has_override(query) or not _OVERRIDE_HEADERS.isdisjoint(map(header_key, request.headers))
 
 
 def header_key(name: str) -> str:
@@ -216,7 +191,7 @@ def parameter_key(location: str, name: str) -> tuple[str, str]:
 
 
 def has_dot_segment(text: str) -> bool:
-    """Whether a server that decodes the text, once or several times, could read `.` or `..`."""
+    """Whether a server that decodes a string, once or several times, could read `.` or `..`."""
     for _ in range(_DECODINGS):
         if "." in text and _DOT_SEGMENT.search(text):
             return True
@@ -232,16 +207,16 @@ def names_credential(name: str) -> bool:
 
 
 def names_secret(name: str) -> bool:
-    """Whether a member's or a query parameter's name says that it holds a credential.
+    """Whether the name of a property or query parameter says that it holds a credential.
 
     Fewer names than of headers: data has keys and sessions, and paging has tokens.
     """
     return _SECRET.search(name) is not None and _PAGE.match(name) is None
 
 
-def is_kept(name: str) -> bool | None:
-    """Whether results keep a response header; None: if the document or the answer names it."""
-    if header_label(name) or _KEPT.fullmatch(name):
+def should_keep_header(name: str) -> bool | None:
+    """Whether results keep a response header; None if the document or the response must name it."""
+    if header_label(name) or _KEPT_HEADER.fullmatch(name):
         return True
     return False if names_credential(name) else None
 
@@ -254,23 +229,9 @@ def header_label(name: str) -> str:
     if len(name) > _LONGEST_NAME:
         return ""
     word = name.removeprefix("x-").replace("-", "").replace("_", "")
-    if name == "link" or _NEXT.fullmatch(word):
+    if name == "link" or _NEXT_HEADER.fullmatch(word):
         return "Next page"
-    return "Total" if _TOTAL.fullmatch(word) else ""
-
-
-def folded(name: str) -> str:
-    """Return the letters and digits of a name in lower case; empty for a long name."""
-    return _OTHER.sub("", name.lower()) if len(name) <= LONGEST_MEMBER else ""
-
-
-def members_in(value: Any, containers: Collection[str], depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield the members of an answer by folded name, the outermost first, down some containers."""
-    members = list(value.items())[:_MEMBERS_READ] if isinstance(value, dict) else []
-    yield from ((folded(name), member) for name, member in members)
-    for name, member in members:
-        if depth and isinstance(member, dict) and folded(name) in containers:
-            yield from members_in(member, containers, depth - 1)
+    return "Total" if _TOTAL_HEADER.fullmatch(word) else ""
 
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105 -- RFC 9110's word for it
@@ -293,7 +254,7 @@ _TEXT = frozenset(f"application/{name}" for name in _TEXTS.split())
 
 @lru_cache(maxsize=1024)
 def is_media_type(text: str) -> bool:
-    """Whether the text is a media type, with or without parameters (RFC 9110, section 8.3.1)."""
+    """Whether a string is a media type, with or without parameters (RFC 9110, section 8.3.1)."""
     return _MEDIA_TYPE.fullmatch(text) is not None
 
 
@@ -305,16 +266,16 @@ def essence(media_type: str) -> str:
 
 def parameter(media_type: str, name: str) -> str:
     """Return a parameter of the media type without quotes, for instance its charset, or `""`."""
-    for found, value in _PARAMETER.findall(media_type):
-        if found.lower() == name:
+    for key, value in _PARAMETER.findall(media_type):
+        if key.lower() == name:
             return str(value).strip('"')
     return ""
 
 
-def without_parameter(media_type: str, name: str) -> str:
+def remove_parameter(media_type: str, name: str) -> str:
     """Return the media type without one parameter."""
-    kept = (m[0] for m in _PARAMETER.finditer(media_type) if m[1].lower() != name)
-    return media_type.partition(";")[0].strip() + "".join(kept)
+    remaining = (m[0] for m in _PARAMETER.finditer(media_type) if m[1].lower() != name)
+    return media_type.partition(";")[0].strip() + "".join(remaining)
 
 
 def is_wildcard(media_type: str) -> bool:
@@ -322,10 +283,10 @@ def is_wildcard(media_type: str) -> bool:
     return "*" in essence(media_type)
 
 
-def matches(media_type: str, pattern: str) -> bool:
+def matches_type(media_type: str, pattern: str) -> bool:
     """Whether a media type is the one that `pattern` names, or one of those."""
-    kind, wanted = essence(media_type), essence(pattern)
-    return kind == wanted or (is_wildcard(pattern) and fnmatchcase(kind, wanted))
+    kind, pattern_kind = essence(media_type), essence(pattern)
+    return kind == pattern_kind or (is_wildcard(pattern) and fnmatchcase(kind, pattern_kind))
 
 
 def is_json(media_type: str) -> bool:
@@ -368,7 +329,7 @@ def is_sequential(media_type: str) -> bool:
 def is_bytes(media_type: str) -> bool:
     """Whether it is none of the kinds that values and text are written as."""
     kinds = (is_json, is_form, is_multipart, is_sequential, is_text, is_wildcard)
-    return not any(holds(media_type) for holds in kinds)
+    return not any(is_kind(media_type) for is_kind in kinds)
 
 
 def is_xml(media_type: str) -> bool:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, fie
 
 from openapi_tools.common.setting_fields import LEAST_BUDGET, SettingFields, setting_names
 from openapi_tools.errors import SettingsError
-from openapi_tools.http_rules import WEB, is_media_type, is_wildcard
+from openapi_tools.http_rules import WEB_URL, is_media_type, is_wildcard
 from openapi_tools.options import describe_unknown_setting
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Settings(SettingFields, BaseModel):
         if _USER.match(url):
             reason = "a URL must not contain a user or a password; pass credentials instead"
             raise ValueError(f"{reason} (the part before the @ is not shown here).")
-        if WEB.match(url):
+        if WEB_URL.match(url):
             return url
         excerpt = "" if "@" in url else f" {url[:_EXCERPT]!r}"  # a password may precede an @
         hint = f"; did you mean 'http://{url[:_EXCERPT]}'?" if _HOST.fullmatch(url) else "."

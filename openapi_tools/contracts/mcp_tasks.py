@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from openapi_tools.common.page_names import fold_name
 from openapi_tools.contracts.mcp_messages import (
     JOB,
     is_remote,
@@ -23,7 +24,6 @@ from openapi_tools.contracts.mcp_messages import (
     replace_surrogates,
 )
 from openapi_tools.errors import OpenAPIToolsError, requiring
-from openapi_tools.http_rules import folded
 from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import context_for
@@ -258,7 +258,7 @@ def _declares_tasks(request: ServerRequestContext[Any]) -> bool:
 
 def _describe_progress(result: ToolResult) -> str:
     output = result.output if isinstance(result.output, Mapping) else {}
-    shares = (value for name, value in output.items() if folded(str(name)) in _PROGRESS)
+    shares = (value for name, value in output.items() if fold_name(str(name)) in _PROGRESS)
     share = next((value for value in shares if isinstance(value, int | float)), None)
     running = "the operation is running"
     return running if share is None else f"{running}: {share:g}"

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
-from openapi_tools.http_rules import WEB
+from openapi_tools.http_rules import WEB_URL
 from openapi_tools.json_values import (
     Node,
     as_dict,
@@ -184,7 +184,7 @@ class Document:
             return self._read_servers(versions.swagger_servers(self.root, {}))
         if servers := self._shared_servers(self.root.get("servers")):
             return servers
-        if WEB.match(self.entry.uri):
+        if WEB_URL.match(self.entry.uri):
             return self._read_servers([{"url": "/"}])
         operations = (each for each in self.operations() if isinstance(each, OperationNode))
         first = next(operations, None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError
-from openapi_tools.http_rules import WEB
+from openapi_tools.http_rules import WEB_URL
 from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.loading.plain_data import MAX_DEPTH, as_plain_data
 from openapi_tools.loading.source import Parsed, parse_document
@@ -95,13 +95,13 @@ def _parse_overlay(source: Source) -> Parsed:
 def _extends_another(extends: str, base: str, addresses: Sequence[str]) -> bool:
     """Return whether an overlay names a place of the same kind as the document's, but another."""
     try:
-        if WEB.match(extends) or WEB.match(base):
+        if WEB_URL.match(extends) or WEB_URL.match(base):
             target = _bare_url(urljoin(base, extends))
-            places = [_bare_url(address) for address in addresses if WEB.match(address)]
+            places = [_bare_url(address) for address in addresses if WEB_URL.match(address)]
         else:
             path = Path(base).parent / unquote(urlsplit(extends).path)
             target = os.path.realpath(path)
-            places = [os.path.realpath(a) for a in addresses if a and not WEB.match(a)]
+            places = [os.path.realpath(a) for a in addresses if a and not WEB_URL.match(a)]
             places = places if base or path.is_absolute() else []
     except ValueError:  # not a URL, or not a path
         return True

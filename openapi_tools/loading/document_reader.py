@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin
 
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import DocumentError, UnresolvableReference
-from openapi_tools.http_rules import WEB
+from openapi_tools.http_rules import WEB_URL
 from openapi_tools.loading.document import Document
 from openapi_tools.loading.document_overlays import Overlays, list_overlays
 from openapi_tools.loading.plain_data import as_plain_data
@@ -218,8 +218,8 @@ class DocumentRetriever:
         return self._resources[source.uri]
 
     def _read(self, address: str, base: Resource) -> Source:
-        url = urljoin(base.uri, address) if WEB.match(base.uri) else address
-        if not WEB.match(url) and not url.startswith("//"):
+        url = urljoin(base.uri, address) if WEB_URL.match(base.uri) else address
+        if not WEB_URL.match(url) and not url.startswith("//"):
             return read_file(self._allowed_path(address, base), self._settings)
         self._check_url(url)
         if self._fetcher is None:
@@ -229,7 +229,7 @@ class DocumentRetriever:
     def _check_url(self, url: str) -> None:
         # A document must not make its reader send requests wherever it likes (SSRF): only URLs
         # below its own folder are fetched, and those that the user allows.
-        folder = urljoin(self._entry.uri, ".") if WEB.match(self._entry.uri) else ""
+        folder = urljoin(self._entry.uri, ".") if WEB_URL.match(self._entry.uri) else ""
         # Servers decode once or twice before they resolve `..`, and some take `\\` for `/`.
         is_plain = ".." not in unquote(unquote(url)) and "\\" not in unquote(url)
         for prefix in filter(None, (folder, *self._settings.ref_urls)):
@@ -243,7 +243,7 @@ class DocumentRetriever:
     def _allowed_path(self, address: str, base: Resource) -> Path:
         # Nor may it show files of this machine to a model: only those below its own folder, or
         # below `ref_root`.
-        is_file = bool(base.uri) and not WEB.match(base.uri)
+        is_file = bool(base.uri) and not WEB_URL.match(base.uri)
         own_folder = Path(self._entry.uri).parent if is_file and self._entry.uri else None
         root = self._settings.ref_root or own_folder
         name = unquote(address)

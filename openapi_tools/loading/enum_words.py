@@ -10,7 +10,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.http_rules import folded
+from openapi_tools.common.page_names import fold_name
 from openapi_tools.json_values import as_dict, as_list, is_string
 from openapi_tools.visible_text import plain_text
 
@@ -64,7 +64,7 @@ def _words_of_values(node: Node) -> Iterator[tuple[str, str]]:
     for at, value in enumerate(values):
         shown, name = _plain(_text(value)), _plain(names.get(at))
         described = _plain(descriptions.get(at)).removeprefix(f"{shown}: ")
-        name = "" if folded(name) == folded(shown) else name
+        name = "" if fold_name(name) == fold_name(shown) else name
         if name and described not in ("", name):
             yield shown, f"{name} ({described})"
         elif name or described:

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools import visible_text
 from openapi_tools.common.json_schema import schema_types
 from openapi_tools.errors import DocumentError
-from openapi_tools.http_rules import essence, is_json, is_kept, is_sequential, parameter_key
+from openapi_tools.http_rules import (
+    essence,
+    is_json,
+    is_sequential,
+    parameter_key,
+    should_keep_header,
+)
 from openapi_tools.json_values import Node, as_dict, as_list, is_string, is_true
 from openapi_tools.loading import document as documents
 from openapi_tools.loading.parameters import Argument, Parameters
@@ -272,7 +278,7 @@ class Inputs:
         """Return the headers of answers, in lower case, but for those that results keep anyway."""
         nodes = (as_dict(answer.get("headers")) for _, answer, _ in self._answers(operation))
         names = (name.lower() for node in nodes for name in node)
-        kept = (name for name in names if is_token(name) and is_kept(name) is None)
+        kept = (name for name in names if is_token(name) and should_keep_header(name) is None)
         return tuple(islice(dict.fromkeys(kept), documents.MAX_CHOICES))
 
     def _answers(self, operation: OperationNode) -> Iterator[tuple[str, Node, Resource]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import http_rules
+from openapi_tools.common import page_names
 from openapi_tools.common.json_schema import UNIONS, schema_types
 from openapi_tools.json_values import Node, as_dict, as_list
 from openapi_tools.model import Operation, Paging
@@ -92,7 +93,7 @@ def _list_arguments(
     if operation.method in ("POST", "QUERY") and operation.body is not None:
         names += [(p.name, p.argument) for p in operation.body.properties]
     arguments = [
-        _PageArgument(http_rules.folded(wire), name, schema_types(schemas.get(name)))
+        _PageArgument(page_names.fold_name(wire), name, schema_types(schemas.get(name)))
         for wire, name in names
     ]
     # After all others, so that an argument of its own comes before a property of the same name.
@@ -106,7 +107,9 @@ def _list_inner_arguments(argument: str, schema: Any) -> Iterator[_PageArgument]
     properties = as_dict(schema).get("properties")
     for name, node in as_dict(properties).items():
         if "." not in name:
-            yield _PageArgument(http_rules.folded(name), f"{argument}.{name}", schema_types(node))
+            yield _PageArgument(
+                page_names.fold_name(name), f"{argument}.{name}", schema_types(node)
+            )
 
 
 @dataclass(slots=True)
@@ -211,15 +214,15 @@ class _Detector:
     ) -> None:
         self._arguments = arguments
         self._facts, self._outline = facts, facts.outline
-        segments = [http_rules.folded(part) for part in operation.path.split("/") if part]
+        segments = [page_names.fold_name(part) for part in operation.path.split("/") if part]
         self._segment = segments[-1] if segments else ""
         self._items = _find_list(self._outline, self._segment)
-        self._size = self._find_number(http_rules.SIZES) or self._find_number(
+        self._size = self._find_number(page_names.SIZE_NAMES) or self._find_number(
             _WEAK_SIZES, is_weak=True
         )
         self._properties: dict[str, tuple[str, ...]] = {}
         for path in _property_paths(self._outline):
-            self._properties.setdefault(http_rules.folded(path[-1]), path)
+            self._properties.setdefault(page_names.fold_name(path[-1]), path)
 
     @property
     def may_list(self) -> bool:
@@ -257,7 +260,7 @@ class _Detector:
         """Read `x-ms-pageable` (AutoRest); with a null `nextLinkName` one response has all."""
         pageable = self._facts.pageable
         name = pageable.get("nextLinkName") if isinstance(pageable, dict) else None
-        if not isinstance(name, str) or not 0 < len(name) <= http_rules.LONGEST_MEMBER:
+        if not isinstance(name, str) or not 0 < len(name) <= page_names.LONGEST_PROPERTY:
             return None
         item = pageable.get("itemName", "value")
         self._items = quote_step(item) if isinstance(item, str) and item else self._items
@@ -276,7 +279,11 @@ class _Detector:
     def _detect_last_id(self) -> Paging | None:
         """Detect a cursor that is the last item's id, where a flag says if there is more."""
         argument = next(iter(self._arguments_named(_IDS)), None)
-        if argument is None or not self._items or http_rules.FLAGS.isdisjoint(self._properties):
+        if (
+            argument is None
+            or not self._items
+            or page_names.MORE_FLAGS.isdisjoint(self._properties)
+        ):
             return None
         if "lastid" in self._properties:
             return self._paging("cursor", argument, self._properties["lastid"])
@@ -291,7 +298,7 @@ class _Detector:
         for style, names in (("page", _PAGES), ("offset", _OFFSETS)):
             if argument := self._find_number(names):
                 return self._paging(style, argument, self._find_next(argument))
-        totals = map(http_rules.TOTALS.fullmatch, self._properties)
+        totals = map(page_names.TOTAL_NAME.fullmatch, self._properties)
         is_counted = self._size is not None or any(totals)
         argument = self._find_number(_WEAK_OFFSETS, is_weak=True) if is_counted else None
         return self._paging("offset", argument, self._find_next(argument)) if argument else None
@@ -302,30 +309,30 @@ class _Detector:
 
     def _detect_link(self) -> Paging | None:
         for name, path in self._properties.items():
-            parent = http_rules.folded(path[-2]) if len(path) > 1 else "links"
+            parent = page_names.fold_name(path[-2]) if len(path) > 1 else "links"
             is_string = self._outline.find(path).type in ("string", "") or self._is_address(path)
             is_next = name == "next" and parent in ("links", "paging", "pagination")
             if (is_next and is_string) or _ADDRESS.fullmatch(name):
                 return self._paging("link", after=path)
         # A single resource may hold a list, and its response a link.
-        is_list = self._size or self._segment == http_rules.folded(self._items or self._segment)
+        is_list = self._size or self._segment == page_names.fold_name(self._items or self._segment)
         has_link = self._facts.has_link and self._items is not None and is_list
         return self._paging("link") if has_link else None
 
     def _detect_limit(self) -> Paging | None:
-        size = self._find_number(http_rules.SIZES)
+        size = self._find_number(page_names.SIZE_NAMES)
         return self._paging("limit", size) if size and self._items is not None else None
 
     def _find_next(self, argument: _PageArgument) -> tuple[str, ...]:
         """Return the place of the next cursor, number or address; empty without one."""
-        wire, next_name = argument.wire, http_rules.NEXT
+        wire, next_name = argument.wire, page_names.NEXT_NAME
         paths = [path for name, path in self._properties.items() if next_name.fullmatch(name)]
-        if wire in http_rules.SAME and wire in self._properties:
+        if wire in page_names.CURSOR_NAMES and wire in self._properties:
             paths.append(self._properties[wire])
         # A plain `next` may hold an address; a name with the cursor's word is plainer.
         paths.sort(
             key=lambda path: (
-                http_rules.folded(path[-1]) in ("next", "nextpage"),
+                page_names.fold_name(path[-1]) in ("next", "nextpage"),
                 self._is_address(path),
             )
         )
@@ -334,7 +341,7 @@ class _Detector:
 
     def _is_address(self, path: tuple[str, ...]) -> bool:
         outline = self._outline.find(path)
-        has_name = _ADDRESS.fullmatch(http_rules.folded(path[-1])) is not None
+        has_name = _ADDRESS.fullmatch(page_names.fold_name(path[-1])) is not None
         return has_name or outline.format in ("uri", "url") or "href" in outline.properties
 
     def _arguments_named(self, names: Iterable[str]) -> list[_PageArgument]:
@@ -358,13 +365,13 @@ def _find_list(outline: _ResponseOutline, segment: str) -> str | None:
     types = {name: _item_type(outline.properties[name]) for name in lists}
     of_objects = [name for name in lists if types[name] == "object"]
     candidates = [name for name in lists if types[name] in ("", "object")] or lists
-    for folded in (segment, *http_rules.LISTS):
-        if names := [name for name in candidates if http_rules.folded(name) == folded]:
+    for folded in (segment, *page_names.LIST_NAMES):
+        if names := [name for name in candidates if page_names.fold_name(name) == folded]:
             return quote_step(names[0])
     if len(likeliest := of_objects or candidates) == 1:
         return quote_step(likeliest[0])
     for name, wrapped in outline.properties.items():
-        if http_rules.folded(name) in _WRAPPERS and wrapped.type != "array":
+        if page_names.fold_name(name) in _WRAPPERS and wrapped.type != "array":
             inner = _find_list(wrapped, segment)
             if inner:
                 return f"{quote_step(name)}.{inner}"
@@ -380,7 +387,7 @@ def _property_paths(outline: _ResponseOutline, depth: int = 0) -> Iterator[tuple
     """Yield the properties that may be about pages, by their names, the outermost first."""
     yield from ((name,) for name in outline.properties)
     for name, inner in outline.properties.items():
-        if depth < _DEEPEST_CONTAINER and http_rules.folded(name) in http_rules.CONTAINERS:
+        if depth < _DEEPEST_CONTAINER and page_names.fold_name(name) in page_names.PAGE_CONTAINERS:
             yield from ((name, *path) for path in _property_paths(inner, depth + 1))
 
 

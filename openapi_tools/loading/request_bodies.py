@@ -88,7 +88,7 @@ class Bodies:
             chosen = better
             declared, owner = self._media_type(content[chosen], resource)
             schema = self._schema(chosen, declared, owner)
-        if own and not http_rules.matches(chosen, own[0]):
+        if own and not http_rules.matches_type(chosen, own[0]):
             chosen = own[0]
         others = tuple(kind for kind in content if kind != chosen)
         found = Content(chosen, others, is_true(node.get("required")), schema)
@@ -235,7 +235,7 @@ def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> tuple[str, str
     """Return the media type to send, as listed and as sent: the user's first, then JSON, forms."""
     for pattern in wanted:
         for kind in kinds:
-            if http_rules.matches(kind, pattern) or http_rules.matches(pattern, kind):
+            if http_rules.matches_type(kind, pattern) or http_rules.matches_type(pattern, kind):
                 return kind, pattern if http_rules.is_wildcard(kind) else kind
     best = min(kinds, key=_rank)  # the document's order decides among equals
     return best, best

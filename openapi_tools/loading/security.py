@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.common.page_names import fold_name
 from openapi_tools.errors import DocumentError
-from openapi_tools.http_rules import folded
 from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_string, pointer_token
 from openapi_tools.model import SecurityScheme
 from openapi_tools.visible_text import without_user
@@ -242,7 +242,7 @@ class _SchemeReader:
             written = next((kind for key, kind in _TYPE_KEYS if key in self._node), None)
         if not isinstance(written, str) or not written:
             return False
-        kind, scheme = _TYPES.get(folded(written), (written, ""))
+        kind, scheme = _TYPES.get(fold_name(written), (written, ""))
         self.out["type"] = kind
         # Swagger 2.0 has `basic` as a type: that is no misspelling.
         is_usual = self._swagger and written == "basic"
@@ -266,7 +266,7 @@ class _SchemeReader:
 
     def _read_location(self) -> None:
         written = as_string(self._node.get("in"))
-        location = _LOCATIONS.get(folded(written), written)
+        location = _LOCATIONS.get(fold_name(written), written)
         self.out["in"] = location
         if location != written:
             self._note("in", location)
@@ -276,7 +276,7 @@ class _SchemeReader:
         declared = as_dict(self._node.get("flows"))
         if self._swagger or (not declared and "flow" in self._node):
             written = as_string(self._node.get("flow")) or "implicit"
-            flow = _FLOWS.get(folded(written), written)
+            flow = _FLOWS.get(fold_name(written), written)
             keys = self._node.keys() & {*_FLOW_URLS, "scopes"}
             self.out["flows"] = {flow: {key: self._node[key] for key in keys}}
             if not self._swagger:
@@ -285,7 +285,7 @@ class _SchemeReader:
         self.out["flows"] = flows = {}
         for written, node in declared.items():
             if isinstance(node, dict) and not written.startswith("x-"):
-                flow = _FLOWS.get(folded(written), written)
+                flow = _FLOWS.get(fold_name(written), written)
                 flows[flow] = node
                 if flow != written:
                     note = f"{written!r:.60} is read as {flow!r}."

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from openapi_tools.errors import InvalidDocument, SourceError
-from openapi_tools.http_rules import WEB
+from openapi_tools.http_rules import WEB_URL
 from openapi_tools.loading import other_files
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def address_of(source: object) -> str | Path | None:
         return Path(os.fsdecode(source))
     if not isinstance(source, str):
         return None
-    if WEB.match(source):
+    if WEB_URL.match(source):
         return source
     # No path of a document begins like JSON or a page, or has several lines.
     if "\n" in source or not source.strip() or source.lstrip()[0] in "{[<":

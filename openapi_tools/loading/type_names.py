@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.common.json_schema import TYPES
-from openapi_tools.http_rules import folded
+from openapi_tools.common.page_names import fold_name
 from openapi_tools.json_values import is_string
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _meaning_of_text(text: str) -> Node | None:
     if match := _LIST.fullmatch(text.strip()):
         items = _meaning_of_text(match[1] or match[2])
         return {"type": "array", **({"items": items} if items else {})}
-    if pair := _MEANINGS.get(folded(text)):
+    if pair := _MEANINGS.get(fold_name(text)):
         kind, form = pair
         return {"type": kind, **({"format": form} if form else {})}
     parts = _UNION.split(text)

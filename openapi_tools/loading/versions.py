@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin
 
+from openapi_tools.common.page_names import fold_name
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.http_rules import WEB, folded
+from openapi_tools.http_rules import WEB_URL
 from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_true
 from openapi_tools.loading.type_names import main_type
 from openapi_tools.model import Server, ServerVariable
@@ -133,7 +134,7 @@ def _unsupported_version(key: str, version: object, name: str) -> InvalidDocumen
 
 def standard_location(written: object) -> object:
     """Return a parameter's `in` as the standard writes it; anything else stays."""
-    return _LOCATIONS.get(folded(written), written) if isinstance(written, str) else written
+    return _LOCATIONS.get(fold_name(written), written) if isinstance(written, str) else written
 
 
 def has_spread_schema(declared: Node) -> bool:
@@ -321,7 +322,7 @@ def read_server(node: Node, address: str) -> Server:
         address: The URL of the document, or the path of its file.
     """
     url = as_string(node.get("url")).strip() or "/"
-    base = address if WEB.match(address) else ""
+    base = address if WEB_URL.match(address) else ""
     if url.startswith("//"):  # Swagger 2.0 without `schemes`: that of the document, if it has one
         url = f"{base.partition(':')[0] or 'https'}:{url}"
     elif base and "://" not in url.split("?", 1)[0] and not url.startswith("{"):

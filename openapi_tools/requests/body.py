@@ -60,7 +60,7 @@ class FileUpload(NamedTuple):
         if self.content_type or isinstance(self.content, bytes):
             return self.content_type
         likely = self.content.media_type
-        return likely if any(http_rules.matches(likely, kind) for kind in kinds) else ""
+        return likely if any(http_rules.matches_type(likely, kind) for kind in kinds) else ""
 
 
 class BodySources(NamedTuple):
@@ -142,9 +142,9 @@ def _write_lines(body: RequestBody, value: Any, _: BodySources) -> RequestConten
 
 def _write_any(body: RequestBody, value: Any, _: BodySources) -> RequestContent:
     # A range such as `*/*` names no format, so the value chooses one.
-    if isinstance(value, str) and http_rules.matches("text/plain", body.media_type):
+    if isinstance(value, str) and http_rules.matches_type("text/plain", body.media_type):
         return RequestContent(_UTF8_TEXT, encode_text(value))
-    if http_rules.matches("application/json", body.media_type):
+    if http_rules.matches_type("application/json", body.media_type):
         return RequestContent("application/json", json_bytes(value))
     raise CallError("invalid_input", f"writing {body.media_type} is not supported.")
 
@@ -162,7 +162,7 @@ def _write_file(body: RequestBody, value: Any, sources: BodySources) -> RequestC
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
     declared, kind = file.content_type_among(listed), body.media_type
-    if any(http_rules.matches(declared, one) for one in listed):
+    if any(http_rules.matches_type(declared, one) for one in listed):
         kind = declared
     elif http_rules.is_wildcard(kind):
         if file.content_type:
@@ -189,7 +189,7 @@ def _write_multipart(body: RequestBody, value: Any, sources: BodySources) -> Req
         head = b"--%s\r\n%s\r\n\r\n" % (boundary.encode(), b"\r\n".join(headers))
         pieces += (head, content, b"\r\n")
     pieces.append(b"--%s--\r\n" % boundary.encode())
-    kind = http_rules.without_parameter(body.media_type, "boundary")
+    kind = http_rules.remove_parameter(body.media_type, "boundary")
     return RequestContent(f"{kind}; boundary={boundary}", _join_pieces(pieces))
 
 
@@ -263,7 +263,11 @@ def _write_part(encoding: Encoding, value: Any, sources: BodySources) -> FileUpl
             not kind or http_rules.is_wildcard(kind),
         )
         ranges = kind.split(",") if kind and is_range else ()
-        if declared and ranges and not any(http_rules.matches(declared, one) for one in ranges):
+        if (
+            declared
+            and ranges
+            and not any(http_rules.matches_type(declared, one) for one in ranges)
+        ):
             raise InputError(f"{declared} does not match {kind}.", pointer="/content_type")
         media_type = declared or (_OCTETS if is_range else kind)
         return FileUpload(file.content, file.filename or "file", media_type)

@@ -119,7 +119,7 @@ class RequestPlan:
         if not isinstance(value, str):
             return value
         base = self._path.decode("ascii")
-        if http_rules.WEB.match(value):
+        if http_rules.WEB_URL.match(value):
             if not value.startswith(f"{self._base}/"):
                 reason = (
                     f"{quote_excerpt(value)} is not a URL of this API; its server is {self._base}."
@@ -135,11 +135,13 @@ class RequestPlan:
     ) -> httpx.Request:
         """Return a GET request for a URL in a response; CallError if it is not the API's."""
         try:
-            url = http_rules.inner_url(address, http_rules.read_url(f"{self._base}/"), self._base)
+            url = http_rules.resolve_api_url(
+                address, http_rules.read_url(f"{self._base}/"), self._base
+            )
         except http_rules.InvalidUrlError as error:
             raise CallError("denied", f"the address is not requested: {error}.") from None
         path = url.raw_path[len(self._path) :].partition(b"?")[0].decode("ascii")
-        own_pairs = http_rules.without_pairs(url, [name for name, _ in auth.query]).query.decode(
+        own_pairs = http_rules.remove_pairs(url, [name for name, _ in auth.query]).query.decode(
             "ascii"
         )
         query = "&".join(filter(None, [own_pairs, *requests.auth_query(auth)]))

@@ -16,11 +16,11 @@ from openapi_tools.errors import CallError
 from openapi_tools.http_rules import (
     InvalidUrlError,
     essence,
+    find_link,
     header_label,
     is_json,
-    is_kept,
-    linked,
     read_url,
+    should_keep_header,
 )
 from openapi_tools.responses.content import (
     BodyContent,
@@ -289,7 +289,7 @@ def _select_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> d
 @lru_cache(maxsize=1024)
 def _classify_header(raw_name: bytes) -> tuple[str, bool | None]:
     name = raw_name.decode("latin-1").lower()[:_LONGEST]
-    return name, is_kept(name)
+    return name, should_keep_header(name)
 
 
 def _add_header(headers_by_name: dict[str, str], name: str, raw_value: bytes) -> None:
@@ -312,7 +312,9 @@ def _header_note(headers: Mapping[str, str], following: str = "", *, room: int =
         label = header_label(name)
         label = "" if following and label in ("Next page", "Location") else label
         fact = (
-            _header_fact(label, linked(value, "next") if name == "link" else value) if label else ""
+            _header_fact(label, find_link(value, "next") if name == "link" else value)
+            if label
+            else ""
         )
         if fact and len(facts_by_label.setdefault(label, [])) < _EACH:
             fact = fact if len(fact) <= left else "too long to display"

@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.http_rules import CONTAINERS, FLAGS, NEXT, SIZES, TOTALS, folded
+from openapi_tools.common.page_names import (
+    MORE_FLAGS,
+    NEXT_NAME,
+    PAGE_CONTAINERS,
+    SIZE_NAMES,
+    TOTAL_NAME,
+    fold_name,
+)
 from openapi_tools.shaping.response_lists import find_list
 
 if TYPE_CHECKING:
@@ -14,7 +21,7 @@ if TYPE_CHECKING:
     from openapi_tools.shaping.paging import PageReader, Step
 
 
-_SIGNS = CONTAINERS | FLAGS | {"count"}
+_SIGNS = PAGE_CONTAINERS | MORE_FLAGS | {"count"}
 
 
 class ListReader:
@@ -42,12 +49,18 @@ class ListReader:
         return words
 
     def _may_be_part(self, value: Any) -> bool:
-        if isinstance(value, list) or any(folded(name) in SIZES for name in self._arguments):
+        if isinstance(value, list) or any(
+            fold_name(name) in SIZE_NAMES for name in self._arguments
+        ):
             return True
         return isinstance(value, dict) and any(map(_says_more, value))
 
 
 @lru_cache(maxsize=4096)  # the properties of an API's responses have the same names in each call
 def _says_more(property_name: str) -> bool:
-    name = folded(property_name)
-    return name in _SIGNS or TOTALS.fullmatch(name) is not None or NEXT.fullmatch(name) is not None
+    name = fold_name(property_name)
+    return (
+        name in _SIGNS
+        or TOTAL_NAME.fullmatch(name) is not None
+        or NEXT_NAME.fullmatch(name) is not None
+    )

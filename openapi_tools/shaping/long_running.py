@@ -12,7 +12,8 @@ from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.http_rules import WEB, InvalidUrlError, folded, inner_url, members_in
+from openapi_tools.common.page_names import find_properties, fold_name
+from openapi_tools.http_rules import WEB_URL, InvalidUrlError, resolve_api_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -182,7 +183,9 @@ class LongRunningReader:
 
     def _resolve_location(self, state: str, place: Any) -> LongRunningOperation:
         try:
-            return LongRunningOperation(state, str(inner_url(str(place), self.url, self.server)))
+            return LongRunningOperation(
+                state, str(resolve_api_url(str(place), self.url, self.server))
+            )
         except InvalidUrlError as error:
             return LongRunningOperation(state, outside=str(error))
 
@@ -193,7 +196,7 @@ def state_of(value: Any) -> str:
         return ""
     if isinstance(value.get("done"), bool):
         return RUNNING if not value["done"] else FAILED if value.get("error") else DONE
-    words = [folded(word) for name, word in _iter_strings(value) if name in _STATES]
+    words = [fold_name(word) for name, word in _iter_strings(value) if name in _STATES]
     word = next((word for word in words if word), "")
     return (
         RUNNING
@@ -207,7 +210,7 @@ def state_of(value: Any) -> str:
 
 
 def _iter_strings(value: Any) -> Iterator[tuple[str, str]]:
-    strings = (pair for pair in members_in(value, _INNER, 1) if isinstance(pair[1], str))
+    strings = (pair for pair in find_properties(value, _INNER, 1) if isinstance(pair[1], str))
     return islice(strings, _MEMBERS)
 
 
@@ -215,7 +218,7 @@ def _addresses_in(
     value: Mapping[str, Any], *, is_own: bool = False, depth: int = 2
 ) -> Iterator[tuple[bool, str]]:
     for key, member in islice(value.items(), _MEMBERS):
-        name = folded(key)
+        name = fold_name(key)
         of_task = _OF_TASK.fullmatch(name) is not None
         if isinstance(member, str) and (of_task or name in _OF_ANY) and _is_address(member):
             yield is_own or of_task, member
@@ -223,23 +226,23 @@ def _addresses_in(
             yield from _addresses_in(member, is_own=is_own or of_task, depth=depth - 1)
         elif isinstance(member, list) and name == "links":
             for link in filter(_is_link, member[:_LINKS]):
-                yield _OF_TASK.fullmatch(folded(link["rel"])) is not None, link["href"]
+                yield _OF_TASK.fullmatch(fold_name(link["rel"])) is not None, link["href"]
 
 
 def _is_address(text: str) -> bool:
     is_word = text.isprintable() and " " not in text and len(text) <= _LONGEST_ADDRESS
-    return is_word and (text.startswith(("/", "./", "../")) or WEB.match(text) is not None)
+    return is_word and (text.startswith(("/", "./", "../")) or WEB_URL.match(text) is not None)
 
 
 def _is_link(link: Any) -> bool:
     if not isinstance(link, dict) or not all(isinstance(link.get(n), str) for n in ("rel", "href")):
         return False
-    rel = folded(link["rel"])
+    rel = fold_name(link["rel"])
     return (rel == "self" or _OF_TASK.fullmatch(rel) is not None) and _is_address(link["href"])
 
 
 def _is_of_task(key: str) -> bool:
-    name = folded(key)
+    name = fold_name(key)
     return name in _OF_ANY | _AROUND | _BESIDE or _OF_TASK.fullmatch(name) is not None
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
 from openapi_tools import http_rules
+from openapi_tools.common import page_names
 from openapi_tools.common.json_schema import coerce_value
+from openapi_tools.common.page_names import fold_name
 from openapi_tools.errors import SettingsError
-from openapi_tools.http_rules import InvalidUrlError, folded, header_label, linked
+from openapi_tools.http_rules import InvalidUrlError, find_link, header_label
 from openapi_tools.json_values import contains_value, dump_json_bytes, parse_integer
 from openapi_tools.model import Operation, Paging
 from openapi_tools.options import close_names
@@ -110,7 +112,7 @@ class PageReader:
     def read(self, value: Any, headers: Mapping[str, str]) -> str:
         """Note the step after a response, and return it as a line for a model; empty for none."""
         self._value = value
-        properties = list(http_rules.members_in(value, http_rules.CONTAINERS, 2))
+        properties = list(page_names.find_properties(value, page_names.PAGE_CONTAINERS, 2))
         self._members = dict(reversed(properties))  # the first ones count
         self.total = self._total(headers)[0]
         self.step = step = self._find_step(headers) or self._find_shortfall(headers)
@@ -121,11 +123,11 @@ class PageReader:
 
     def _find_step(self, headers: Mapping[str, str]) -> Step | None:
         links = headers.get("link", "")
-        if target := linked(links, "next"):
+        if target := find_link(links, "next"):
             return self._step_to_address(target)
         # A server that links its pages links all of them.
-        is_last = links and any(linked(links, relation) for relation in _PLACES)
-        flags = [self._members[name] for name in http_rules.FLAGS if name in self._members]
+        is_last = links and any(find_link(links, relation) for relation in _PLACES)
+        flags = [self._members[name] for name in page_names.MORE_FLAGS if name in self._members]
         if is_last or any(contains_value(_NOTHING, flag) for flag in flags):
             return None
         value = self._next_value(headers, has_more=bool(flags))
@@ -134,8 +136,8 @@ class PageReader:
                 return self._step_to_address(str(value))
             return self._step_to_value(self._paging.argument, value)
         # The property for the next page is absent, rather than empty.
-        last, names = folded(self._paging.next.rpartition(".")[2]), self._members
-        silent = last not in names if last else not any(map(http_rules.NEXT.fullmatch, names))
+        last, names = fold_name(self._paging.next.rpartition(".")[2]), self._members
+        silent = last not in names if last else not any(map(page_names.NEXT_NAME.fullmatch, names))
         step = self._step_by_count(headers) if silent and not self.linked else None
         return (step or Step())._replace(sure=CERTAIN) if flags else step
 
@@ -143,14 +145,16 @@ class PageReader:
         paging = self._paging
         if paging.next:
             # The last item's id is there on the last page, too.
-            is_id = "[" in paging.next or folded(paging.next) == "lastid"
+            is_id = "[" in paging.next or fold_name(paging.next) == "lastid"
             candidates = [search_value(paging.next, self._value)] if has_more or not is_id else []
         else:
-            candidates = [v for name, v in self._members.items() if http_rules.NEXT.fullmatch(name)]
-            argument = folded(paging.argument) if paging.style == "cursor" else ""
+            candidates = [
+                v for name, v in self._members.items() if page_names.NEXT_NAME.fullmatch(name)
+            ]
+            argument = fold_name(paging.argument) if paging.style == "cursor" else ""
             candidates += (
                 [self._members[argument]]
-                if argument in http_rules.SAME and argument in self._members
+                if argument in page_names.CURSOR_NAMES and argument in self._members
                 else []
             )
         header_names = (name for name in headers if name != "link" and "has" not in name)
@@ -197,25 +201,27 @@ class PageReader:
     def _asked_size(self) -> int | None:
         if self._paging.size:
             return self._number(self._paging.size)
-        named = (v for name, v in self.arguments.items() if folded(name) in http_rules.SIZES)
+        named = (
+            v for name, v in self.arguments.items() if fold_name(name) in page_names.SIZE_NAMES
+        )
         return next((n for value in named if (n := parse_integer(value)) is not None), None)
 
     def _names_no_next_page(self, headers: Mapping[str, str]) -> bool:
-        if headers.get("link") and any(linked(headers["link"], name) for name in _PLACES):
+        if headers.get("link") and any(find_link(headers["link"], name) for name in _PLACES):
             return True
         names = self._members
-        return any(name in names for name in http_rules.FLAGS) or any(
-            http_rules.NEXT.fullmatch(name) for name in names
+        return any(name in names for name in page_names.MORE_FLAGS) or any(
+            page_names.NEXT_NAME.fullmatch(name) for name in names
         )
 
     def _step_to_address(self, target: str) -> Step:
         if not http_rules.is_safe(self.operation.method):  # an address would be asked by GET
             return Step()
         try:
-            url = http_rules.inner_url(target, self.url, self.server)
+            url = http_rules.resolve_api_url(target, self.url, self.server)
         except InvalidUrlError as error:
             return Step(outside=str(error))
-        url = http_rules.without_pairs(url, self.hidden)
+        url = http_rules.remove_pairs(url, self.hidden)
         changes = None if self.followed else self._argument_changes(url)
         return Step(changes or {}, str(url), linked=True)
 
@@ -293,7 +299,7 @@ class PageReader:
     def _page_start(self) -> tuple[int | None, int]:
         name, style = self._paging.argument, self._paging.style
         schema = self._schema_of(name)
-        word = folded(name.rpartition(".")[2])
+        word = fold_name(name.rpartition(".")[2])
         echoed = parse_integer(self._members.get(word))
         declared = (parse_integer(schema.get(keyword)) for keyword in ("default", "minimum"))
         first = next((n for n in declared if n is not None), None)
@@ -314,10 +320,12 @@ class PageReader:
         return parse_integer(self._schema_of(name).get("default") if value is None else value)
 
     def _total(self, headers: Mapping[str, str]) -> tuple[int | None, int | None]:
-        counts = {folded(n): v for n, v in headers.items() if header_label(n) == "Total"}
+        counts = {fold_name(n): v for n, v in headers.items() if header_label(n) == "Total"}
         counts = {name.removeprefix("x"): value for name, value in counts.items()} | self._members
         numbers = {name: n for name, v in counts.items() if (n := parse_integer(v)) is not None}
-        total = next((n for name, n in numbers.items() if http_rules.TOTALS.fullmatch(name)), None)
+        total = next(
+            (n for name, n in numbers.items() if page_names.TOTAL_NAME.fullmatch(name)), None
+        )
         # A plain `count` is of this page, unless it is above what came (Django REST framework).
         count, items = numbers.get("count"), find_items(self._value, self._paging)
         if total is None and count is not None and items is not None and count > len(items):

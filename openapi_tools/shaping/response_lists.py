@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from openapi_tools.http_rules import LISTS, folded
+from openapi_tools.common.page_names import LIST_NAMES, fold_name
 
 
 def find_list(value: Any, depth: int = 0) -> list[Any] | None:
     """Return the items in a response without known paging; None where it has no plain list."""
     if not isinstance(value, dict):
         return value if isinstance(value, list) else None
-    lists = {folded(name): member for name, member in value.items() if isinstance(member, list)}
+    lists = {fold_name(name): member for name, member in value.items() if isinstance(member, list)}
     of_objects = {name: items for name, items in lists.items() if items and _is_object(items[0])}
     lists = of_objects or lists
-    named_lists = [lists[name] for name in LISTS if name in lists]
+    named_lists = [lists[name] for name in LIST_NAMES if name in lists]
     if named_lists or lists or depth:
         return (
             named_lists[0]

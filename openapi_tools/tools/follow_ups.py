@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.http_rules import read_url, without_pairs
+from openapi_tools.http_rules import read_url, remove_pairs
 from openapi_tools.observability import current
 from openapi_tools.requests import find_tool_for_url
 from openapi_tools.responses.error_results import error_text
@@ -44,7 +44,7 @@ class FollowUps:
             self._operation,
             self._tool.input_schema,
             arguments=call.arguments,
-            url=without_pairs(call.response.request.url, hidden),
+            url=remove_pairs(call.response.request.url, hidden),
             server=self._server,
             hidden=hidden,
             linked=call.options.is_linked,
@@ -56,7 +56,7 @@ class FollowUps:
         response, hidden = call.response, [name for name, _ in call.credentials.auth.query]
         return LongRunningReader(
             response.status,
-            without_pairs(response.request.url, hidden),
+            remove_pairs(response.request.url, hidden),
             self._server,
             find_tool=self._find_poll_tool,
             polled=call.options.is_poll,

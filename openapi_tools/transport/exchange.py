@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import essence, is_json, is_sequential, reads
+from openapi_tools.http_rules import essence, is_json, is_read_request, is_sequential
 from openapi_tools.observability import current, trace_headers
 from openapi_tools.transport.auth_flow import learn_headers, send_with_auth
 from openapi_tools.transport.connection_pool import CERTIFICATE, PROXY, REUSED
@@ -287,7 +287,7 @@ class Exchange:
         # The server has done the write: that its body cannot be decoded makes it no failure, and
         # a model must not try again.
         is_success = self._response is not None and self._response.is_success
-        return error.kind == "decode" and is_success and not reads(self.request)
+        return error.kind == "decode" and is_success and not is_read_request(self.request)
 
     async def _read_body(self, response: httpx.Response, file: Download | None) -> None:
         limit, setting = self._settings.max_response_bytes, "max_response_bytes"

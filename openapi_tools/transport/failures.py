@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import reads, repeats
+from openapi_tools.http_rules import is_read_request, is_repeatable
 from openapi_tools.redaction import excerpt
 from openapi_tools.transport.connections import TlsError
 from openapi_tools.transport.proxies import ProxyFaultError
@@ -63,7 +63,9 @@ def timeout_error(
     if waiting:
         reason += "; it was not sent, as too many other calls are running."
         return CallError("timeout", reason, retryable=True)
-    return CallError("timeout", reason + _describe_outcome(request), retryable=repeats(request))
+    return CallError(
+        "timeout", reason + _describe_outcome(request), retryable=is_repeatable(request)
+    )
 
 
 def protocol_error(request: httpx.Request, what: str) -> CallError:
@@ -92,7 +94,7 @@ def make_call_error(error: Exception, request: httpx.Request, seconds: float) ->
             call_error = protocol_error(request, "sent a response that breaks HTTP")
         case httpx.HTTPError() | httpx.StreamError() | OSError() | EOFError():
             reason = f"{call}: the connection broke before the response was complete"
-            retryable = repeats(request)
+            retryable = is_repeatable(request)
             call_error = CallError(
                 "connection", reason + _describe_outcome(request), retryable=retryable
             )
@@ -137,7 +139,7 @@ def is_transient(error: Exception) -> bool:
 
 def _describe_outcome(request: httpx.Request) -> str:
     """Return the end of a sentence, which warns if a second call may act twice."""
-    return "." if reads(request) else "; it may have run."
+    return "." if is_read_request(request) else "; it may have run."
 
 
 def retry_after(headers: httpx.Headers, *, now: float | None = None) -> float | None:

@@ -23,7 +23,7 @@ import httpx
 from pydantic import Field, TypeAdapter
 
 from openapi_tools.errors import CallError, requiring
-from openapi_tools.http_rules import reads
+from openapi_tools.http_rules import is_read_request
 from openapi_tools.json_values import digest_of
 from openapi_tools.shared_state import read_record, state_key
 from openapi_tools.transport.exchange import APIResponse
@@ -116,7 +116,7 @@ class HttpCache:
             CallError: As `send`; and where a write could not be noted, so that it was not sent.
         """
         mark_key = f"http:changed:{digest_of(str(request.url).partition('?')[0])}"
-        if not reads(request):
+        if not is_read_request(request):
             return await self._send_write(mark_key, request, send)
         # Conditions and ranges are the caller's affair.
         names = [name.lower() for name in request.headers]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url, reads
+from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, is_read_request, read_url
 from openapi_tools.redaction import excerpt
 from openapi_tools.transport.failures import redirect_error, request_path
 
@@ -119,7 +119,9 @@ def _find_refusal(request: httpx.Request, target: httpx.URL, followed: int, stat
         return "it leads to another origin"
     if _is_plain_read(request):
         return f"there were {_MOST_READS} redirects before it" if followed >= _MOST_READS else ""
-    if status not in _SAME_REQUEST or (request.method in ("GET", "HEAD") and not reads(request)):
+    if status not in _SAME_REQUEST or (
+        request.method in ("GET", "HEAD") and not is_read_request(request)
+    ):
         return "only GET and HEAD without a body are, and other methods after a 307 or 308"
     if followed >= _MOST_WRITES:
         return "a request with a body, or one that writes, is redirected once"
@@ -128,7 +130,7 @@ def _find_refusal(request: httpx.Request, target: httpx.URL, followed: int, stat
 
 def _is_plain_read(request: httpx.Request) -> bool:
     has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
-    return request.method in ("GET", "HEAD") and not has_body and reads(request)
+    return request.method in ("GET", "HEAD") and not has_body and is_read_request(request)
 
 
 def _without_secrets(url: httpx.URL) -> str:

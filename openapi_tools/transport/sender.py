@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import httpx
 
 from openapi_tools.errors import CallError, SettingsError
-from openapi_tools.http_rules import is_safe, reads, repeats
+from openapi_tools.http_rules import is_read_request, is_repeatable, is_safe
 from openapi_tools.shared_state import MemoryState
 from openapi_tools.transport.auth_flow import learn_headers
 from openapi_tools.transport.call_limits import Limits
@@ -264,7 +264,9 @@ class Attempts:
                     self._response = outcome if outcome.status != _UNAUTHORIZED else None
             if isinstance(outcome, APIResponse) and outcome.status not in RETRIED_STATUSES:
                 return outcome
-            repeatable = repeats(request) if options.repeatable is None else options.repeatable
+            repeatable = (
+                is_repeatable(request) if options.repeatable is None else options.repeatable
+            )
             delay = retry_delay(outcome, number, retries=settings.retries, repeatable=repeatable)
             if delay is None or not self._can_wait(delay) or not self._sender.take_retry():
                 break
@@ -301,7 +303,7 @@ class Attempts:
         """Whether credentials that are in no header, and so in no cache key, go with a read."""
         auth = options.auth or options.certificate
         auth = auth or getattr(self._loop_client.client, "auth", None)
-        return auth is not None and request.method == "GET" and reads(request)
+        return auth is not None and request.method == "GET" and is_read_request(request)
 
     def _add_client_headers(self, request: httpx.Request, options: SendOptions) -> None:
         """Add the headers of the user's client that are missing in the request."""

@@ -36,11 +36,11 @@ async def test_a_redirect_to_it_is_not_followed(place):
     async with redirecting(place) as server:
         kind, told = await error_of(document(), server.url)
 
-        with pytest.raises(SourceError, match="it is not an address"):
+        with pytest.raises(SourceError, match="it is not a URL"):
             await asyncio.to_thread(load_tools, server.url)
 
     assert kind == "redirect"
-    assert "it is not an address" in told
+    assert "it is not a URL" in told
 
 
 @wrong

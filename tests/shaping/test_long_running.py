@@ -274,7 +274,7 @@ async def test_work_outside_of_the_api_is_not_asked(server, to):
         ({"tool": ["x"], "url": "/"}, "a job has a tool and a url"),
         ({"tool": "nope", "url": "/"}, "no tool is called 'nope'"),
         ({"tool": "make_report", "url": "/reports/42?_method=DELETE"}, "may change the method"),
-        ({"tool": "make_report", "url": "/a\r\nX: 1"}, "it is not an address"),
+        ({"tool": "make_report", "url": "/a\r\nX: 1"}, "it is not a URL"),
     ],
 )
 async def test_a_job_that_cannot_be_asked_is_an_error(server, job, said):

@@ -1,0 +1,59 @@
+"""Names of arguments and properties by which APIs describe the pages of a list."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_MOST_PROPERTIES = 200
+LONGEST_PROPERTY = 60
+_NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]")
+
+# Names of properties, folded, by which responses describe their pages.
+PAGE_CONTAINERS = frozenset(
+    {"meta", "metadata", "links", "paging", "pagination", "pageinfo", "pages", "page", "cursors"}
+    | {"responsemetadata", "info", "response", "result", "data", "listmeta", "resultinfo"}
+)
+NEXT_NAME = re.compile(
+    r"(?:page|pagination|paging)?next(?:page|results?)?"
+    r"(?:cursor|id|key|link|marker|number|offset|token|ur[il]|href|start)?"
+    r"|(?:odata)?nextlink|cursornext|nextcontinuationtoken|endcursor|nextrecordsurl"
+)
+CURSOR_NAMES = frozenset(
+    {"cursor", "continue", "bookmark", "scrollid", "pagingtoken", "paginationtoken"}
+)
+"""Arguments whose next value a response may have under their own name."""
+MORE_FLAGS = frozenset(
+    {"hasmore", "hasnext", "hasnextpage", "more", "moreavailable", "istruncated"}
+)
+TOTAL_NAME = re.compile(
+    r"(?:page)?total(?:count|elements|entries|hits|items|records|results|size)?"
+)
+LIST_NAMES = (
+    *("items", "data", "results", "result", "records", "entries", "values", "value", "elements"),
+    "content",
+)
+SIZE_NAMES = frozenset(
+    {"limit", "perpage", "pagesize", "pagelimit", "maxresults", "maxitems", "maxkeys", "top"}
+    | {"maxrecords", "itemsperpage", "resultsperpage", "maxpagesize"}
+)
+"""Arguments that take the number of items of a response."""
+
+
+def fold_name(name: str) -> str:
+    """Return the letters and digits of a name in lower case; empty for a long name."""
+    return _NO_LETTER_OR_DIGIT.sub("", name.lower()) if len(name) <= LONGEST_PROPERTY else ""
+
+
+def find_properties(
+    value: Any, containers: Collection[str], depth: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield the members of an answer by folded name, the outermost first, down some containers."""
+    properties = list(value.items())[:_MOST_PROPERTIES] if isinstance(value, dict) else []
+    yield from ((fold_name(name), property_value) for name, property_value in properties)
+    for name, property_value in properties:
+        if depth and isinstance(property_value, dict) and fold_name(name) in containers:
+            yield from find_properties(property_value, containers, depth - 1)
