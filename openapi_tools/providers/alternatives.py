@@ -1,8 +1,8 @@
 """The forms of a schema: `$ref`, `allOf`, `anyOf`, `oneOf`, `const` and lists of types worked out.
 
-A provider knows "at least one" only. `oneOf` becomes `anyOf` where no value fits two alternatives;
-where some value does, an alternative loses what it shares with another one: members that tell the
-other apart, or the empty array.
+Providers support `anyOf` only. `oneOf` becomes `anyOf` where no value fits two alternatives. Where
+a value does, an alternative loses what it shares with another one: the properties that distinguish
+the other, or the empty array.
 
 Spec: JSON Schema 2020-12, Core, section 10.2.1.
 """
@@ -42,10 +42,10 @@ _NUMBERS = {"integer", "number"}
 
 
 class Alternatives:
-    """Works out the alternatives of schemas inside one input schema, the `root`.
+    """Finds the alternatives of schemas inside one input schema, the `root`.
 
-    Without `fits`, and in `plain`, `oneOf` is `anyOf`; `lost` is set where an alternative accepts
-    nothing of its own.
+    Without `fits`, and in `plain`, `oneOf` is read as `anyOf`. `has_lost` is true after an
+    alternative was dropped because the others accept all that it accepts.
     """
 
     def __init__(self, root: dict[str, Any], fits: Fits | None = None) -> None:
@@ -118,7 +118,7 @@ def _intersect_all(left: list[Form], right: list[Form]) -> list[Form]:
 
 
 class _DisjointBranches:
-    """Tells the alternatives of one input schema apart; its forms read `oneOf` like `anyOf`."""
+    """Makes the alternatives of a `oneOf` disjoint; its own forms read `oneOf` as `anyOf`."""
 
     def __init__(self, forms: Alternatives, fits: Fits) -> None:
         self._forms = forms
@@ -198,7 +198,7 @@ class _DisjointBranches:
         return None
 
     def _require_distinct_property(self, form: Form, other: Form, depth: int) -> Form | None:
-        """Return an object form with a required member that tells it from the other form."""
+        """Return an object form with a required property that tells it from the other form."""
         properties, other_properties = form.get("properties", {}), other.get("properties", {})
         shared = [name for name in properties if name in other_properties] if depth >= 0 else []
         required_names = form.get("required", [])
@@ -217,7 +217,7 @@ class _DisjointBranches:
 
 
 def _omit_properties_required_by(form: Form, other: Form) -> Form | None:
-    """Return an object form without the members that another form requires."""
+    """Return an object form without the properties that another form requires."""
     properties = form.get("properties", {})
     marks = [name for name in other.get("required", ()) if name not in form.get("required", ())]
     if not marks or _is_open(form):
@@ -227,7 +227,7 @@ def _omit_properties_required_by(form: Form, other: Form) -> Form | None:
 
 
 def _is_open(form: Form) -> bool:
-    """Tell whether a profile's object may have members that are not declared."""
+    """Return whether a profile's object may have properties that are not declared."""
     rest = form.get("additionalProperties", not form.get("properties"))
     return rest is not False or "patternProperties" in form
 
@@ -247,7 +247,7 @@ class FormChecker:
         self._checkers: IdentityCache[Callable[[Any], bool]] = IdentityCache()
 
     def fits(self, form: Form, value: Any) -> bool:
-        """Tell whether a form accepts a value, without a validator where that is plain."""
+        """Return whether a form accepts a value, without a validator where that is plain."""
         if "enum" in form and not contains_value(form["enum"], value):
             return False
         if "type" in form and not is_type(value, form["type"]):
@@ -255,7 +255,7 @@ class FormChecker:
         return form.keys() <= BY_VALUE or self.accepts(form, value)
 
     def accepts(self, schema: Any, value: Any) -> bool:
-        """Tell whether any schema accepts a value; yes, where finding out takes too long."""
+        """Return whether any schema accepts a value; yes, where finding out takes too long."""
         if not isinstance(schema, dict):
             return bool(schema)
         is_valid = self._checkers.find(

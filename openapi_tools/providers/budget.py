@@ -2,7 +2,7 @@
 
 The steps only loosen: what a schema accepts, the shortened one accepts. First go words, then equal
 schemas are shared, then large enumerations, the depths, unions and, where nothing else helps,
-members are said in words.
+properties are described in words.
 
 Spec: JSON Schema 2020-12, Core, section 10, and Validation, section 6.
 """
@@ -57,7 +57,7 @@ _SMALL = 600
 _FIRST_VALUES = 12
 _LONGEST_SHOWN = 40
 _LONGEST_LIST = 300
-_FRAME = 150  # bytes of an object without members and words
+_FRAME = 150  # bytes of an object without properties and words
 
 
 class Shortener:
@@ -70,7 +70,7 @@ class Shortener:
         self._unequal = _DistinctParts()
 
     def shorten_words(self, schema: Schema, limit: int) -> Schema:
-        """Return an equivalent schema with fewer words and shared parts, if one fits `room`."""
+        """Return an equivalent schema with fewer words and shared parts, if one fits `limit`."""
         if self.sizes.size(schema) > limit and self._unequal.exceeds(schema, limit):
             return schema
         return self._apply_steps(
@@ -78,7 +78,7 @@ class Shortener:
         )
 
     def fit(self, schema: Schema, limit: int, *, sharing: bool = True) -> Schema:
-        """Return a looser schema within `room` bytes, if 150 or more; `sharing` may add `$defs`."""
+        """Return a looser schema within `limit` bytes, 150 at least; `sharing` may add `$defs`."""
         if self.sizes.size(schema) <= limit:
             return schema
         share = [self._share] if sharing else []
@@ -250,7 +250,7 @@ class _DistinctParts:
         self._inner: list[list[int]] = []
 
     def exceeds(self, schema: Schema, limit: int) -> bool:
-        """Tell whether no schema of fewer words and shared parts is within `room` bytes.
+        """Return whether no schema of fewer words and shared parts is within `limit` bytes.
 
         Each of its unequal parts is written once at least.
         """
@@ -316,7 +316,7 @@ def _describe_long_values(node: Schema) -> Schema:
 
 
 def _simplify_properties(schema: Schema, most: int) -> Schema:
-    """Return a schema whose members have a type, a few words and short values."""
+    """Return a schema whose properties have a type, a few words and short values."""
 
     def change(node: Any) -> Any:
         if not isinstance(node, dict):
@@ -331,7 +331,7 @@ def _simplify_properties(schema: Schema, most: int) -> Schema:
 
 
 def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
-    """Return an open object with the members that fit, the required ones first."""
+    """Return an open object with the properties that fit, the required ones first."""
     properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
     description_limit = min(_NAMES, limit // 4)
     left = limit - description_limit - _FRAME
@@ -358,7 +358,7 @@ def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
 
 
 def _describe_omitted(names: list[str], required: Collection[str], limit: int) -> str:
-    """Return a sentence with the count and the names of members, as far as they fit."""
+    """Return a sentence with the count and the names of properties, as far as they fit."""
     text = f"{counted(len(names), 'more argument')} may be given, as far as they fit here: "
     left = limit - json_size(text)
     listed: list[str] = []

@@ -1,4 +1,4 @@
-"""Objects, arrays and strings: members, items and lengths, and names that each provider takes.
+"""Objects, arrays and strings: properties, items and lengths, and names that each provider takes.
 
 Where a provider knows `pattern` but no bounds of a string's length, the pattern has to say it. With
 several counts in it to choose, fewer strings may match than the bounds would allow, never more.
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     Takes = Callable[[str], object]
 
 KEY, VALUE = "key", "value"
-"""The members of a pair: a map becomes an array of such objects where its keys cannot be told."""
-ENTRIES = "entries"  # the only member of an object that may be any JSON object; it holds its pairs
+"""The properties of a pair: a map whose keys are unknown becomes an array of such objects."""
+ENTRIES = (
+    "entries"  # the only property of an object that may be any JSON object; it holds its pairs
+)
 ANYTHING = "_anything"  # the definition of any JSON value; no component's name starts so
 
 _MOST_VARIANTS = 16
@@ -49,14 +51,14 @@ _END = re.compile(r"(?<!\\)(?:\\\\)*\$$")
 
 
 class OpenProperties(NamedTuple):
-    """Schemas of the names and of the values of members that an object does not declare."""
+    """Schemas of the names and of the values of properties that an object does not declare."""
 
     key: Any
     value: Any
 
 
 class ObjectProperties(NamedTuple):
-    """The members of an object: declared ones, `others` without a name, and how many in all."""
+    """The properties of an object: declared ones, undeclared ones, and how many in all."""
 
     declared: dict[str, Any]
     required: frozenset[str]
@@ -66,7 +68,11 @@ class ObjectProperties(NamedTuple):
 
 
 def find_properties(form: Form, fits: Fits) -> ObjectProperties:
-    """Return the members of an object; CannotExpress where they depend on one another."""
+    """Return the properties of an object.
+
+    Raises:
+        CannotExpress: They depend on one another.
+    """
     refuse_keywords(form, "if", "dependentSchemas")
     dependent: dict[str, list[str]] = form.get("dependentRequired", {})
     declared = dict(form.get("properties", {}))
@@ -88,36 +94,36 @@ def find_properties(form: Form, fits: Fits) -> ObjectProperties:
     if "not" in form:
         refused |= _find_refused(form["not"], required)
     if refused & required:
-        raise CannotExpress("it must have a member that it may not have", empty=True)
+        raise CannotExpress("it requires a property that it refuses", empty=True)
     kept = {name: schema for name, schema in declared.items() if name not in refused}
     least, most = form.get("minProperties", 0), form.get("maxProperties")
-    # Members without a name could have one of those that are refused.
+    # Properties without a name could have one of those that are refused.
     return ObjectProperties(
         kept, frozenset(required), None if refused else _find_open_properties(form), least, most
     )
 
 
 def _find_refused(schema: Any, required: set[str]) -> set[str]:
-    """Return the members to leave out, so that no object fits a `not` schema."""
+    """Return the properties to leave out, so that no object fits a `not` schema."""
     plain = isinstance(schema, dict) and schema.get("type", "object") == "object"
     keywords = schema.keys() - {"type"} if plain else set()
     if keywords == {"anyOf"}:
         return set[str]().union(*(_find_refused(branch, required) for branch in schema["anyOf"]))
     if keywords != {"required"}:
-        raise CannotExpress("`not` cannot be said")
+        raise CannotExpress("`not` cannot be expressed")
     optional = [name for name in schema["required"] if name not in required]
     if not optional:
-        raise CannotExpress("`not` refuses a required member", empty=True)
+        raise CannotExpress("`not` refuses a required property", empty=True)
     return {optional[-1]}
 
 
 def _find_open_properties(form: Form) -> OpenProperties | None:
-    """Return the members without a name; an object that declares some has them where it says so."""
+    """Return the schemas of undeclared properties; None where an object has none."""
     rest, patterns = form.get("additionalProperties", True), form.get("patternProperties", {})
     names: Any = {"type": "string"}
     if len(patterns) > 1:
         if not form.get("properties"):
-            raise CannotExpress("several `patternProperties` cannot be said")
+            raise CannotExpress("several `patternProperties` cannot be expressed")
         return None
     for pattern, schema in patterns.items():
         names, rest = {"type": "string", "pattern": pattern}, schema
@@ -130,13 +136,13 @@ def _find_open_properties(form: Form) -> OpenProperties | None:
 
 
 def require_one_more(form: Form, members: ObjectProperties, accepts: Fits) -> list[Form]:
-    """Return one form for each optional member that may be the missing one."""
+    """Return one form for each optional property that an object may add to be large enough."""
     optional = [name for name in members.declared if name not in members.required]
     missing = members.least - len(members.required)
     if missing > len(optional):
         raise CannotExpress("it accepts nothing", empty=True)
     if missing > 1 or members.open_properties is not None or len(optional) > _MOST_VARIANTS:
-        raise CannotExpress("the number of its members cannot be said")
+        raise CannotExpress("its number of properties cannot be expressed")
     rest = {key: value for key, value in form.items() if key != "minProperties"}
     return [
         {
@@ -152,11 +158,11 @@ def require_one_more(form: Form, members: ObjectProperties, accepts: Fits) -> li
 
 
 def _exclude_null(schema: Any, accepts: Fits) -> Any:
-    """Return the schema of a member that is there: null would say that it is absent."""
+    """Return the schema of a required property without null, which would mean that it is absent."""
     if schema is True or not accepts(schema, None):
         return _VALUE if schema is True else schema
     if "$ref" in schema:
-        raise CannotExpress("the number of its members cannot be said")
+        raise CannotExpress("its number of properties cannot be expressed")
     return {"allOf": [schema, _VALUE]}
 
 
@@ -168,7 +174,7 @@ def find_items(form: Form) -> tuple[Any, int, int | None]:
     prefix = form.get("prefixItems")
     if prefix:
         if not all(is_equal(prefix[0], item) for item in prefix):
-            raise CannotExpress("`prefixItems` cannot be said")
+            raise CannotExpress("`prefixItems` cannot be expressed")
         if not (schema is True or is_equal(schema, prefix[0])):
             most = min(len(prefix), len(prefix) if most is None else most)
         schema = prefix[0]
@@ -177,7 +183,7 @@ def find_items(form: Form) -> tuple[Any, int, int | None]:
     if most is not None and most < least:
         raise CannotExpress("it accepts nothing", empty=True)
     if form.get("uniqueItems") is True and least > 1:
-        raise CannotExpress("that several items differ cannot be said")
+        raise CannotExpress("`uniqueItems` of several items cannot be expressed")
     return schema, least, most
 
 
@@ -189,7 +195,7 @@ def array_schema(items: Form, least: int, most: int | None) -> Form:
 
 
 def are_pairs(value: Any) -> bool:
-    """Tell whether a value may be a map written as pairs."""
+    """Return whether a value may be a map written as pairs."""
     return isinstance(value, list) and all(
         isinstance(pair, dict) and pair.keys() == {KEY, VALUE} and isinstance(pair[KEY], str)
         for pair in value
@@ -197,12 +203,12 @@ def are_pairs(value: Any) -> bool:
 
 
 def is_portable(name: str) -> bool:
-    """Tell whether every provider takes a member's name unchanged."""
+    """Return whether every provider takes a property's name unchanged."""
     return _PORTABLE.fullmatch(name) is not None
 
 
 def portable_names(name: str) -> tuple[str, str]:
-    """Return the names that a member with an unusual one may get: a short one, and a sure one."""
+    """Return two names for a property that providers take: a short one, and a unique one."""
     words = _OTHER.sub("_", name).rstrip("_") or "_"
     if words[0].isdigit():
         words = f"_{words}"
@@ -212,7 +218,7 @@ def portable_names(name: str) -> tuple[str, str]:
 
 
 def choose_names(names: Iterable[str], takes: Takes) -> dict[str, str]:
-    """Return new names for those declared members whose names a provider does not take."""
+    """Return new names for the properties whose names a provider does not take."""
     declared = list(names)
     taken = set(declared)
     chosen: dict[str, str] = {}
@@ -225,7 +231,7 @@ def choose_names(names: Iterable[str], takes: Takes) -> dict[str, str]:
 
 
 def open_properties_name(names: Iterable[str]) -> str:
-    """Return the name of the member that holds those which an object does not declare."""
+    """Return the name of the property that holds the undeclared ones."""
     name, declared = "additional_properties", set(names)
     while name in declared:
         name += "_"
@@ -233,7 +239,7 @@ def open_properties_name(names: Iterable[str]) -> str:
 
 
 def describe_renamed(schema: Any, name: str) -> Form:
-    """Return the schema of a member that has another name for the provider, with its own name."""
+    """Return the schema of a renamed property, whose description says its name in the API."""
     schema = schema if isinstance(schema, dict) else {} if schema else {"not": {}}
     words = f"Sent as `{name}`. {schema.get('description', '')}".strip()
     return {**({"anyOf": [schema]} if "$ref" in schema else schema), "description": words}
@@ -316,7 +322,7 @@ def bound_length(pattern: str | None, least: int, most: float) -> str | None:
     low, high = _total_width(parts)
     if low >= least and high <= most:
         return pattern
-    longer = parts if low >= least else _lengthen(parts, least - low)
+    longer = parts if low >= least else _add_characters(parts, least - low)
     if longer is None:
         return None
     if most == inf:
@@ -327,7 +333,7 @@ def bound_length(pattern: str | None, least: int, most: float) -> str | None:
     return f"^{_join_parts(longer, fitting - 1)}$" if fitting else None
 
 
-def _lengthen(parts: _Sequence, count: int) -> _Sequence | None:
+def _add_characters(parts: _Sequence, count: int) -> _Sequence | None:
     """Return parts that have more characters at least, where only one of them can have them."""
     free = [part for part in parts if part.width(inf) == (part.least, part.most)]
     free = [part for part in free if part.least != part.most]

@@ -43,7 +43,7 @@ _ROOT = ""  # the part of a schema outside its definitions
 
 
 def cut_levels(schema: Schema, depths: Iterable[int], limit: int) -> Schema:
-    """Return a schema of at most `room` bytes, or with all schemas at the depths cut.
+    """Return a schema of at most `limit` bytes, or with all schemas at the depths cut.
 
     The depths are in descending order.
     """

@@ -258,7 +258,7 @@ class _DefinitionWriter:
     def _fit_levels(self, schema: Schema) -> tuple[Schema, tuple[str, ...]]:
         """Return a schema for Gemini, which says in words what has no room."""
         room, shortener = self._schema_limit(), self._memory.shortener
-        failure = CannotExpress("it cannot be said")
+        failure = CannotExpress("it cannot be expressed")
         for share in _SHARES:
             small = schema if share == 1 else shortener.fit(schema, int(room * share))
             for levels in _LEVELS:

@@ -51,14 +51,14 @@ _LONGEST_SCHEMA = 1_000
 
 
 class Strict:
-    """OpenAI's strict mode: closed objects in which every member is required.
+    """OpenAI's strict mode: closed objects in which every property is required.
 
     The rules: `anyOf` alone of all that combines schemas, never at the root; no keyword that bounds
-    a length or a number of members; `$ref` without anything beside it; null for absent members.
+    a length or a number of properties; `$ref` alone; null for absent properties.
     """
 
-    null_for_absent = True  # whether every member is required, and null means absent
-    takes_name = bool  # whether a member's name is allowed
+    null_for_absent = True  # whether every property is required, and null means absent
+    takes_name = bool  # whether a property's name is allowed
 
     def with_null(self, schema: Form) -> Form:
         """Return a schema that also accepts null; none that is given here or below does."""
@@ -79,7 +79,7 @@ class Strict:
     def enum(self, values: list[Any], *, beside_strings: bool) -> Form:
         """Return a schema of values; labels are none beside a schema that accepts any string."""
         if beside_strings and any(isinstance(value, dict | list) for value in values):
-            raise CannotExpress("an `enum` of such values beside strings cannot be said")
+            raise CannotExpress("an `enum` of such values beside strings cannot be expressed")
         kept = [
             label if isinstance(value, dict | list) else value
             for label, value in label_values(values).items()
@@ -100,7 +100,7 @@ class Strict:
         if least or limit < math.inf:
             pattern = bound_length(pattern, least, limit)
             if pattern is None:
-                raise CannotExpress("its length and its `pattern` cannot be said in one")
+                raise CannotExpress("its length and its `pattern` cannot be combined")
         return {"type": "string"} if pattern is None else {"type": "string", "pattern": pattern}
 
     def number(self, form: Form) -> Form:
@@ -109,9 +109,9 @@ class Strict:
         return {"type": form.get("type", "number"), **kept}
 
     def object(self, members: dict[str, Form], required: list[str], counts: Form) -> Form:  # noqa: ARG002 -- all are
-        """Return a schema of objects; `counts` bounds how many members they have."""
+        """Return a schema of objects; `counts` bounds how many properties they have."""
         if counts:
-            raise CannotExpress("the number of its members cannot be said")
+            raise CannotExpress("its number of properties cannot be expressed")
         return {
             "type": "object",
             "properties": members,
@@ -145,8 +145,9 @@ class Strict:
 class Gemini:
     """Gemini's subset: one type each, enumerations of strings, objects that are not closed.
 
-    The rules: `anyOf` alone of all that combines schemas; `nullable` for null; inclusive bounds; no
-    `additionalProperties`; names of members of letters, digits and `_`. Methods are as of `Strict`.
+    The rules: of the keywords that combine schemas only `anyOf`; `nullable` for null; inclusive
+    bounds; no `additionalProperties`; property names of letters, digits and `_`. The methods are
+    those of `Strict`.
     """
 
     null_for_absent = False
@@ -168,7 +169,7 @@ class Gemini:
         if not beside_strings or not non_strings:
             return {"type": "string", "enum": list(label_values(values))}
         if not all(is_type(value, "number") for value in non_strings):
-            raise CannotExpress("an `enum` of such values beside strings cannot be said")
+            raise CannotExpress("an `enum` of such values beside strings cannot be expressed")
         texts = [value for value in values if isinstance(value, str)]
         parts: list[Form] = [{"type": "string", "enum": list(label_values(texts))}] if texts else []
         for number in non_strings:
@@ -188,7 +189,7 @@ class Gemini:
         step = form.get("multipleOf")
         whole = form.get("type") == "integer" or step == 1
         if step is not None and not (whole and 1 % step == 0):
-            raise CannotExpress("`multipleOf` cannot be said")
+            raise CannotExpress("`multipleOf` cannot be expressed")
         schema: Form = {"type": "integer" if whole else "number"}
         for bound, exclusive, inwards, pick in (
             ("minimum", "exclusiveMinimum", math.inf, max),
@@ -202,7 +203,7 @@ class Gemini:
         return schema
 
     def object(self, members: dict[str, Form], required: list[str], counts: Form) -> Form:
-        """Declare the members; an object that has none stays so."""
+        """Declare the properties; an object that has none stays so."""
         needed = {"required": required} if required else {}
         return {"type": "object", "properties": members, **needed, **counts}
 

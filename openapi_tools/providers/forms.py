@@ -68,7 +68,7 @@ def refuse_keywords(form: Form, *keywords: str) -> None:
     """Raise CannotExpress for a schema with some of the keywords."""
     for keyword in keywords:
         if keyword in form:
-            raise CannotExpress(f"`{keyword}` cannot be said")
+            raise CannotExpress(f"`{keyword}` cannot be expressed")
 
 
 def form_type(form: Form) -> str | None:
@@ -82,7 +82,7 @@ def form_type(form: Form) -> str | None:
 
 
 def is_anything(schema: Any) -> bool:
-    """Tell whether a schema accepts every value."""
+    """Return whether a schema accepts every value."""
     return schema is True or (isinstance(schema, dict) and schema.keys().isdisjoint(_ASSERTING))
 
 
@@ -146,11 +146,11 @@ def _intersect_values(keyword: str, one: Any, other: Any) -> Any:
         return one
     if keyword in _INTERSECTIONS:
         return _INTERSECTIONS[keyword](one, other)
-    raise CannotExpress(f"two different `{keyword}` cannot be said in one")
+    raise CannotExpress(f"two different `{keyword}` cannot be combined")
 
 
 def _intersect_properties(met: Form, one: Form, other: Form) -> None:
-    """Put the members of two objects together; each closes the other's."""
+    """Put the properties of two objects together; each closes the other's."""
     for mine, theirs in ((one, other), (other, one)):
         patterns = mine.get("patternProperties")
         rest = theirs.get("additionalProperties", True)
@@ -177,7 +177,7 @@ def _property_schema(form: Form, name: str) -> Any:
 
 
 def _mixed_patterns_error() -> CannotExpress:
-    return CannotExpress("`patternProperties` and other members cannot be said in one")
+    return CannotExpress("`patternProperties` and other properties cannot be combined")
 
 
 def _intersect_schemas(one: Any, other: Any) -> Any:
@@ -191,7 +191,7 @@ def _intersect_schemas(one: Any, other: Any) -> Any:
 def _intersect_multiples(one: float, other: float) -> float:
     if isinstance(one, int) and isinstance(other, int):
         return math.lcm(one, other)
-    raise CannotExpress("two different `multipleOf` cannot be said in one")
+    raise CannotExpress("two different `multipleOf` cannot be combined")
 
 
 _INTERSECTIONS: Mapping[str, Callable[[Any, Any], Any]] = {

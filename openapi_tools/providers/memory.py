@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import map_subschemas
 from openapi_tools.json_values import omit_keys
@@ -12,9 +12,26 @@ from openapi_tools.providers.identity_cache import IdentityCache
 from openapi_tools.shaping.wording import UNREAD, WORDINGS, Wording, brief, repeats
 
 if TYPE_CHECKING:
-    from openapi_tools.providers.shaper import ShapeEntry
+    from openapi_tools.providers.forms import Form
 
-    Form = dict[str, Any]
+
+class ShapedSchema(NamedTuple):
+    """A schema in a provider's form, and its form for a property that may be absent."""
+
+    whole: Form
+    optional: Form
+
+
+class ShapeEntry(NamedTuple):
+    """A schema, kept so that its id stays its own; its shape; the definitions that this needs.
+
+    The shape is the same for every number of levels above `deepest`.
+    """
+
+    node: Any
+    shaped: ShapedSchema
+    references: frozenset[str]
+    deepest: int
 
 
 class Memory:

@@ -91,7 +91,7 @@ class Restorer:
         return value
 
     def _order_forms(self, forms: list[Form], value: Any) -> list[Form]:
-        """Return alternatives, last those that take a text or an array in place of their type."""
+        """Return alternatives, last those that take a string or an array in place of their type."""
         if isinstance(value, str):
             late = [form for form in forms if form_type(form) in ("object", "array")]
         elif isinstance(value, list):
@@ -168,7 +168,7 @@ class Restorer:
         )
 
     def _is_undeclared(self, members: ObjectProperties, name: str, pairs: dict[str, Any]) -> bool:
-        """Tell whether a pair is a member: a definition may have left out declared ones."""
+        """Return whether a pair is a property: a definition may have left out declared ones."""
         if name not in members.declared:
             return True
         node = members.declared[name]
@@ -182,7 +182,7 @@ class Restorer:
             return ObjectProperties(declared, frozenset(form.get("required", ())), None, 0, None)
 
     def _restore_names(self, members: ObjectProperties, value: dict[str, Any]) -> dict[str, Any]:
-        """Return an object whose members have the names that the API gives them."""
+        """Return an object whose properties have the names that the API gives them."""
         names = _map_portable_names(members.declared, value)
         named = {names.get(name, name): member for name, member in value.items()}
         extras = containers.open_properties_name(members.declared)
@@ -192,7 +192,7 @@ class Restorer:
         ):
             return named
         if named[extras] is None:
-            # Null may also be the value of a member of that name.
+            # Null may also be the value of a property of that name.
             open_name = (
                 open_properties is not None
                 and not self._is_subset
@@ -227,7 +227,7 @@ def _read_string(forms: list[Form], text: str) -> Any:
 
 
 def _map_portable_names(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:
-    """Map the portable names of a value's members to the API's names."""
+    """Map the portable names of a value's properties to the API's names."""
     names: dict[str, str] = {}
     for name in declared:
         if name not in value and not containers.is_portable(name):

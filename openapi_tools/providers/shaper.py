@@ -1,7 +1,7 @@
 """Shapes input schemas for providers: the part common to all that take a subset of JSON Schema.
 
 Whatever fits the shaped schema is, once restored, accepted by the schema itself. A shaped object
-has declared members only: a provider makes no others.
+has declared properties only: a provider makes no others.
 
 Spec: JSON Schema 2020-12, Core and Validation.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import DEFINITIONS_PREFIX, UNIONS
 from openapi_tools.json_values import pointer_token, unique_values
@@ -25,6 +25,7 @@ from openapi_tools.providers.forms import (
     is_anything,
     refuse_keywords,
 )
+from openapi_tools.providers.memory import Memory, ShapedSchema, ShapeEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,32 +33,12 @@ if TYPE_CHECKING:
     from openapi_tools.providers.containers import ObjectProperties, OpenProperties
     from openapi_tools.providers.dialects import Gemini, Strict
     from openapi_tools.providers.forms import Form
-    from openapi_tools.providers.memory import Memory
 
 _MOST_SCHEMAS = 20_000
 _MOST_ROUNDS = 50
 _DEEPEST = 64
 _LEGEND = 1_000
 _FREE = {"$ref": DEFINITIONS_PREFIX + ANYTHING}
-
-
-class ShapedSchema(NamedTuple):
-    """A schema in a provider's form, and its form for a member that may be absent."""
-
-    whole: Form
-    optional: Form
-
-
-class ShapeEntry(NamedTuple):
-    """A schema, kept so that its id stays its own; its shape; the definitions that this needs.
-
-    The shape is the same for every number of levels above `deepest`.
-    """
-
-    node: Any
-    shaped: ShapedSchema
-    references: frozenset[str]
-    deepest: int
 
 
 class SchemaShaper:
@@ -83,7 +64,11 @@ class SchemaShaper:
         memory.use_definitions(self._definitions)
 
     def shape(self) -> Form:
-        """Return the schema as the provider wants it; CannotExpress where that cannot be said."""
+        """Return the schema in the provider's dialect.
+
+        Raises:
+            CannotExpress: The dialect has no schema for it.
+        """
         for _ in range(_MOST_ROUNDS):
             failed = len(self._failed)
             self.notes.clear()
@@ -92,7 +77,7 @@ class SchemaShaper:
             definitions = self._shape_definitions()
             if len(self._failed) == failed:
                 return {**root, "$defs": definitions} if definitions else root
-        raise CannotExpress("too much of it leads to what cannot be said")
+        raise CannotExpress("too many of its definitions cannot be expressed")
 
     def _shape_root(self) -> Form:
         hidden = {"$defs"} if self._levels is None else {"$defs", *HARD}
@@ -161,13 +146,13 @@ class SchemaShaper:
             error.place = error.place or place
             if self._levels is None or error.final or error.empty:
                 raise
-            return self._loosen(node, error)
+            return self._loosen_schema(node, error)
         finally:
             self._open.discard(id(node))
 
-    def _loosen(self, node: Form, error: CannotExpress) -> ShapedSchema:
+    def _loosen_schema(self, node: Form, error: CannotExpress) -> ShapedSchema:
         """Return a looser schema whose description states the requirements."""
-        self.notes.append(f"{error}; it is said in words")
+        self.notes.append(f"{error}; it is described in words")
         for looser in loosen_schema(node):
             with suppress(CannotExpress):
                 return self._shape_checked(looser, error.place)
@@ -243,7 +228,7 @@ class SchemaShaper:
         return None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
 
     def _make_parts(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:
-        """Return the alternatives that can be said; one at least where there are any."""
+        """Return the alternatives that can be expressed, and note the others."""
         parts: list[Form] = []
         failures: list[CannotExpress] = []
         for make in makers:
@@ -308,7 +293,7 @@ class SchemaShaper:
         members = containers.find_properties(form, self._fits)
         if members.open_properties is not None and not members.declared and not whole:
             if members.least > 1:
-                raise CannotExpress("the number of its members cannot be said")
+                raise CannotExpress("its number of properties cannot be expressed")
             return self._pairs_schema(members.open_properties, place, members.least, members.most)
         if self._dialect.null_for_absent and members.least > len(members.required) and not whole:
             forms = containers.require_one_more(form, members, self._fitting.accepts)
@@ -328,7 +313,7 @@ class SchemaShaper:
                     continue
                 if error.final or self._levels is None:
                     raise
-                shaped = self._loosen(node, error)
+                shaped = self._loosen_schema(node, error)
             schema = shaped.whole if name in members.required else shaped.optional
             properties[names.get(name, name)] = (
                 containers.describe_renamed(schema, name) if name in names else schema
@@ -362,7 +347,7 @@ class SchemaShaper:
     def _pairs_schema(
         self, open_properties: OpenProperties, place: str, least: int, most: int | None
     ) -> Form:
-        """Return an array of entries, for members whose names are not known."""
+        """Return an array of entries, for properties whose names are not known."""
         at = f"{place}/additionalProperties"
         pair = {
             KEY: self._shape_schema(open_properties.key, at).whole,

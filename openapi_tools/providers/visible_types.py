@@ -14,6 +14,7 @@ from openapi_tools.common.json_schema import (
     DEFINITIONS_PREFIX,
     UNIONS,
     ensure_items,
+    is_type,
     reachable_definitions,
 )
 from openapi_tools.json_values import json_size, omit_keys, resolve_reference, unique_values
@@ -27,11 +28,12 @@ _LONGEST_CHAIN = 16
 _DEEPEST = 3  # unions in one another
 _TYPE_BYTES = 20  # of a type beside a reference
 _LARGEST_SHARE = 8  # a part of the budget
+_VALUE_TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 _SCALARS = ("string", "integer", "number", "boolean", "null")
 
 
 def add_visible_types(schema: Schema, limit: float, sizes: SchemaSizes, *, inline: bool) -> Schema:
-    """Return an equivalent schema whose properties name their types, within `most` bytes.
+    """Return an equivalent schema whose properties name their types, within `limit` bytes.
 
     `inline`: the target of a `$ref` stands in its place, for dialects with nothing beside a `$ref`.
     """
@@ -55,7 +57,7 @@ def add_visible_types(schema: Schema, limit: float, sizes: SchemaSizes, *, inlin
 
 
 def reserve_for_types(schema: Schema, limit: int) -> int:
-    """Return the bytes to keep free for types while a schema is made to fit `room` bytes."""
+    """Return the bytes to reserve for types while a schema is shortened to `limit` bytes."""
     nodes = [node for node in schema.get("properties", {}).values() if isinstance(node, dict)]
     untyped = sum(node.get("type") not in _SCALARS for node in nodes)
     return min(untyped * _TYPE_BYTES, limit // _LARGEST_SHARE)
@@ -67,12 +69,19 @@ def types_of(node: Any, root: Schema, depth: int = _DEEPEST) -> list[str]:
     types = target.get("type", [])
     if types or depth == 0:
         return list(types) if isinstance(types, list) else [types]
+    if isinstance(target.get("enum"), list):
+        return _enum_types(target["enum"])
     for union in UNIONS:
         branches = [types_of(part, root, depth - 1) for part in target.get(union, ())]
         if branches and all(branches):
             return unique_values(name for names in branches for name in names)
     parts = [types_of(part, root, depth - 1) for part in target.get("allOf", ())]
     return next((names for names in parts if names), [])
+
+
+def _enum_types(values: list[Any]) -> list[str]:
+    names = (next(name for name in _VALUE_TYPES if is_type(value, name)) for value in values)
+    return list(dict.fromkeys(names))
 
 
 def _add_type(node: Any, root: Schema) -> Any:

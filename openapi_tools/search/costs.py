@@ -69,7 +69,7 @@ def sum_costs(pairs: Iterable[tuple[int, int]]) -> dict[str, int]:
 
 
 def exceeds_tokens(tools: Sequence[Any], most: int = MOST_TOKENS) -> bool:
-    """Tell whether the definitions that MCP clients get take more tokens, by the estimate."""
+    """Return whether the definitions that MCP clients get take more tokens, by the estimate."""
     room = most * _BYTES_OF_TOKEN
     if len(tools) * _LEAST > room:
         return True

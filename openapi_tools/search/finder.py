@@ -129,22 +129,24 @@ class Finder:
             raise SettingsError(f"limit: give a whole number above 0, not {limit!r:.60}.")
         texts = [line for line in query[:_READ].splitlines() if line.strip()][:_MOST_LINES]
         lines = [self._rank_tools(line, limit) for line in texts]
-        found: dict[int, float] = {}
+        scores: dict[int, float] = {}
         for pair in chain.from_iterable(zip_longest(*lines)):
-            if pair is not None and len(found) < limit:
-                found.setdefault(*pair)
-        hits = ((self.tools[place], score) for place, score in found.items())
+            if pair is not None and len(scores) < limit:
+                scores.setdefault(*pair)
+        hits = ((self.tools[place], score) for place, score in scores.items())
         return [Hit(tool, score, self.producers(tool.name)) for tool, score in hits]
 
     def producers(self, name: str) -> dict[str, tuple[str, ...]]:
         """Return the producers of a tool's arguments, as `Toolset.producers` does."""
-        part, places, own = self._parts_by_tool[name]
-        found: dict[str, tuple[str, ...]] = {}
-        for argument, listed in part.index_and_producers[1].places(part.places[own]).items():
+        part, places, name_in_part = self._parts_by_tool[name]
+        producers: dict[str, tuple[str, ...]] = {}
+        for argument, listed in (
+            part.index_and_producers[1].places(part.places[name_in_part]).items()
+        ):
             there = [places[each] for each in listed if places[each] >= 0]
             if there:
-                found[argument] = tuple(self.tools[at].name for at in there[:SHOWN])
-        return found
+                producers[argument] = tuple(self.tools[at].name for at in there[:SHOWN])
+        return producers
 
     @cached_property
     def _parts_by_tool(self) -> dict[str, tuple[DocumentIndex, Sequence[int], str]]:
@@ -160,7 +162,7 @@ class Finder:
 
         The rankings are joined by reciprocal rank fusion (SIGIR 2009).
         """
-        embed = next((one for given in self.settings if (one := given.embed)), None)
+        embed = next((one for settings in self.settings if (one := settings.embed)), None)
         if embed is None:
             return self._rank_by_words(line, limit)
         most, both = max(limit, _FUSED), dict[int, float]()
@@ -181,45 +183,45 @@ class Finder:
             listed = self._rank_by_terms(clause, most)
             for place, score in listed:
                 shares[place] = max(shares.get(place, 0.0), score / listed[0][1])
-        found = dict(whole)
+        scores = dict(whole)
         for place, share in shares.items():
-            found[place] = found.get(place, 0.0) + _CLAUSE * whole[0][1] * share
-        return _take_best(list(found.items()), limit)
+            scores[place] = scores.get(place, 0.0) + _CLAUSE * whole[0][1] * share
+        return _take_best(list(scores.items()), limit)
 
     def _rank_by_terms(self, text: str, limit: int) -> list[tuple[int, float]]:
-        wanted = dict.fromkeys(terms(text))
-        for words, others in self._synonyms:
-            if words <= wanted.keys():
-                wanted |= dict.fromkeys(others)
-        found: list[tuple[int, float]] = []
+        query_terms = dict.fromkeys(terms(text))
+        for words, synonyms in self._synonyms:
+            if words <= query_terms.keys():
+                query_terms |= dict.fromkeys(synonyms)
+        ranking: list[tuple[int, float]] = []
         for number, scored in scores(
-            [part.index_and_producers[0] for part, _ in self.parts], wanted
+            [part.index_and_producers[0] for part, _ in self.parts], query_terms
         ).items():
             places = self.parts[number][1]
             shown = scored
             if not isinstance(places, range):  # some are hidden
                 shown = {at: score for at, score in scored.items() if places[at] >= 0}
             least = min(nlargest(limit, shown.values())) if len(shown) > limit else 0.0
-            found += [(places[at], score) for at, score in shown.items() if score >= least]
-        return _take_best(found, limit)
+            ranking += [(places[at], score) for at, score in shown.items() if score >= least]
+        return _take_best(ranking, limit)
 
     def _rank_by_vectors(self, embed: Embed, line: str) -> list[tuple[int, float]]:
         (query,) = embed_texts(embed, [line])
-        found: list[tuple[int, float]] = []
+        ranking: list[tuple[int, float]] = []
         for part, places in self.parts:
             vectors = part.vectors(embed)
             if any(len(vector) != len(query) for vector in vectors):
                 raise SettingsError("embed: the vectors of queries and tools differ in length.")
             near = (sum(map(mul, query, vector)) for vector in vectors)
-            found += [(at, score) for at, score in zip(places, near, strict=True) if at >= 0]
-        return _take_best(found, len(found))
+            ranking += [(at, score) for at, score in zip(places, near, strict=True) if at >= 0]
+        return _take_best(ranking, len(ranking))
 
     @cached_property
     def _synonyms(self) -> list[tuple[frozenset[str], list[str]]]:
         return [
-            (frozenset(terms(word)), [term for other in others for term in terms(other)])
-            for given in self.settings
-            for word, others in given.synonyms.items()
+            (frozenset(terms(word)), [term for other in words for term in terms(other)])
+            for settings in self.settings
+            for word, words in settings.synonyms.items()
         ]
 
 
@@ -236,37 +238,39 @@ def create_finder(tools: Any, kept: Any, whole: Finder | None, finders: Sequence
         for part, places in finder.parts:
             parts.append((part, [-1 if at < 0 else at + start for at in places]))
         start += len(finder.tools)
-    return Finder(list(tools), parts, [given for finder in finders for given in finder.settings])
+    return Finder(
+        list(tools), parts, [settings for finder in finders for settings in finder.settings]
+    )
 
 
-def _take_best(found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
+def _take_best(pairs: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
     """Return the best pairs of place and score; equal ones in the order of the tools."""
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
 def embed_texts(embed: Embed, texts: Sequence[str]) -> list[array[float]]:
     """Return the vectors of texts, each of length 1; SettingsError where the function fails."""
-    made: list[array[float]] = []
+    vectors: list[array[float]] = []
     for start in range(0, len(texts), _BATCH):
         batch = list(texts[start : start + _BATCH])
         try:
-            given = embed(batch)
+            batch_vectors = embed(batch)
         except Exception as error:
             raise SettingsError(f"embed: the function raised {kind_of(error)}.") from error
-        made += _check_vectors(given, len(batch))
-    if len({len(vector) for vector in made}) > 1:
+        vectors += _check_vectors(batch_vectors, len(batch))
+    if len({len(vector) for vector in vectors}) > 1:
         raise SettingsError("embed: the vectors differ in length.")
-    return made
+    return vectors
 
 
-def _check_vectors(given: Any, count: int) -> list[array[float]]:
-    if hasattr(given, "close") and hasattr(given, "send"):  # a coroutine
-        given.close()
+def _check_vectors(value: Any, count: int) -> list[array[float]]:
+    if hasattr(value, "close") and hasattr(value, "send"):  # a coroutine
+        value.close()
     try:
-        vectors = [array("d", map(float, vector)) for vector in given]
+        vectors = [array("d", map(float, vector)) for vector in value]
     except (TypeError, ValueError):
         form = "a list of vectors, which are lists of numbers"
-        raise SettingsError(f"embed: return {form}, not {kind_of(given)}.") from None
+        raise SettingsError(f"embed: return {form}, not {kind_of(value)}.") from None
     if len(vectors) != count:
         texts = counted(count, "text")
         raise SettingsError(f"embed: {texts} got {counted(len(vectors), 'vector')}.")

@@ -40,7 +40,7 @@ FIELDS = {
     "answer": (0.3, 0.9),
 }
 """How much a field counts, and how much its length does; chosen on public sets."""
-_DEEP, _ANSWER_DEEP = 2, 1  # levels of objects that are read in an input and an answer
+_DEEP, _ANSWER_DEEP = 2, 1  # levels of objects that are read in an input and a response
 _MOST_PROPERTIES = 300  # schemas that are read for a tool
 _MOST_VALUES = 40  # values of an enum that are read
 _COMBINED = ("allOf", "anyOf", "oneOf")
@@ -73,9 +73,12 @@ class Index:
     @classmethod
     def build(cls, tools: Sequence[Any]) -> Index:
         """Return the index of tools, whose numbers are their places in the sequence."""
-        known = lru_cache(maxsize=None)(terms)
+        cached_terms = lru_cache(maxsize=None)(terms)
         counted = [
-            {name: [*chain.from_iterable(map(known, found))] for name, found in texts.items()}
+            {
+                name: [*chain.from_iterable(map(cached_terms, texts))]
+                for name, texts in texts.items()
+            }
             for texts in map(tool_texts, tools)
         ]
         totals = {name: sum(len(each[name]) for each in counted) for name in FIELDS}
@@ -115,17 +118,17 @@ class Index:
 def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int, float]]:
     """Return the scores of tools with one of the terms; how rare it is, counts over all indexes."""
     total = sum(index.size for index in indexes)
-    found: dict[int, dict[int, float]] = {}
+    scores_by_index: dict[int, dict[int, float]] = {}
     for term in terms:
         there = [(at, place) for at, index in enumerate(indexes) if (place := index.find(term))]
         count = sum(place.stop - place.start for _, place in there)
         rare = math.log(1 + (total - count + 0.5) / (count + 0.5))
         for at, place in there:
-            made = found.setdefault(at, {})
-            get = made.get
+            index_scores = scores_by_index.setdefault(at, {})
+            get = index_scores.get
             for tool, share in indexes[at].shares(place):
-                made[tool] = get(tool, 0.0) + rare * share
-    return found
+                index_scores[tool] = get(tool, 0.0) + rare * share
+    return scores_by_index
 
 
 def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -> dict[str, float]:
@@ -144,16 +147,16 @@ def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -
 def tool_texts(tool: Any) -> dict[str, list[str]]:
     """Return the texts of a tool's fields."""
     summary, _, description = tool.description.partition("\n")
-    given = list(_iter_properties(tool.input_schema, _DEEP))
-    words = [node.get("description") for _, node in given]
-    values = [value for _, node in given for value in as_list(node.get("enum"))[:_MOST_VALUES]]
+    properties = list(_iter_properties(tool.input_schema, _DEEP))
+    words = [node.get("description") for _, node in properties]
+    values = [value for _, node in properties for value in as_list(node.get("enum"))[:_MOST_VALUES]]
     return {
         "name": [tool.name],
         "summary": [summary],
         "description": [description],
         "path": [tool.path],
         "tags": list(tool.tags),
-        "parameters": [name for name, _ in given],
+        "parameters": [name for name, _ in properties],
         "words": [text for text in words if isinstance(text, str)],
         "values": [text for text in values if isinstance(text, str)],
         "answer": [name for name, _ in _iter_properties(tool.answer_schema, _ANSWER_DEEP)],
@@ -161,19 +164,22 @@ def tool_texts(tool: Any) -> dict[str, list[str]]:
 
 
 def _iter_properties(schema: Any, deepest: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield names and schemas of an object's members, and of those of objects in it."""
+    """Yield names and schemas of an object's properties, and of those of objects in it."""
     components = schema.get("$defs", {}) if schema else {}
     waiting: list[tuple[Any, int]] = [(schema, 0)]
     seen: set[int] = set()
-    for given, depth in waiting:  # which grows
-        node = _follow_reference(given, components)
+    for schema_node, depth in waiting:  # which grows
+        node = _follow_reference(schema_node, components)
         if id(node) in seen:
             continue
         seen.add(id(node))
-        members = node.get("properties")
-        for name, member in members.items() if isinstance(members, dict) else ():
-            known = _follow_reference(member, components)
-            yield name, known if known is member else {**known, **member} if known else {}
+        properties = node.get("properties")
+        for name, member in properties.items() if isinstance(properties, dict) else ():
+            resolved = _follow_reference(member, components)
+            yield (
+                name,
+                resolved if resolved is member else {**resolved, **member} if resolved else {},
+            )
             if depth < deepest and len(waiting) < _MOST_PROPERTIES:
                 waiting.append((member, depth + 1))
         for key in _COMBINED:
@@ -215,18 +221,18 @@ _terms_by_word: dict[str, tuple[str, ...]] = {}
 
 def terms(text: str) -> tuple[str, ...]:
     """Return the terms of a text, in order."""
-    found: list[str] = []
+    listed: list[str] = []
     for run in _RUN.findall(text):
-        found += _terms_by_word[run] if run in _terms_by_word else _terms_of_word(run)
-    return tuple(found)
+        listed += _terms_by_word[run] if run in _terms_by_word else _terms_of_word(run)
+    return tuple(listed)
 
 
 def _terms_of_word(word: str) -> tuple[str, ...]:
     with _lock:  # a stemmer has a state
-        found = tuple(_split_word(word)) if word.lower() not in STOP_WORDS else ()
+        word_terms = tuple(_split_word(word)) if word.lower() not in STOP_WORDS else ()
     if len(_terms_by_word) < _MOST and len(word) <= _LONGEST:
-        _terms_by_word[word] = found
-    return found
+        _terms_by_word[word] = word_terms
+    return word_terms
 
 
 def _split_word(word: str) -> list[str]:

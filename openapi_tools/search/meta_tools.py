@@ -62,18 +62,20 @@ class MetaTool:
 
 def meta_tools(toolset: Any) -> list[MetaTool]:
     """Return the three tools over a toolset."""
-    made = _MetaTools(toolset)
+    functions = _MetaTools(toolset)
     about = "Find tools. `# id: from x`: call x first, it yields id"
-    search = MetaTool("search_tools", about, closed_object(_SEARCH, "query"), made.search)
+    search = MetaTool("search_tools", about, closed_object(_SEARCH, "query"), functions.search)
     schema = closed_object(_NAMES, "names")
-    describe = MetaTool("describe_tools", "Show every argument of tools", schema, made.describe)
+    describe = MetaTool(
+        "describe_tools", "Show every argument of tools", schema, functions.describe
+    )
     call = MetaTool(
         name="call_tool",
         description="Call a tool that was found",
         input_schema=closed_object(_CALL, "name"),
-        run=made.call,
+        run=functions.call,
         read_only=False,
-        target_tool=made.target_tool,
+        target_tool=functions.target_tool,
         repair_arguments=_nest_arguments,
         portable=closed_object({**_CALL, "arguments": _TEXT}, "name"),
     )
@@ -103,12 +105,14 @@ class _MetaTools:
 
     def _describe_tools(self, names: list[str]) -> ToolResult:
         listed = [*dict.fromkeys(names)]
-        told = [self._describe_tool(name) for name in listed[:_DESCRIBED]]
+        descriptions = [self._describe_tool(name) for name in listed[:_DESCRIBED]]
         if len(listed) > _DESCRIBED:
-            told.append(f"Not described: {len(listed) - _DESCRIBED} more; ask again for them.")
+            descriptions.append(
+                f"Not described: {len(listed) - _DESCRIBED} more; ask again for them."
+            )
         if not any(name in self._tools for name in listed):
-            raise InputError(" ".join(told) or "names: give the names of tools.")
-        return ToolResult.ok("\n\n".join(told))
+            raise InputError(" ".join(descriptions) or "names: give the names of tools.")
+        return ToolResult.ok("\n\n".join(descriptions))
 
     def _describe_tool(self, name: str) -> str:
         try:
@@ -118,27 +122,32 @@ class _MetaTools:
         return describe_tool(tool, self._tools.producers(name))
 
     async def call(self, call: Any, context: Any) -> ToolResult:
-        given = call.arguments
-        tool = self._find_tool(given["name"], context)
-        own = {**given.get("arguments", {}), CALL_ID: call.id}
-        if given.get("pages", 1) > 1 and (tool.operation.paging or is_safe(tool.method)):
-            return await self._collect_pages(tool, own, given, context)
-        told: dict[str, Any] = {"fields": given.get("fields") or None, "profile": ""}
-        result: ToolResult = await self._tools.call(tool.name, own, context=context, **told)
+        arguments = call.arguments
+        tool = self._find_tool(arguments["name"], context)
+        tool_arguments = {**arguments.get("arguments", {}), CALL_ID: call.id}
+        if arguments.get("pages", 1) > 1 and (tool.operation.paging or is_safe(tool.method)):
+            return await self._collect_pages(tool, tool_arguments, arguments, context)
+        options: dict[str, Any] = {"fields": arguments.get("fields") or None, "profile": ""}
+        result: ToolResult = await self._tools.call(
+            tool.name, tool_arguments, context=context, **options
+        )
         return result
 
     async def _collect_pages(
-        self, tool: Any, own: dict[str, Any], given: Mapping[str, Any], context: Any
+        self, tool: Any, arguments: dict[str, Any], call_arguments: Mapping[str, Any], context: Any
     ) -> ToolResult:
-        most: dict[str, Any] = {"max_pages": int(min(given["pages"], _PAGES)), "max_items": _ITEMS}
-        fields = given.get("fields") or "@"
+        most: dict[str, Any] = {
+            "max_pages": int(min(call_arguments["pages"], _PAGES)),
+            "max_items": _ITEMS,
+        }
+        fields = call_arguments.get("fields") or "@"
         check_fields(fields)
-        pages = self._tools.pages(tool.name, own, context=context, **most)
-        found: ToolResult = await pages.collect()
-        if "paging" not in found.metadata:
-            return found
-        output = await asyncio.to_thread(_select_fields, found.output, fields, tool.settings)
-        return found.model_copy(update={"output": output})
+        pages = self._tools.pages(tool.name, arguments, context=context, **most)
+        result: ToolResult = await pages.collect()
+        if "paging" not in result.metadata:
+            return result
+        output = await asyncio.to_thread(_select_fields, result.output, fields, tool.settings)
+        return result.model_copy(update={"output": output})
 
     def target_tool(self, arguments: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]] | None:
         """Return the tool of a call that fits, and its arguments; None for an unknown tool."""
@@ -154,7 +163,7 @@ class _MetaTools:
 
 
 def _select_fields(items: Any, fields: str, settings: Any) -> Any:
-    """Return the chosen parts of items, cut to the characters of an answer."""
+    """Return the chosen parts of items, cut to the characters of a response."""
     try:
         return shorten_value(apply_expression(fields, items), settings.max_output_chars)
     except ValueError as error:
@@ -162,30 +171,30 @@ def _select_fields(items: Any, fields: str, settings: Any) -> Any:
         raise InputError(reason, pointer="/fields") from None
 
 
-def _nest_arguments(given: dict[str, Any]) -> dict[str, Any]:
+def _nest_arguments(call_arguments: dict[str, Any]) -> dict[str, Any]:
     """Return a call with `arguments` read from JSON, and with those given beside them inside."""
-    own = given.get("arguments")
-    if isinstance(own, str):
+    arguments = call_arguments.get("arguments")
+    if isinstance(arguments, str):
         try:
-            own = json.loads(own) if own.strip() else {}
+            arguments = json.loads(arguments) if arguments.strip() else {}
         except (ValueError, RecursionError) as error:
             reason = f"it has to be an object, and the text is not JSON ({error})."
             raise InputError(reason, pointer="/arguments") from None
-    beside = {name: value for name, value in given.items() if name not in _CALL}
-    if not beside and (own is None or own is given.get("arguments")):
-        return given
-    if own is not None and not isinstance(own, dict):
-        return given
-    if twice := [name for name in beside if name in (own or {})]:
+    beside = {name: value for name, value in call_arguments.items() if name not in _CALL}
+    if not beside and (arguments is None or arguments is call_arguments.get("arguments")):
+        return call_arguments
+    if arguments is not None and not isinstance(arguments, dict):
+        return call_arguments
+    if twice := [name for name in beside if name in (arguments or {})]:
         raise InputError("it is given beside arguments, too.", pointer=f"/arguments/{twice[0]}")
-    known = {name: value for name, value in given.items() if name in _CALL}
-    return {**known, "arguments": {**beside, **(own or {})}}
+    call_properties = {name: value for name, value in call_arguments.items() if name in _CALL}
+    return {**call_properties, "arguments": {**beside, **(arguments or {})}}
 
 
 def closed_object(properties: dict[str, Any], required: str) -> dict[str, Any]:
-    """Return the schema of an object without other members."""
-    told = {"type": "object", "properties": properties, "required": [required]}
-    return {**told, "additionalProperties": False}
+    """Return the schema of an object without other properties."""
+    schema = {"type": "object", "properties": properties, "required": [required]}
+    return {**schema, "additionalProperties": False}
 
 
 _LONGEST = 64
@@ -195,7 +204,7 @@ _ANTHROPIC = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_too
 
 
 def defer_definitions(
-    profile: str, found: list[Definition], tools: Iterable[Any]
+    profile: str, definitions: list[Definition], tools: Iterable[Any]
 ) -> list[Definition]:
     """Return definitions with the provider's search in front; OpenAI's in a namespace by tag.
 
@@ -203,13 +212,13 @@ def defer_definitions(
         SettingsError: The provider has no search.
     """
     if profile == "anthropic":
-        return [dict(_ANTHROPIC), *({**each, "defer_loading": True} for each in found)]
+        return [dict(_ANTHROPIC), *({**each, "defer_loading": True} for each in definitions)]
     if profile != "openai":
         reason = "take anthropic or openai, or toolset.meta_tools() for every provider."
         raise SettingsError(f"defer: {profile} has no search of its own; {reason}")
     tags = {tool.name: next(iter(tool.tags), "other") for tool in tools}
     groups: dict[str, list[Definition]] = {}
-    for each in found:
+    for each in definitions:
         function = {"type": "function", **each["function"], "defer_loading": True}
         groups.setdefault(tags[function["name"]], []).append(function)
     names: set[str] = set()
@@ -225,5 +234,5 @@ def _namespace(tag: str, functions: list[Definition], names: set[str]) -> Defini
         name = f"{stem}_{number}"
     names.add(name)
     listed = ", ".join(function["name"] for function in functions)
-    told = cut(f"{' '.join(plain_text(tag, _LONGEST).split())}: {listed}", _WORDS)
-    return {"type": "namespace", "name": name, "description": told, "tools": functions}
+    description = cut(f"{' '.join(plain_text(tag, _LONGEST).split())}: {listed}", _WORDS)
+    return {"type": "namespace", "name": name, "description": description, "tools": functions}

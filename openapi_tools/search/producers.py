@@ -1,7 +1,7 @@
 """The tools that yield the identifiers which other tools require.
 
 Everything follows from names, paths and schemas. A required argument that identifies something
-asks for keys, such as `pet id`; the objects in a tool's answer and its path yield such keys. Both
+asks for keys, such as `pet id`; the objects in a tool's response and its path yield such keys. Both
 use the same words, in the singular: `petId`, `pet_id`, and `id` of a `Pet` or in a list of `/pets`.
 """
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 SHOWN = 3  # producers of an argument
 _KEPT = 6
 _CANDIDATES = 40  # tools that are compared for a key
-_OBJECTS = 60  # objects of one answer that are looked at
+_OBJECTS = 60  # objects of one response that are looked at
 _MEMBERS = 200
 _PARTS = 32
 _LEAST = 1.5  # of a key's weight
 _SHARE = 0.12  # of the best score, for others to count
 _APART = 0.35
 _FEW = 5
-_ALIKE = 2  # members that an object shares with one resource only, at least, to be one
+_ALIKE = 2  # properties that an object shares with one resource only, at least, to be one
 _GAINS = {"GET": 12.0, "QUERY": 12.0, "POST": 8.0}  # of tools at the path of a collection
 _OWN_IDS = frozenset({"id", "uuid", "guid", "sid", "slug", "sha", "arn"})
 """Last words of arguments that identify something wherever they are."""
@@ -45,7 +45,7 @@ _CONTAINERS = frozenset(
     | {"element", "response", "payload", "node", "edge", "hit", "collection", "resource", "page"}
     | {"metadata", "attribute"}
 )
-"""Members that hold what an answer is about."""
+"""Properties that hold what a response is about."""
 _FINDING = frozenset({"search", "find", "query", "lookup", "q", "keyword", "term", "filter"})
 _MENTIONS = re.compile(r"\b(?:ids?|IDs?|Ids?|identifiers?|[Uu][Uu][Ii][Dd])\b", re.ASCII)
 """Words of a description that say that a value identifies something."""
@@ -64,7 +64,7 @@ class _Ask(NamedTuple):
     place: int
 
 
-class _Tool(NamedTuple):
+class _ToolFacts(NamedTuple):
     """The facts about a tool: `shape` is its path with `{}` for variables."""
 
     method: str
@@ -75,7 +75,7 @@ class _Tool(NamedTuple):
 
 
 class _Object(NamedTuple):
-    """An object or list in an answer: its names, identifying fields, members; a list's item."""
+    """An object or list in a response: its names, identifying fields, properties; a list's item."""
 
     names: Names
     fields: list[str]
@@ -132,75 +132,83 @@ class _Graph:
     def find_producers(self, place: int) -> dict[str, list[int]]:
         tool = self._tools[place]
         scores = {ask.argument: self._score_candidates(place, tool, ask) for ask in tool.asks}
-        counts = Counter(other for found in scores.values() for other in found)
-        made = {}
-        for argument, found in scores.items():
-            rank = {each: -score - counts[each] for each, score in found.items()}
+        counts = Counter(other for scored in scores.values() for other in scored)
+        producers = {}
+        for argument, scored in scores.items():
+            rank = {each: -score - counts[each] for each, score in scored.items()}
             least = _SHARE * min(rank.values(), default=0)
             ranked = sorted((e for e in rank if rank[e] <= least), key=lambda e: (rank[e], e))
             apart = [e for e in ranked[2:] if not self._tools[e].required <= tool.required]
             apart = [e for e in apart if rank[e] <= _APART * rank[ranked[0]]]
             if ranked:  # the third one starts from another resource, if one does
-                made[argument] = list(dict.fromkeys([*ranked[:2], *apart[:1], *ranked]))[:_KEPT]
-        return made
+                producers[argument] = list(dict.fromkeys([*ranked[:2], *apart[:1], *ranked]))[
+                    :_KEPT
+                ]
+        return producers
 
-    def _score_candidates(self, place: int, tool: _Tool, ask: _Ask) -> dict[int, float]:
-        found: dict[int, float] = {}
+    def _score_candidates(self, place: int, tool: _ToolFacts, ask: _Ask) -> dict[int, float]:
+        weights: dict[int, float] = {}
         for key, share in ask.keys.items():
             for weight, other in self._index.get(key, ()):
-                found[other] = max(found.get(other, weight * share), weight * share)
+                weights[other] = max(weights.get(other, weight * share), weight * share)
         end = ask.place if ask.place >= 0 else len(tool.shape)
         for other in self._collections.get(tool.shape[:end], ())[:_CANDIDATES]:
-            if ask.place >= 0 or (other in found and tool.method != "POST"):
-                found[other] = _GAINS[self._tools[other].method]
-        own, made = tool.required, {}
-        for other, weight in found.items():
+            if ask.place >= 0 or (other in weights and tool.method != "POST"):
+                weights[other] = _GAINS[self._tools[other].method]
+        required, scores = tool.required, {}
+        for other, weight in weights.items():
             theirs = self._tools[other].required
             if other != place and ask.key not in theirs:
                 shared = takewhile(bool, map(eq, self._tools[other].shape, tool.shape))
                 near = sum(shared) * 0.2
-                made[other] = weight + near + len(theirs & own) - len(theirs - own)
-        return made
+                scores[other] = weight + near + len(theirs & required) - len(theirs - required)
+        return scores
 
-    def _note_resource(self, facts: _Tool, tool: Any) -> None:
-        """Note the members of the objects at `/person/{id}`: others with these are persons, too."""
+    def _note_resource(self, facts: _ToolFacts, tool: Any) -> None:
+        """Note the properties of objects at `/person/{id}`: others with these are persons, too."""
         if facts.method == "GET" and facts.shape[-1] == "{}" and "{}" not in facts.shape[-2:-1]:
             answer = tool.answer_schema or {}
             resource = " ".join(singular_words("".join(facts.shape[-2:-1])))
             for name in self._read_object(answer, answer).all_names:
                 self._owners[name].add(resource)
 
-    def _find_yields(self, tool: Any, facts: _Tool) -> dict[str, float]:
+    def _find_yields(self, tool: Any, facts: _ToolFacts) -> dict[str, float]:
         names = _path_names(facts.shape)
-        made: dict[str, float] = {}
+        yields: dict[str, float] = {}
         answer = tool.answer_schema
         if answer is None:
-            self._note_keys(made, names, ["id"], 1.0)
-            return made
+            self._note_keys(yields, names, ["id"], 1.0)
+            return yields
         waiting: list[tuple[Any, Names, int, bool]] = [(answer, names, 0, False)]
-        for node, known, level, listed in waiting:  # grows while it is walked
-            found = self._read_object(node, answer)
-            if found.item is not None and len(waiting) < _OBJECTS:
-                waiting.append((found.item, known, level, True))
-            told = {name for name, _ in found.names}
-            sure = [each for each in known if not told or each[1] >= 1 or each[0] in told]
-            own = [
-                *sure,
-                *found.names,
-                *(() if told else self._find_similar_resource(found.all_names)),
+        for node, parent_names, level, listed in waiting:  # grows while it is walked
+            described = self._read_object(node, answer)
+            if described.item is not None and len(waiting) < _OBJECTS:
+                waiting.append((described.item, parent_names, level, True))
+            component_names = {name for name, _ in described.names}
+            sure = [
+                each
+                for each in parent_names
+                if not component_names or each[1] >= 1 or each[0] in component_names
             ]
-            self._note_keys(made, own, found.fields, 2.0 * listed - 1.5 * level + 1)
-            wraps = level == 0 and not listed and _GENERIC.isdisjoint(found.fields)
-            for name, member in found.members[: max(0, _OBJECTS - len(waiting))]:
+            names_of_object = [
+                *sure,
+                *described.names,
+                *(() if component_names else self._find_similar_resource(described.all_names)),
+            ]
+            self._note_keys(
+                yields, names_of_object, described.fields, 2.0 * listed - 1.5 * level + 1
+            )
+            wraps = level == 0 and not listed and _GENERIC.isdisjoint(described.fields)
+            for name, member in described.members[: max(0, _OBJECTS - len(waiting))]:
                 inside = name in _CONTAINERS
                 if inside or level == 0:
-                    names = own if inside else _object_names(name, 1.0)
+                    names = names_of_object if inside else _object_names(name, 1.0)
                     deeper = level + (not inside and not wraps)
                     waiting.append((member, names, deeper, inside and listed))
-        return made
+        return yields
 
     def _note_keys(
-        self, made: dict[str, float], names: Names, fields: list[str], gain: float
+        self, yields: dict[str, float], names: Names, fields: list[str], gain: float
     ) -> None:
         """Note the keys of an object: its names, each with its fields, and long fields alone."""
         is_one = not _GENERIC.isdisjoint(fields)
@@ -215,8 +223,8 @@ class _Graph:
             keys += [(f"{name} {field}", 4 * share + gain) for field in fields]
             keys += [(name, 4 * share + gain)] if is_one else []
         for key, weight in keys:
-            if key in self._keys and weight > made.get(key, _LEAST):
-                made[key] = weight
+            if key in self._keys and weight > yields.get(key, _LEAST):
+                yields[key] = weight
 
     def _find_similar_resource(self, members: set[str]) -> Names:
         """Return the resource that an object without a name looks like."""
@@ -231,24 +239,24 @@ class _Graph:
         """Return what a schema says of an object or a list; equal nodes are looked at once."""
         if id(node) in self._objects:
             return self._objects[id(node)][0]
-        found = _Object([], [], [], set(), None)
+        described = _Object([], [], [], set(), None)
         for component, part in iter_parts(node, root):
-            found.names.extend(_object_names(component, 1.0) if component else ())
+            described.names.extend(_object_names(component, 1.0) if component else ())
             if isinstance(part.get("items"), dict):
-                found = found._replace(item=part["items"])
+                described = described._replace(item=part["items"])
             if isinstance(part.get("properties"), dict):
-                self._read_properties(part["properties"], found)
-        self._objects[id(node)] = found, node  # the node keeps its id
-        return found
+                self._read_properties(part["properties"], described)
+        self._objects[id(node)] = described, node  # the node keeps its id
+        return described
 
-    def _read_properties(self, properties: dict[str, Any], found: _Object) -> None:
+    def _read_properties(self, properties: dict[str, Any], described: _Object) -> None:
         for name, member in islice(properties.items(), _MEMBERS):
-            known = " ".join(singular_words(name))
-            found.all_names.add(name)
-            if known in self._fields and len(found.fields) < _CANDIDATES:
-                found.fields.append(known)
+            joined = " ".join(singular_words(name))
+            described.all_names.add(name)
+            if joined in self._fields and len(described.fields) < _CANDIDATES:
+                described.fields.append(joined)
             if isinstance(member, dict) and not HOLDING.isdisjoint(member):
-                found.members.append((known, member))
+                described.members.append((joined, member))
 
 
 def iter_parts(
@@ -275,8 +283,8 @@ def iter_parts(
 @lru_cache(maxsize=20_000)
 def singular_words(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case and in the singular; `idCard` ends with `id`."""
-    first, *others = map(_singular, snake_case(name[:200]).split("_"))
-    return (*others, first) if first == "id" else (first, *others)
+    first, *rest = map(_singular, snake_case(name[:200]).split("_"))
+    return (*rest, first) if first == "id" else (first, *rest)
 
 
 def _singular(word: str) -> str:
@@ -287,7 +295,7 @@ def _singular(word: str) -> str:
     return word[:-2] if word.endswith(("xes", "ches", "shes", "sses")) else word.removesuffix("s")
 
 
-def _read_facts(tool: Any) -> _Tool:
+def _read_facts(tool: Any) -> _ToolFacts:
     segments = _ENDING.sub("", tool.path).strip("/").split("/")
     schema = tool.input_schema
     shape = tuple(_VARIABLE.sub("{}", part).lower() for part in segments)
@@ -295,17 +303,21 @@ def _read_facts(tool: Any) -> _Tool:
     creates = tool.method == "POST" and not finds
     bonus = 1.5 * finds - 2.5 * creates - 2 * tool.deprecated - (shape[-1] == "{}")
     asks = tuple(_find_asks(tool, segments, schema))
-    return _Tool(tool.method, shape, asks, frozenset(ask.key for ask in asks), bonus)
+    return _ToolFacts(tool.method, shape, asks, frozenset(ask.key for ask in asks), bonus)
 
 
 def _find_asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Iterator[_Ask]:
     properties = schema.get("properties", {})
-    found = [(name, at) for at, part in enumerate(segments) for name in _VARIABLE.findall(part)]
-    variables = {name: (name, at) for name, at in found}
+    variables_in_path = [
+        (name, at) for at, part in enumerate(segments) for name in _VARIABLE.findall(part)
+    ]
+    variables = {name: (name, at) for name, at in variables_in_path}
     if not variables.keys() <= properties.keys():
-        given = tool.operation.parameters
-        known = {each.name: each.argument for each in given if each.location == "path"}
-        variables = {known.get(name, name): (name, at) for name, at in found}
+        parameters = tool.operation.parameters
+        argument_names = {
+            each.name: each.argument for each in parameters if each.location == "path"
+        }
+        variables = {argument_names.get(name, name): (name, at) for name, at in variables_in_path}
     last = next((part for part in reversed(segments) if "{" not in part), "")
     for argument in schema.get("required", ()):
         wire, place = variables.get(argument, (argument, -1))
@@ -322,7 +334,7 @@ def _find_asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Ite
 
 
 def _identifies(node: Any, root: Mapping[str, Any]) -> bool:
-    """Tell whether values may identify something: free texts and whole numbers."""
+    """Return whether values may identify something: free strings and whole numbers."""
     for _, part in iter_parts(node, root):
         if "enum" in part or "const" in part or part.get("format") in _FORMATS:
             return False
@@ -365,7 +377,7 @@ def _object_names(name: str, share: float) -> Names:
     listed = [
         each for each in singular_words(name.rpartition(".")[2] or name) if each not in _CONTAINERS
     ]
-    found = {" ".join(listed[-6:]): share} if listed else {}
+    shares = {" ".join(listed[-6:]): share} if listed else {}
     for word in listed[:-7:-1]:
-        found.setdefault(word, share * (1.0 if word == listed[-1] else 0.5))
-    return list(found.items())
+        shares.setdefault(word, share * (1.0 if word == listed[-1] else 0.5))
+    return list(shares.items())

@@ -38,7 +38,7 @@ _LISTED = 2000
 _LONG_TYPE = 120
 _EXPLAINED = 140
 _ANSWER = 400
-_SOME = 12  # characters of parts of a description, and members that are listed
+_SOME = 12  # characters of parts of a description, and properties that are listed
 _NAME = 40
 _MEMBERS = 300
 _BRANCHES = 3
@@ -70,22 +70,26 @@ def write_stubs(hits: Iterable[Hit], *, python: bool = False) -> str:
 
 
 def write_stub(tool: Any, needs: Needs | None = None, *, python: bool = False) -> str:
-    """Return a tool as a signature with its answer and words, and a line for each need."""
+    """Return a tool as a signature with its response and words, and a line for each need."""
     line = _stub_line(tool, _ROOM, _name_writer(python))
     return "\n".join([line, *_need_lines(_group_needs(needs or {}, _name_writer(python)))])
 
 
 def describe_tool(tool: Any, needs: Needs | None = None) -> str:
-    """Return a tool with every argument, needs, answer, and an example: some 4,000 characters."""
+    """Return a tool with every argument, needs, response, and an example: some 4,000 characters."""
     schema, answer = tool.input_schema, tool.answer_schema
     place = _one_line(f"{tool.method} {tool.path}", 4 * _NAME)
     lines = [f"{tool.name}: {place}"]
-    told = plain_text(tool.description, _TOLD).splitlines()
-    lines += [f"> {_one_line(line, _TOLD)}" for line in told if line.strip() not in ("", place)]
+    description_lines = plain_text(tool.description, _TOLD).splitlines()
+    lines += [
+        f"> {_one_line(line, _TOLD)}"
+        for line in description_lines
+        if line.strip() not in ("", place)
+    ]
     lines += ["Arguments:", *_explain_arguments(schema)]
-    found = _group_needs(needs or {}, _quote_name, _SOME)
-    lines += ["Needs first:"] * bool(found)
-    lines += [f"  {arguments}: from {names}" for arguments, names in found.items()]
+    producers = _group_needs(needs or {}, _quote_name, _SOME)
+    lines += ["Needs first:"] * bool(producers)
+    lines += [f"  {arguments}: from {names}" for arguments, names in producers.items()]
     if answer is not None:
         lines.append(f"Answer: {_write_type(answer, answer, _ANSWER)}")
     if call := example_call(schema):
@@ -95,7 +99,7 @@ def describe_tool(tool: Any, needs: Needs | None = None) -> str:
 
 
 def _explain_arguments(schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each argument, required ones first, and for the members of objects."""
+    """Yield a line for each argument, required ones first, and for the properties of objects."""
     properties, required = schema.get("properties", {}), set(schema.get("required", ()))
     room = _LISTED
     listed = sorted(properties, key=lambda each: each not in required)
@@ -105,8 +109,8 @@ def _explain_arguments(schema: Mapping[str, Any]) -> Iterator[str]:
         room -= sum(map(len, lines))
         if room < 0 and name not in required:
             rest = ", ".join(map(_quote_name, listed[place : place + _SOME]))
-            more = ", …" if listed[place + _SOME :] else ""
-            yield f"  and {len(listed) - place} more: {rest}{more}"
+            ellipsis = ", …" if listed[place + _SOME :] else ""
+            yield f"  and {len(listed) - place} more: {rest}{ellipsis}"
             return
         yield from lines if room > 0 else lines[:1]
 
@@ -124,7 +128,7 @@ def _argument_line(name: str, node: Any, root: Mapping[str, Any], required: bool
 
 
 def _property_lines(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines for the members of an object, or of those in a list."""
+    """Yield lines for the properties of an object, or of those in a list."""
     _, merged = _merge_schema(node, root)
     if "items" in merged:
         _, merged = _merge_schema(merged["items"], root)
@@ -137,9 +141,9 @@ def _property_lines(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
 
 def python_name(name: str) -> str:
     """Return a name as an identifier of Python that is not a keyword: `from_`, `x_id`, `_1st`."""
-    made = _OTHER.sub("_", name) or "_"
-    made = f"_{made}" if made[0].isdigit() else made
-    return f"{made}_" if keyword.iskeyword(made) else made
+    identifier = _OTHER.sub("_", name) or "_"
+    identifier = f"_{identifier}" if identifier[0].isdigit() else identifier
+    return f"{identifier}_" if keyword.iskeyword(identifier) else identifier
 
 
 def _stub_line(tool: Any, room: int, named: Callable[[str], str]) -> str:
@@ -147,11 +151,11 @@ def _stub_line(tool: Any, room: int, named: Callable[[str], str]) -> str:
     schema, answer = tool.input_schema, tool.answer_schema
     properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
     each = _TYPE // (1 + len(required) // 8)
-    given = [
+    signature = [
         f"{named(name)}: {_write_type(properties.get(name), schema, each)}" for name in required
     ]
-    others = [name for name in _order_arguments(tool, properties) if name not in required]
-    room -= len(tool.name) + sum(map(len, given))
+    optional_names = [name for name in _order_arguments(tool, properties) if name not in required]
+    room -= len(tool.name) + sum(map(len, signature))
     shape = (
         "" if answer is None else f" -> {_write_type(answer, answer, _clamp(room // 3, _SHAPE))}"
     )
@@ -160,18 +164,23 @@ def _stub_line(tool: Any, room: int, named: Callable[[str], str]) -> str:
         words = ""
     room -= len(shape) + len(words)
     optional = (
-        f"{named(name)}: {_write_type(properties[name], schema, _TYPE // 2)}" for name in others
+        f"{named(name)}: {_write_type(properties[name], schema, _TYPE // 2)}"
+        for name in optional_names
     )
-    given += ["*", *_take_fitting(optional, len(others), max(room, _OPTIONAL))] if others else []
-    return f"{named(tool.name)}({', '.join(given)}){shape}{words and f'  # {words}'}"
+    signature += (
+        ["*", *_take_fitting(optional, len(optional_names), max(room, _OPTIONAL))]
+        if optional_names
+        else []
+    )
+    return f"{named(tool.name)}({', '.join(signature)}){shape}{words and f'  # {words}'}"
 
 
 def _order_arguments(tool: Any, properties: Mapping[str, Any]) -> list[str]:
     """Return the names of arguments, those of the body of a write first."""
     names = list(islice(properties, _MEMBERS))
     if tool.method not in ("", "GET", "HEAD"):
-        others = {each.argument for each in tool.operation.parameters}
-        names.sort(key=others.__contains__)
+        parameters = {each.argument for each in tool.operation.parameters}
+        names.sort(key=parameters.__contains__)
     return names
 
 
@@ -202,8 +211,8 @@ def _write_type(
     if merged["branches"] and not merged["properties"]:
         chosen = [each for each in merged["branches"] if each != _NULL][:_BRANCHES]
         share = room // max(1, len(chosen))
-        found = dict.fromkeys(_write_type(each, root, share, depth, level + 3) for each in chosen)
-        return "|".join(found) or "None"
+        types = dict.fromkeys(_write_type(each, root, share, depth, level + 3) for each in chosen)
+        return "|".join(types) or "None"
     if "items" in merged or kinds == ["array"]:
         item = _write_type(merged.get("items"), root, room - 6, depth, level + 1)
         return "list" if item == "any" else f"list[{item}]"
@@ -214,28 +223,28 @@ def _write_type(
 
 def _merge_schema(node: Any, root: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return a schema's component and its keywords, with references and `allOf` in it."""
-    made: dict[str, Any] = {"properties": {}, "required": [], "branches": []}
+    merged: dict[str, Any] = {"properties": {}, "required": [], "branches": []}
     title = ""
     for name, part in iter_parts(node, root, ("allOf",)):
         title = title or name
         for key, value in part.items():
             if key == "properties" and isinstance(value, dict):
-                made[key] = {**value, **made[key]}
+                merged[key] = {**value, **merged[key]}
             elif key == "required" and isinstance(value, list):
-                made[key] += [each for each in value if isinstance(each, str)]
+                merged[key] += [each for each in value if isinstance(each, str)]
             elif key in ("anyOf", "oneOf") and isinstance(value, list):
-                made["branches"] += value
+                merged["branches"] += value
             elif key == "const":
-                made.setdefault("enum", [value])
-            elif key not in made:
-                made[key] = value
-    return title, made
+                merged.setdefault("enum", [value])
+            elif key not in merged:
+                merged[key] = value
+    return title, merged
 
 
 def _object_type(
     title: str, merged: dict[str, Any], root: Mapping[str, Any], room: int, depth: int
 ) -> str:
-    """Return an object as its name and some members, the telling ones first."""
+    """Return an object as its name and some properties, the telling ones first."""
     name = _OTHER.sub("_", title.rpartition(".")[2])[:_NAME].strip("_")
     members, required = merged["properties"], set(merged["required"])
     if depth and room < _NAME // 2:
@@ -260,7 +269,7 @@ def _object_type(
 
 
 def _is_list(node: Any, root: Mapping[str, Any]) -> bool:
-    """Tell whether a member holds a list of objects, as envelopes do."""
+    """Return whether a property holds a list of objects, as envelopes do."""
     items = [
         part["items"] for _, part in iter_parts(node, root) if isinstance(part.get("items"), dict)
     ]
@@ -284,12 +293,12 @@ def _enum_type(values: list[Any], room: int) -> str:
 
 def _group_needs(needs: Needs, named: Callable[[str], str], most: int = _SHOWN) -> dict[str, str]:
     """Return producers by arguments; those with equal ones share an entry."""
-    found: dict[str, list[str]] = {}
+    grouped: dict[str, list[str]] = {}
     for argument, names in needs.items():
         shown = [named(name) for name in names[:most]]
         fits = most > _SHOWN or sum(map(len, shown)) <= _NEEDS
-        found.setdefault(", ".join(shown if fits else shown[:1]), []).append(named(argument))
-    return {", ".join(arguments): names for names, arguments in found.items()}
+        grouped.setdefault(", ".join(shown if fits else shown[:1]), []).append(named(argument))
+    return {", ".join(arguments): names for names, arguments in grouped.items()}
 
 
 def _need_lines(needs: Mapping[str, str]) -> list[str]:

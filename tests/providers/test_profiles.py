@@ -318,9 +318,9 @@ def test_arguments_come_back_as_the_tool_takes_them(profile, member, given, expe
     assert restored(member, profile, given) == expected
 
 
-MEMBERS, NOTHING = "number of its members", "accepts nothing"
-MAY_NOT, NOT_REFUSES = "a member that it may not have", "`not` refuses a required member"
-BESIDE = "`patternProperties` and other members cannot be said in one"
+MEMBERS, NOTHING = "number of properties", "accepts nothing"
+MAY_NOT, NOT_REFUSES = "a property that it refuses", "`not` refuses a required property"
+BESIDE = "`patternProperties` and other properties cannot be combined"
 AB = object_of({"a": TEXT, "b": WHOLE})
 PATTERN, ONE_B = {"patternProperties": {"a": TEXT}}, {"properties": {"b": TEXT}}
 CHOICE = {"anyOf": [{"const": number} for number in range(40)]}
@@ -337,14 +337,14 @@ CANNOT_STRICTLY = [
     ),
     ({"allOf": [PATTERN, {**ONE_B, **SHUT}]}, BESIDE),
     ({"allOf": [CLOSED, ONE_B]}, BESIDE),
-    ({"allOf": STEPS}, "two different `multipleOf` cannot be said in one"),
-    ({**AB, "dependentSchemas": {"a": {}}}, "`dependentSchemas` cannot be said"),
+    ({"allOf": STEPS}, "two different `multipleOf` cannot be combined"),
+    ({**AB, "dependentSchemas": {"a": {}}}, "`dependentSchemas` cannot be expressed"),
     ({**AB, **NO_A}, NOT_REFUSES),
     (array(TEXT, minItems=3, maxItems=2), NOTHING),
     (text(minLength=3, maxLength=2), NOTHING),
     ({**AB, **SHUT, "minProperties": 3}, NOTHING),
     (object_of({"a": TEXT}, **{"if": {}}), "`if`"),
-    (array(TEXT, minItems=2, uniqueItems=True), "several items differ"),
+    (array(TEXT, minItems=2, uniqueItems=True), "`uniqueItems` of several items"),
     (text(pattern="a|b", maxLength=3), "its length and its `pattern`"),
     (object_of({"a": TEXT, "b": TEXT}, minProperties=2), MEMBERS),
 ]
@@ -387,7 +387,7 @@ def test_a_part_that_cannot_be_said_goes_alone():
     definition = define_tool(tool_with({"anyOf": [TEXT, array({}, contains=TEXT)]}), "gemini")
 
     assert schema_of("gemini", definition.value)["properties"]["x"] == TEXT
-    assert definition.notes == ("#/properties/x: `contains` cannot be said",)
+    assert definition.notes == ("#/properties/x: `contains` cannot be expressed",)
 
 
 def test_alternatives_of_which_one_may_fit_are_told_apart_by_their_members():
@@ -430,7 +430,7 @@ def test_gemini_is_told_in_words_what_its_schemas_cannot_say(member, expected, v
 
     assert schema_of("gemini", definition.value)["properties"]["x"] == expected
     assert faults("gemini", definition.value) == []
-    assert all(note.endswith("it is said in words") for note in definition.notes)
+    assert all(note.endswith("it is described in words") for note in definition.notes)
     assert definition.notes
     assert value is None or definition.restore({"x": value}) == {"x": value}
 
@@ -477,7 +477,7 @@ async def test_a_tool_that_gemini_cannot_say_is_defined_in_words(sets):
     assert (
         '"uniqueItems": true' in two["parameters_json_schema"]["properties"]["ids"]["description"]
     )
-    assert [text for text in sets.warnings if text.endswith("it is said in words")]
+    assert [text for text in sets.warnings if text.endswith("it is described in words")]
     answer = await sets.call("post_two", {"ids": ["a", "a", "b"]})
     refused = await sets.call("post_two", {"ids": ["a", "a"]})
     assert answer.output == {"ids": ["a", "b"]}
@@ -643,7 +643,7 @@ def test_a_chain_of_what_cannot_be_said_ends():
     }
     end = {"C80": text(**{"not": {"pattern": "a"}})}
 
-    with pytest.raises(CannotExpress, match="leads to what cannot be said"):
+    with pytest.raises(CannotExpress, match="too many of its definitions cannot be expressed"):
         define_tool(tool_with({"$ref": "#/$defs/C0"}, **chain, **end), "gemini")
 
 

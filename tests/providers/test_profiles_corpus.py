@@ -18,7 +18,7 @@ LARGE = (
     *("github/api.github.com.json", "stripe/stripe-old.yaml", "kubernetes/swagger.json"),
     "openai/openapi.yaml",
 )
-LEFT_OUT = {"bulk_delete_messages": "that several items differ cannot be said"}
+LEFT_OUT = {"bulk_delete_messages": "`uniqueItems` of several items cannot be expressed"}
 """Tools that a subset of JSON Schema cannot express, and why."""
 MERGE_PATCH = "null removes a property in a JSON merge patch, but means a missing one in strict"
 """Why the tools of a merge patch have no strict definition."""

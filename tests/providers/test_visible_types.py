@@ -32,6 +32,12 @@ TYPED = {
     "a union": (X, {"oneOf": [text(), array(text())]}, ["string", "array"]),
     "parts": (X, {"allOf": [{"$ref": "#/$defs/Y"}, {"required": ["a"]}]}, "object"),
     "null beside it": ({"anyOf": [X, {"type": "null"}]}, PART, ["object", "null"]),
+    "values without a type": (X, {"enum": ["a", "b"]}, "string"),
+    "values of several types": (
+        X,
+        {"enum": [None, True, 1, 0.5]},
+        ["null", "boolean", "integer", "number"],
+    ),
     "parts in place": ({"allOf": [X]}, PART, "object"),
 }
 VALUES = ({}, {"a": "x"}, {"name": "n"}, "a", 1, [], ["a"], ["a", 1], ["a", 1, True], [1], None)

@@ -314,7 +314,7 @@ def test_a_selection_of_them_reaches_the_same_tools(pets, meta):
 
 
 def test_they_are_not_joined_with_the_tools_of_documents(pets, meta):
-    with pytest.raises(SettingsError, match="take meta_tools"):
+    with pytest.raises(SettingsError, match="then call meta_tools"):
         type(pets).union(pets, meta)
 
 
