@@ -192,27 +192,27 @@ class MissingExtraError(OpenAPIToolsError, ImportError):
         self.extra = extra
 
 
-def counted(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """Return a number with its noun: `"1 page"`, `"1,200 pages"`."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
-def there_are(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """Return a clause about names: `"there is body"`, `"there are limit, page"`."""
     listed = list(names)
     return f"there {'is' if len(listed) == 1 else 'are'} {', '.join(listed) or 'none'}"
 
 
 @contextmanager
-def requiring(extra: str) -> Iterator[None]:
+def require_extra(extra: str) -> Iterator[None]:
     """Turn a failing import into a `MissingExtraError` that names the extra to install."""
     try:
         yield
     except ImportError as error:
-        raise missing_extra(error.name, extra) from error
+        raise missing_extra_error(error.name, extra) from error
 
 
-def missing_extra(package: str | None, extra: str) -> MissingExtraError:
+def missing_extra_error(package: str | None, extra: str) -> MissingExtraError:
     """Return the error for a package that an extra brings, with the command that installs it."""
     return MissingExtraError(f"{package} is not installed: {install_command(extra)}", extra=extra)
 
@@ -258,7 +258,7 @@ class OutputError(OpenAPIToolsError):
 _Error = TypeVar("_Error", bound=BaseException)
 
 
-def bare(error: _Error) -> _Error:
+def strip_traceback(error: _Error) -> _Error:
     """Return an exception without its traceback, whose frames hold inputs and secrets."""
     link: BaseException | None = error
     for _ in range(100):  # the causes stay: cancellation is recognised by them

@@ -29,14 +29,20 @@ from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.codegen.writer import plan_files, write_files
 from openapi_tools.common.setting_fields import setting_names
-from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
+from openapi_tools.errors import (
+    DocumentError,
+    OpenAPIToolsError,
+    OutputError,
+    SettingsError,
+    strip_traceback,
+)
 from openapi_tools.loading import load
 from openapi_tools.loading.document_reader import EMPTY_OPTIONS, DocumentReader, LoadOptions
 from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.options import Select, credentials_of
 from openapi_tools.tools.session import make_settings
-from openapi_tools.visible_text import KeptNames
+from openapi_tools.visible_text import StableNames
 
 if TYPE_CHECKING:
     import os
@@ -144,7 +150,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         toolset, data, file = _load_package(options, select, config, name, (output, form))
     except OpenAPIToolsError as error:
         source, credentials, overlays, options = "", None, (), EMPTY_OPTIONS  # for tracebacks
-        raise bare(error)  # noqa: B904 -- the same one
+        raise strip_traceback(error)  # noqa: B904 -- the same one
     data, files = _render_package_files(data, form)
     report = _write_package(Path(output), files, data, form=form, check=check, force=force)
     unused = _option_warnings(settings, file, form)
@@ -198,9 +204,9 @@ def _load_package(
         Path(place[0]), manifest_name(_choose_api_name(name, document.root), place[1])
     )
     kept_names = (
-        KeptNames()
+        StableNames()
         if manifest is None
-        else KeptNames(frozenset(manifest.tools), manifest.short_names)
+        else StableNames(frozenset(manifest.tools), manifest.short_names)
     )
     operations = find_operations(document, strict=False, kept=kept_names)
     # A package is the same whoever generates it: keys stay arguments until it is loaded with them.

@@ -19,10 +19,12 @@ class _Value:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        shown = (f"{name}={value!r}" if name else repr(value) for name, value in self.shown())
+        shown = (
+            f"{name}={value!r}" if name else repr(value) for name, value in self.iter_arguments()
+        )
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def shown(self) -> Iterator[tuple[str, Any]]:
+    def iter_arguments(self) -> Iterator[tuple[str, Any]]:
         """Yield name, empty if positional, and value of each argument that is not its default."""
         positional = True
         for item in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass

@@ -17,7 +17,7 @@ from openapi_tools.common.setting_fields import (
     holds_paths,
     setting_names,
 )
-from openapi_tools.errors import CredentialsError, SettingsError, there_are
+from openapi_tools.errors import CredentialsError, SettingsError, list_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str
         raise SettingsError(f"{name}: must be a mapping by name, not {kind_of(given)}.")
     for key in given:
         if known is not None and key not in known:
-            raise SettingsError(f"{name}: there is no {key!r:.60}; {there_are(known)}.")
+            raise SettingsError(f"{name}: there is no {key!r:.60}; {list_names(known)}.")
     return dict(given)
 
 

@@ -75,21 +75,21 @@ _NOT_WORD = re.compile(r"\W")
 _MAX_MOUNTS = 8  # leading parts of a path that an operation id may lack, at most
 
 
-def visible(text: str) -> str:
+def strip_hidden(text: str) -> str:
     """Return a text without characters that neither are shown nor shape others."""
     if text.isascii() or not _HIDDEN.search(text):
         return text
-    return _SHAPING_OR_UNSEEN.sub(lambda found: found[1] or "", text)
+    return _SHAPING_OR_UNSEEN.sub(lambda match: match[1] or "", text)
 
 
-def visible_in(value: Any) -> Any:
+def strip_hidden_in(value: Any) -> Any:
     """Return JSON-native data whose texts are `visible`."""
     if isinstance(value, str):
-        return visible(value)
+        return strip_hidden(value)
     if isinstance(value, list):
-        return [visible_in(item) for item in value]
+        return [strip_hidden_in(item) for item in value]
     if isinstance(value, dict):
-        return {visible_in(name): visible_in(member) for name, member in value.items()}
+        return {strip_hidden_in(name): strip_hidden_in(member) for name, member in value.items()}
     return value
 
 
@@ -97,28 +97,28 @@ def plain_text(text: str, limit: int) -> str:
     """Return a text without markup and control characters, cut at a word boundary to `limit`."""
     text = _clean_lines(text[: limit * 8].strip())  # far more than stays, and bounded
     if "<" in text:
-        text = _CODE_OR_TAG.sub(lambda found: found[0] if found[1] else "", _BREAK.sub("\n", text))
+        text = _CODE_OR_TAG.sub(lambda match: match[0] if match[1] else "", _BREAK.sub("\n", text))
     if "&" in text:
-        text = _without_controls(html.unescape(text))
+        text = _strip_controls(html.unescape(text))
     if "[" in text and "](" in text:
         text = text.replace("![", "[") if "!" in text else text
         text = "".join(_LINK.split(text))  # what lies between, and the words
-    return cut(text.strip(), limit)
+    return truncate_text(text.strip(), limit)
 
 
 def _clean_lines(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii() or text.encode().translate(None, _VISIBLE):
-        text = _without_controls(text)
+        text = _strip_controls(text)
     return _BLANK.sub("\n\n", text) if "\n\n\n" in text else text
 
 
-def _without_controls(text: str) -> str:
+def _strip_controls(text: str) -> str:
     """Take out what hides or reorders text, and control characters but tabs and line ends."""
-    return visible(_CONTROL.sub(" ", text))
+    return strip_hidden(_CONTROL.sub(" ", text))
 
 
-def cut(text: str, limit: int) -> str:
+def truncate_text(text: str, limit: int) -> str:
     """Return a text cut at the last word boundary that leaves room for the mark, if it is long."""
     if len(text) <= limit:
         return text
@@ -128,13 +128,13 @@ def cut(text: str, limit: int) -> str:
     return head.rstrip(" \n,;:") + "…"
 
 
-def user_in(url: str) -> str:
+def url_user(url: str) -> str:
     """Return the user and password in a URL, empty where there is none (RFC 3986, 3.2.1)."""
-    found = _USER.search(url)
-    return found[0] if found else ""
+    match = _USER.search(url)
+    return match[0] if match else ""
 
 
-def without_user(text: str) -> str:
+def mask_user(text: str) -> str:
     """Return a text with `***` for the user and password of URLs in it: they reach no file."""
     return _USER.sub("***", text) if "@" in text else text
 
@@ -152,14 +152,14 @@ def snake_case(text: str) -> str:
     return _OTHER.sub("_", _HUMP.sub("_", text).lower()).strip("_")
 
 
-class KeptNames(NamedTuple):
+class StableNames(NamedTuple):
     """The names that the tools of a generated package have."""
 
     names: Collection[str] = ()
     short: Mapping[str, str] = MappingProxyType({})  # method and path by a short name
 
 
-NOTHING_KEPT = KeptNames()
+NO_STABLE_NAMES = StableNames()
 
 
 def tool_names(
@@ -167,22 +167,22 @@ def tool_names(
     prefix: str = "",
     *,
     short: bool = False,
-    kept: KeptNames = NOTHING_KEPT,
+    stable: StableNames = NO_STABLE_NAMES,
 ) -> list[str]:
     """Return a name for each operation (id, method, path), in the same order.
 
     The first that wants a name gets it, others get a hash: appended operations rename none.
     """
     listed = list(candidates)
-    wanted = [_wanted(name, f"{method} {path}", prefix) for name, method, path in listed]
-    claimed = _short_names(listed, wanted, prefix, kept) if short else {}
+    preferred = [_preferred_name(name, f"{method} {path}", prefix) for name, method, path in listed]
+    claimed = _short_names(listed, preferred, prefix, stable) if short else {}
     owners = {name: index for index, name in claimed.items()}
     names: dict[str, None] = {}
     for index, (_, method, path) in enumerate(listed):
         place = f"{method} {path}"
-        free = name = claimed.get(index, wanted[index])
+        free = name = claimed.get(index, preferred[index])
         while free in names or owners.get(free, index) != index:
-            free = _with_hash(name, place)
+            free = _add_hash(name, place)
             place += " again"
         names[free] = None
     return list(names)
@@ -195,78 +195,87 @@ def short_name(operation_id: str, method: str, path: str, prefix: str = "") -> s
         return ""
     rest, place = operation_id.removesuffix(end), f"{method} {path}"
     words = _NOT_WORD.sub("_", path)
-    for start in _starts(path):
+    for start in _path_starts(path):
         tail = words[start:]
         function = rest.removesuffix(tail)
         # A tail of plain words could be the end of an id that a person wrote.
         if len(function) < len(rest) and (not start or "__" in tail or tail.endswith("_")):
-            return _wanted(function, place, prefix) if function.strip("_").isidentifier() else ""
+            return (
+                _preferred_name(function, place, prefix)
+                if function.strip("_").isidentifier()
+                else ""
+            )
     return ""
 
 
-def _starts(path: str) -> Iterable[int]:
+def _path_starts(path: str) -> Iterable[int]:
     """Yield where a path may begin in an id: the document may mount the API below a prefix."""
-    found = 0
+    start = 0
     for _ in range(_MAX_MOUNTS):
-        yield found
-        found = path.find("/", found + 1)
-        if found < 0 or "{" in path[:found]:
+        yield start
+        start = path.find("/", start + 1)
+        if start < 0 or "{" in path[:start]:
             return
 
 
 def _short_names(
-    candidates: Sequence[tuple[str, str, str]], wanted: Sequence[str], prefix: str, kept: KeptNames
+    candidates: Sequence[tuple[str, str, str]],
+    preferred: Sequence[str],
+    prefix: str,
+    stable: StableNames,
 ) -> dict[int, str]:
-    found = {
+    short_names = {
         index: name
         for index, candidate in enumerate(candidates)
         if (name := short_name(*candidate, prefix))
     }
-    rivals = Counter(found.values())
-    taken = set(wanted)
+    rivals = Counter(short_names.values())
+    taken = set(preferred)
     chosen = {}
-    for index, name in found.items():
+    for index, name in short_names.items():
         _, method, path = candidates[index]
-        if name in kept.short:
-            is_chosen = kept.short[name] == f"{method} {path}"
+        if name in stable.short:
+            is_chosen = stable.short[name] == f"{method} {path}"
         else:
-            is_chosen = rivals[name] == 1 and name not in taken and wanted[index] not in kept.names
+            is_chosen = (
+                rivals[name] == 1 and name not in taken and preferred[index] not in stable.names
+            )
         if is_chosen:
             chosen[index] = name
     return chosen
 
 
-def _wanted(operation_id: str, place: str, prefix: str) -> str:
+def _preferred_name(operation_id: str, place: str, prefix: str) -> str:
     source = operation_id or place
     words = snake_case(source)
     lost = not words or not source.isascii()
     words = words or snake_case(place)
     name = prefix + (f"_{words}" if not prefix and words[:1].isdigit() else words)
-    return _with_hash(name, place) if lost or len(name) > MAX_LENGTH else name
+    return _add_hash(name, place) if lost or len(name) > MAX_LENGTH else name
 
 
-def _with_hash(name: str, source: str) -> str:
+def _add_hash(name: str, source: str) -> str:
     return f"{name[: MAX_LENGTH - _HASH_LENGTH - 1].rstrip('_-')}_{short_hash(source)}"
 
 
 def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     """Return an argument name for each (location, wire name): that itself where all take it."""
     pairs = list(wires)
-    wanted = [name for _, name in pairs]
-    if len(set(wanted)) == len(wanted) and all(map(is_portable, wanted)):
-        return wanted
-    portable = [_portable(name) for _, name in pairs]
+    wire_names = [name for _, name in pairs]
+    if len(set(wire_names)) == len(wire_names) and all(map(is_portable, wire_names)):
+        return wire_names
+    portable = [_make_portable(name) for _, name in pairs]
     spelled = Counter(name for _, name in pairs)
-    made = Counter(name for (_, wire), name in zip(pairs, portable, strict=True) if wire != name)
+    changed = Counter(name for (_, wire), name in zip(pairs, portable, strict=True) if wire != name)
     names: list[str] = []
     for (location, wire), name in zip(pairs, portable, strict=True):
-        rivals = spelled[name] if wire == name else spelled[name] + made[name]
+        rivals = spelled[name] if wire == name else spelled[name] + changed[name]
         crowded = rivals > 1 or name in RESERVED_ARGUMENTS
-        names.append(_fit(f"{name}_{location}", wire) if crowded else name)
-    return _distinct(names, pairs)
+        names.append(_limit_length(f"{name}_{location}", wire) if crowded else name)
+    return _make_distinct(names, pairs)
 
 
-def is_other(name: str, wire: str) -> bool:
+def hides_wire_name(name: str, wire: str) -> bool:
     """Tell whether an argument's name hides its wire name: it was cut, or lost letters."""
     return name != wire and not (
         wire.isascii() and len(wire) <= MAX_LENGTH and _OTHER.sub("", wire)
@@ -280,19 +289,19 @@ def is_portable(name: str) -> bool:
     return identifies and len(name) <= MAX_LENGTH and name not in RESERVED_ARGUMENTS
 
 
-def _portable(name: str) -> str:
+def _make_portable(name: str) -> str:
     if is_portable(name) or name in RESERVED_ARGUMENTS:
         return name
     words = _OTHER.sub("_", name).strip("_")
     words = f"_{words}" if words[:1].isdigit() else words
-    return _fit(words, name) if words else f"argument_{short_hash(name)}"
+    return _limit_length(words, name) if words else f"argument_{short_hash(name)}"
 
 
-def _fit(name: str, wire: str) -> str:
-    return name if len(name) <= MAX_LENGTH else _with_hash(name, wire)
+def _limit_length(name: str, wire: str) -> str:
+    return name if len(name) <= MAX_LENGTH else _add_hash(name, wire)
 
 
-def _distinct(names: list[str], pairs: list[tuple[str, str]]) -> list[str]:
+def _make_distinct(names: list[str], pairs: list[tuple[str, str]]) -> list[str]:
     """Put a hash behind names that are still shared, unless the wire name is the name itself."""
     counts = Counter(names)
     taken = {name for name, count in counts.items() if count == 1}
@@ -301,10 +310,10 @@ def _distinct(names: list[str], pairs: list[tuple[str, str]]) -> list[str]:
         source = f"{location} {wire}"
         free = name
         if counts[name] > 1 and (name != wire or name in taken):
-            free = _with_hash(name, source)
+            free = _add_hash(name, source)
         while free in taken and counts[name] > 1:
             source += " again"
-            free = _with_hash(name, source)
+            free = _add_hash(name, source)
         taken.add(free)
         result.append(free)
     return result

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from openapi_tools.errors import CredentialsError, NotPicklableError, bare
+from openapi_tools.errors import CredentialsError, NotPicklableError, strip_traceback
 from openapi_tools.options import VARIABLE, from_environment, nearest
 from openapi_tools.redaction import MASK, Secret
 
@@ -99,7 +99,7 @@ class OAuth2:
         except CredentialsError as error:
             for name in (*_SECRETS, "extra"):  # a traceback shows this value
                 self._set(name, None)
-            raise bare(error)  # noqa: B904 -- the same one
+            raise strip_traceback(error)  # noqa: B904 -- the same one
 
     def _normalize_fields(self) -> None:
         for name in ("client_id", "username"):

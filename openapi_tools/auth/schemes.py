@@ -14,7 +14,7 @@ from openapi_tools.errors import CredentialsError
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.requests import RequestAuth
-from openapi_tools.visible_text import visible
+from openapi_tools.visible_text import strip_hidden
 
 if TYPE_CHECKING:
     import ssl
@@ -118,7 +118,7 @@ def describe_credential(name: str, declared: SecurityScheme | None) -> str:
     """Return the name and the kind of a credential, for a message."""
     match declared:
         case None:
-            return visible(f"{name!r:.100} (which the document does not define)")
+            return strip_hidden(f"{name!r:.100} (which the document does not define)")
         case _ if declared.type == "apiKey":
             what = f"API key, {declared.location} {declared.name!r:.60}"
         case _ if declared.scheme in ("basic", "digest"):
@@ -130,7 +130,7 @@ def describe_credential(name: str, declared: SecurityScheme | None) -> str:
         case _:
             is_tls = declared.type == "mutualTLS"
             what = "a client certificate" if is_tls else f"{declared.type:.60}"
-    return visible(f"{name!r:.100} ({what})")
+    return strip_hidden(f"{name!r:.100} ({what})")
 
 
 def _mask_auth(scheme: Scheme) -> RequestAuth:

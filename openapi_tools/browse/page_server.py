@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.one_file import ASSETS, PAGE
 from openapi_tools.browse.page_data import PageData, describe_request
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.result import Context
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Receive = Callable[[], Awaitable[Mapping[str, Any]]]
     Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-with requiring("browse"):
+with require_extra("browse"):
     from openapi_tools.http_server import HostCheck, RequestRefusedError
 
 KEY_HEADER = "x-openapi-tools-key"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from openapi_tools.cli.tool_loading import read_stdin
-from openapi_tools.errors import there_are
+from openapi_tools.errors import list_names
 from openapi_tools.json_values import follow_references
 from openapi_tools.options import close_names
 from openapi_tools.validation.checker import Checker
@@ -60,7 +60,7 @@ def read_arguments(
         name = names.get(name, name)
         if name not in properties:
             close = close_names(name, properties)
-            hint = f"; {there_are(properties)}." if close == "." else close
+            hint = f"; {list_names(properties)}." if close == "." else close
             raise click.UsageError(f"unknown argument {name!r:.100}{hint}")
         value = _read_value(name, text)
         if name in arguments or (is_json and name in values):

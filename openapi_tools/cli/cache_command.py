@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.cli.output import clean, format_json, print_note, print_text
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.loading import cache
 
 if TYPE_CHECKING:
@@ -21,14 +21,16 @@ def manage_cache(*, wants_clear: bool, wants_json: bool) -> None:
     if wants_clear:
         count, size = cache.clear()
         data |= {"removed": count, "bytes": size}
-        lines = [f"{counted(count, 'document')} removed, {_format_size(size)} freed."]
+        lines = [f"{format_count(count, 'document')} removed, {_format_size(size)} freed."]
     else:
         data["documents"] = documents = list(_list_documents())
         lines = [_format_document(document) for document in documents]
     for line in [format_json(data)] if wants_json else lines:
         print_text(line)
     if not wants_clear and not wants_json:
-        print_note(f"{counted(len(lines), 'document')} in {data['folder']}; --clear removes them.")
+        print_note(
+            f"{format_count(len(lines), 'document')} in {data['folder']}; --clear removes them."
+        )
 
 
 def _list_documents() -> Iterator[dict[str, Any]]:
@@ -45,7 +47,7 @@ def _format_document(document: dict[str, Any]) -> str:
     size, source = _format_size(document["size"]), document["source"]
     if source is None:
         return f"{size}\t-\t-\t(unusable: another version, damaged or unfinished)"
-    age, tools = cache.describe_age(document["age"]), counted(document["tools"], "tool")
+    age, tools = cache.describe_age(document["age"]), format_count(document["tools"], "tool")
     return f"{size}\t{age}\t{tools}\t{clean(source, lines=False)}"
 
 

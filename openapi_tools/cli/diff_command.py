@@ -12,7 +12,7 @@ from openapi_tools.cli.output import clean, print_note, show_progress
 from openapi_tools.cli.reports import CommandReport, print_report
 from openapi_tools.cli.tool_loading import load_source, parse_source, select_tools
 from openapi_tools.codegen.document_diff import differences_of, listed_tools
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.openapi_core.findings import Finding
 
 _LISTED = 10  # tools in a message
@@ -51,8 +51,8 @@ def _format_changes(changes: list[dict[str, Any]], breaking: int) -> list[str]:
         lines.append(f"{verdict:<10}{change['kind']:<13}{message}")
     tools = len({name for change in changes for name in change["tools"]})
     verb = "differs" if tools == 1 else "differ"
-    total = f"{counted(len(changes), 'change')}, {breaking} breaking"
-    return [*lines, f"{total}; {counted(tools, 'tool')} {verb}."]
+    total = f"{format_count(len(changes), 'change')}, {breaking} breaking"
+    return [*lines, f"{total}; {format_count(tools, 'tool')} {verb}."]
 
 
 def _load_side(spec: str) -> Any:

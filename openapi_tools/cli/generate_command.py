@@ -21,7 +21,7 @@ from openapi_tools.cli.tool_loading import (
     selection_options,
 )
 from openapi_tools.codegen.changes import change_to_data, describe_change
-from openapi_tools.errors import SettingsError, counted
+from openapi_tools.errors import SettingsError, format_count
 from openapi_tools.generate import generate_package
 from openapi_tools.tools.session import make_settings
 
@@ -109,7 +109,7 @@ def _run_job(table: str, arguments: dict[str, Any], *, check: bool, force: bool)
 def _print_report(report: Report, *, check: bool, wants_diff: bool) -> None:
     state = "would change" if check else "written"
     state = state if report.drifted else "up to date"
-    tools, folder = counted(len(report.tools), "tool"), _relative_path(report.output)
+    tools, folder = format_count(len(report.tools), "tool"), _relative_path(report.output)
     print_text(clean(f"{report.api}: {state}, {tools} in {folder}", lines=False))
     changes = (line for change in report.changes for line in describe_change(change).split("\n"))
     for line in (*changes, *_describe_files(report, check=check)):
@@ -128,7 +128,9 @@ def _describe_files(report: Report, *, check: bool) -> Iterator[str]:
     elif report.drifted:
         by_state = {"written": changed, "removed": report.removed, "unchanged": report.unchanged}
         yield ", ".join(
-            f"{counted(len(paths), 'file')} {state}" for state, paths in by_state.items() if paths
+            f"{format_count(len(paths), 'file')} {state}"
+            for state, paths in by_state.items()
+            if paths
         )
     yield from _list_paths(f"edited by hand{'' if check else ', overwritten'}", overwritten)
     yield from _list_paths("edited by hand, no longer generated, kept", report.kept)

@@ -12,8 +12,8 @@ import click
 
 from openapi_tools.cli.output import format_json, print_text, write_new_file
 from openapi_tools.cli.tool_loading import load_spec
-from openapi_tools.errors import counted
-from openapi_tools.visible_text import cut, visible
+from openapi_tools.errors import format_count
+from openapi_tools.visible_text import strip_hidden, truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -54,7 +54,7 @@ def write_configuration(spec: str | None, *, output: Path, force: bool, wants_sc
         return
     write_new_file(output, text, force=force)
     option = output if output.suffix == ".toml" else f"--config {output}"
-    tools = counted(len(toolset), "tool")
+    tools = format_count(len(toolset), "tool")
     print_text(f"{output} written: {tools}. Next: openapi-tools list {option}")
 
 
@@ -74,7 +74,7 @@ def _format_configuration(source: str, toolset: Toolset) -> str:
 
 def _quote(value: str) -> str:
     """Return a string as a basic string of TOML (TOML 1.0, section String)."""
-    clean = visible(value).encode("utf-8", "replace").decode()
+    clean = strip_hidden(value).encode("utf-8", "replace").decode()
     return json.dumps(clean, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -147,5 +147,5 @@ def _format_tool(tool: Any) -> list[str]:
 
 def _format_comment(text: str) -> str:
     """Return the beginning of a text on one line, for a comment or a value."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in visible(text)).split())
-    return cut(line, _WIDTH)
+    line = " ".join("".join(c if c.isprintable() else " " for c in strip_hidden(text)).split())
+    return truncate_text(line, _WIDTH)

@@ -16,7 +16,7 @@ from openapi_tools.cli.tool_loading import (
     parse_source,
     resolve_source,
 )
-from openapi_tools.errors import DocumentError, MissingExtraError, counted
+from openapi_tools.errors import DocumentError, MissingExtraError, format_count
 from openapi_tools.json_values import select_attributes
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.load import read_options
@@ -110,9 +110,10 @@ def _format_findings(
             yield f"… and {len(group) - limit} more; --limit shows more, --json all."
     errors = sum(item.severity == "error" for item in findings)
     yield (
-        f"{counted(len(toolset), 'tool')}, {len(skipped)} skipped, {counted(errors, 'error')}, "
-        f"{counted(len(findings) - errors, 'note')}, {counted(len(warnings), 'warning')}. "
-        f"{counted(len(hints), 'hint')} for tools; score {score} of 100."
+        f"{format_count(len(toolset), 'tool')}, {len(skipped)} skipped, "
+        f"{format_count(errors, 'error')}, {format_count(len(findings) - errors, 'note')}, "
+        f"{format_count(len(warnings), 'warning')}. "
+        f"{format_count(len(hints), 'hint')} for tools; score {score} of 100."
     )
 
 
@@ -125,7 +126,9 @@ def _write_fixes(toolset: Toolset, source: Any, path: Path, *, force: bool) -> N
     if count:
         text = yaml.safe_dump(overlay, sort_keys=False, allow_unicode=True, width=100)
         write_new_file(path, text, force=force)
-        print_note(f"{path} written: {counted(count, 'action')}; apply it with --overlay {path}.")
+        print_note(
+            f"{path} written: {format_count(count, 'action')}; apply it with --overlay {path}."
+        )
     else:
         print_note(f"there is nothing to fix, so {path} was not written.")
     for entry in still_skipped:

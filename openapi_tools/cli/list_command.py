@@ -22,7 +22,7 @@ from openapi_tools.cli.output import (
     tool_summary,
 )
 from openapi_tools.cli.tool_loading import load_spec, report_missing_server, select_tools
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.json_values import select_attributes
 from openapi_tools.providers.definitions import DefinitionLimits, define_tool, limits_of
 from openapi_tools.providers.forms import CannotExpress
@@ -68,7 +68,7 @@ def list_tools(spec: str | None, *, wants_cost: bool, wants_json: bool, verbose:
     if verbose or not len(toolset):
         report_skipped(toolset)
     elif count:
-        print_note(f"{counted(count, 'operation')} skipped; -v lists the reasons.")
+        print_note(f"{format_count(count, 'operation')} skipped; -v lists the reasons.")
     if tools:
         report_missing_server(toolset, tools[0])
     if exceeds_tokens(tools):
@@ -113,12 +113,12 @@ def _print_tools(
 def _describe_total(
     toolset: Toolset, tools: list[OperationTool], costs: list[tuple[int, int]]
 ) -> str:
-    text = counted(len(tools), "tool")
+    text = format_count(len(tools), "tool")
     if len(tools) != len(toolset):
-        text = f"{len(tools):,} of {counted(len(toolset), 'tool')}"
+        text = f"{len(tools):,} of {format_count(len(toolset), 'tool')}"
     if costs:
         total = sum_costs(costs)
-        tokens = counted(total["tokens"], "token")
+        tokens = format_count(total["tokens"], "token")
         text += f", {total['bytes']:,} bytes, {tokens} ({token_counter()[0]})"
     return text
 

@@ -16,7 +16,7 @@ from openapi_tools.cli.tool_loading import (
     resolve_source,
 )
 from openapi_tools.codegen import tool_lock
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.shaping.configuration import read_configuration
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def lock_tools(
         raise click.UsageError("tools can only be named with --accept.")
     if not current.path.exists():
         tool_lock.write_lock(current)
-        print_note(f"{current.path} written: {counted(len(current.entries), 'tool')}.")
+        print_note(f"{current.path} written: {format_count(len(current.entries), 'tool')}.")
         return 0
     accepted = tool_lock.read_lock(current.path)
     changes = tool_lock.find_lock_changes(accepted, current)

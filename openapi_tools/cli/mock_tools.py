@@ -10,7 +10,7 @@ from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import print_note
 from openapi_tools.cli.tool_loading import load_spec
-from openapi_tools.errors import CallError, missing_extra
+from openapi_tools.errors import CallError, missing_extra_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ def load_for_calls(
     toolset, api = load_mock(spec, settings, judge=None)
     api.problems = problems
     if find_spec("openapi_core") is None:
-        problems.append(f"not judged: {missing_extra('openapi_core', 'testing')}")
+        problems.append(f"not judged: {missing_extra_error('openapi_core', 'testing')}")
     toolset.session.has_responded = True  # a 404 of the mock is the document's
     return toolset
 

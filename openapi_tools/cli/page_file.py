@@ -8,7 +8,7 @@ import click
 
 from openapi_tools.browse.one_file import render_page
 from openapi_tools.cli.output import print_note, show_progress
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,5 +27,5 @@ def write_page(toolset: Toolset, file: Path, changes: Any = None, *, check: bool
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}.") from None
     state = ("would change" if check else "written") if is_stale else "up to date"
-    print_note(f"page: {state}, {counted(len(toolset), 'tool')} in {file}")
+    print_note(f"page: {state}, {format_count(len(toolset), 'tool')} in {file}")
     return is_stale

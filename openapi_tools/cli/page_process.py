@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.page_server import PageServer
 from openapi_tools.cli.output import print_note, print_text
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.http_server import LOOPBACK
 from openapi_tools.serving import web_server
 from openapi_tools.serving.server_records import escape_last_resort
@@ -34,7 +34,7 @@ def serve_page(
         hosts = [f"{name}:{listener.getsockname()[1]}" for name in LOOPBACK]
         app = PageServer(toolset, hosts, problems=problems, changes=changes)
         url = f"http://{hosts[0]}/?key={app.key}"
-        announce = partial(_announce_page, url, counted(len(toolset), "tool"), opens=opens)
+        announce = partial(_announce_page, url, format_count(len(toolset), "tool"), opens=opens)
         web_server.run_app(app, listener, toolset, announce=announce)
 
 

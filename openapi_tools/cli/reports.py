@@ -17,7 +17,7 @@ import yaml
 from openapi_tools._version import __version__
 from openapi_tools.cli.output import PROGRAM, clean, format_json, print_text
 from openapi_tools.json_values import split_pointer
-from openapi_tools.visible_text import without_user
+from openapi_tools.visible_text import mask_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -163,7 +163,7 @@ WRITERS: dict[str, Callable[[CommandReport], str]] = {
 def _display_source(spec: str | None) -> str:
     """Return SPEC for a report: a URL without its user and query."""
     if spec and "://" in spec:
-        return without_user(spec).partition("?")[0]
+        return mask_user(spec).partition("?")[0]
     return spec or "-"
 
 

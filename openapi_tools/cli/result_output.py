@@ -13,7 +13,7 @@ import click
 
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import clean, format_json, print_note, print_text
-from openapi_tools.errors import OutputError, counted
+from openapi_tools.errors import OutputError, format_count
 from openapi_tools.json_values import dump_json
 from openapi_tools.redaction import redact_text
 
@@ -104,7 +104,7 @@ def print_headers(result: ToolResult) -> None:
     if "status" in metadata:
         print_note(f"{metadata['status']} {metadata['media_type']}".rstrip())
     if paging := metadata.get("paging"):
-        items, pages = counted(paging["items"], "item"), counted(paging["pages"], "page")
+        items, pages = format_count(paging["items"], "item"), format_count(paging["pages"], "page")
         print_note(f"{items} in {pages}")
     for name, value in metadata.get("headers", {}).items():
         print_note(redact_text(f"{name}: {value}"))

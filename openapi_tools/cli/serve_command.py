@@ -13,7 +13,7 @@ from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import print_note
 from openapi_tools.cli.tool_loading import build_selection, load_spec, selection_options
-from openapi_tools.errors import missing_extra
+from openapi_tools.errors import missing_extra_error
 from openapi_tools.shaping.configuration import has_apis
 from openapi_tools.tools.guardrails import require_approval
 
@@ -37,7 +37,7 @@ def serve_tools(spec: str | None, *, transport: str | None, **options: Any) -> N
     if has_config:
         _refuse_document_options()
         if find_spec("mcp") is None:  # a server configuration needs more than the extra `mcp`
-            raise missing_extra("mcp", "serve")
+            raise missing_extra_error("mcp", "serve")
     else:
         for name in filter(_is_set, _APIS_ONLY):
             raise click.UsageError(f"--{name} needs a configuration with tables [apis.NAME].")

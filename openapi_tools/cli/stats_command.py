@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from openapi_tools.cli.list_command import measure_definitions
 from openapi_tools.cli.output import clean, format_json, print_text, show_progress
 from openapi_tools.cli.tool_loading import load_spec, select_tools
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.providers.definitions import DefinitionLimits, limits_of
 from openapi_tools.search.costs import sum_costs, token_counter
 
@@ -52,11 +52,11 @@ def show_stats(
     for line in _format_table(dict(islice(costs.items(), limit)), totals):
         print_text(clean(line))
     print_text(
-        f"{counted(len(costs), 'tool')}. Tokens are {method}, in JSON without spaces; bytes are "
-        "those of json.dumps."
+        f"{format_count(len(costs), 'tool')}. Tokens are {method}, in JSON without spaces; "
+        "bytes are those of json.dumps."
     )
     if len(costs) > limit:
-        rest = counted(len(costs) - limit, "more tool")
+        rest = format_count(len(costs) - limit, "more tool")
         print_text(f"… and {rest}; --limit shows more, --json all.")
 
 

@@ -15,7 +15,7 @@ from openapi_tools.cli.command_options import config_option, option_values, read
 from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import print_note, show_progress, tool_summary
-from openapi_tools.errors import CallError, SourceError, counted
+from openapi_tools.errors import CallError, SourceError, format_count
 from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.source import check_host
 from openapi_tools.options import Select
@@ -76,7 +76,7 @@ def select_tools(toolset: Toolset) -> Toolset:
     if methods:
         available.append(f"the methods {_list_names({tool.method for tool in toolset})}")
     contents = " and ".join(available)
-    contents = contents or f"{counted(len(toolset), 'tool')} with other names and paths"
+    contents = contents or f"{format_count(len(toolset), 'tool')} with other names and paths"
     print_note(f"no tool is selected; the document has {contents}.")
     return selection
 

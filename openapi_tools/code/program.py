@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.code import sandbox
 from openapi_tools.code.sandbox import Outcome, rewrite_program
-from openapi_tools.errors import ErrorType, PendingApproval, counted
+from openapi_tools.errors import ErrorType, PendingApproval, format_count
 from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.observability import report_unknown
 from openapi_tools.options import close_names, member_of, nearest, with_members
@@ -291,7 +291,7 @@ class ProgramRun:
             if pages.items % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         if pages.error is not None:
-            after = counted(pages.items, "item")
+            after = format_count(pages.items, "item")
             raise _CallFailedError(f"{pages.error.error['message']} (after {after})")
         if pages.reason not in ("complete", "max_items"):
             self.notes.append(f"pages of {name} stopped: {pages.stopped}")
@@ -300,7 +300,7 @@ class ProgramRun:
     async def _count_request(self) -> None:
         self.count += 1
         if self.count > self._limits.calls:
-            most = counted(self._limits.calls, "call")
+            most = format_count(self._limits.calls, "call")
             self.end("too_large", f"the program made more than {most}")
             await asyncio.Event().wait()  # until `end` has cancelled this task
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from keyword import kwlist
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Line = list[tuple[TokenInfo, int]]
     """The tokens of a logical line, each with its bracket depth."""
 
-with requiring("code"):
+with require_extra("code"):
     from pydantic_monty import (
         AsyncMonty,
         CollectString,

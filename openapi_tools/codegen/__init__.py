@@ -195,7 +195,7 @@ def _split_value(value: Any) -> BracketedParts | None:
         opening, closing = "[]" if kind is list else "()"
         return opening, (("", item) for item in value), closing
     if kind in _CALLS:
-        named = ((f"{name}=" if name else "", item) for name, item in value.shown())
+        named = ((f"{name}=" if name else "", item) for name, item in value.iter_arguments())
         return f"{kind.__name__}(", named, ")"
     if isinstance(value, Mapping):
         return "{", ((_write_key(key), item) for key, item in value.items()), "}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.codegen.changes import compare_records
 from openapi_tools.codegen.compatibility import MOST_DIFFERENCES
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.json_values import as_dict, split_pointer
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def count_changes(old: ToolRecord, new: ToolRecord, schemes: Sequence[Difference
         (len(arguments), "argument", "changed"),
         (len(descriptions), "description", "changed"),
     ]
-    phrases = [f"{counted(count, noun)} {verb}" for count, noun, verb in counts if count]
+    phrases = [f"{format_count(count, noun)} {verb}" for count, noun, verb in counts if count]
     if () in changed:
         phrases.append("the input as a whole changed")
     request_parts = _request_parts([*differences.get("operation", []), *schemes])

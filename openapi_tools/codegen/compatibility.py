@@ -16,7 +16,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import TYPES, UNIONS, reachable_definitions
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.json_values import as_dict, as_list, as_string, pointer_token, resolve_reference
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class _SchemaComparison:
             else:
                 yield Difference("", "an alternative is gone or allows less", breaking=True)
         if before and len(after) > len(before):
-            what = f"anyOf has {counted(len(after) - len(before), 'more alternative')}"
+            what = f"anyOf has {format_count(len(after) - len(before), 'more alternative')}"
             yield Difference("", what, breaking=False)
 
 

@@ -12,7 +12,7 @@ from openapi_tools.codegen.changes import (
 )
 from openapi_tools.codegen.compatibility import Difference
 from openapi_tools.codegen.package_data import ToolRecord
-from openapi_tools.errors import SourceError, counted
+from openapi_tools.errors import SourceError, format_count
 from openapi_tools.json_values import as_dict, join_pointer
 from openapi_tools.model import Operation, SecurityScheme
 
@@ -168,7 +168,7 @@ def _finding(differences: list[_ToolDifference], records: list[ToolRecord]) -> d
     ordered = sorted(differences, key=lambda difference: not difference.breaking)
     lines = [difference.line for difference in ordered]
     is_one = len(records) == 1
-    subject = records[0].name if is_one else counted(len(records), "tool")
+    subject = records[0].name if is_one else format_count(len(records), "tool")
     more = f"; and {len(lines) - 1} more" if len(lines) > 1 else ""
     kinds = [difference.kind for difference in ordered]
     return {

@@ -25,7 +25,7 @@ from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import InvalidDocument, OpenAPIToolsError
 from openapi_tools.json_values import as_string
 from openapi_tools.model import Operation, SecurityScheme, Server
-from openapi_tools.visible_text import visible
+from openapi_tools.visible_text import strip_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,7 @@ def document_info(document: Any) -> tuple[str, str]:
     fields = info if isinstance(info, dict) else {}
     version = fields.get("version", "")
     is_given = isinstance(version, str | int | float)
-    return visible(as_string(fields.get("title"))), str(version) if is_given else ""
+    return strip_hidden(as_string(fields.get("title"))), str(version) if is_given else ""
 
 
 def hash_document(document: Any) -> str:

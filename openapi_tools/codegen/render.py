@@ -26,7 +26,7 @@ from openapi_tools.codegen import (
 )
 from openapi_tools.codegen.package_data import parse_python, read_records
 from openapi_tools.codegen.package_plan import PackagePlan, ToolPlan, plan_module, plan_package
-from openapi_tools.errors import OpenAPIToolsError, counted
+from openapi_tools.errors import OpenAPIToolsError, format_count
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData, ToolRecord
@@ -76,7 +76,7 @@ def template_values(data: PackageData) -> dict[str, Any]:
             {"place": f"{item.method} {item.path}".strip() or item.pointer, "reason": item.reason}
             for item in data.skipped
         ],
-        "count": Code(counted(count, "operation")),
+        "count": Code(format_count(count, "operation")),
     }
 
 

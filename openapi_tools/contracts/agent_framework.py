@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import RootModel
 
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import ToolCall, context_for
 from openapi_tools.tools.adapters import warn_about_tokens
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import Changes, ToolResult
     from openapi_tools.tools.tool import OperationTool
 
-with requiring("agent-framework"):
+with require_extra("agent-framework"):
     from agent_framework import Content, FunctionInvocationContext, FunctionTool
 
 # Metadata that `invoke` passes on to the function that the framework calls.

@@ -17,7 +17,7 @@ from openapi_tools.common.json_schema import (
     SUBSCHEMA_KEYWORDS,
     loosen_schema,
 )
-from openapi_tools.errors import SettingsError, requiring
+from openapi_tools.errors import SettingsError, require_extra
 from openapi_tools.json_values import omit_keys
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
-with requiring("langchain"):
+with require_extra("langchain"):
     from langchain_core.messages import ToolMessage
     from langchain_core.runnables.config import ensure_config
     from langchain_core.tools import StructuredTool, ToolException

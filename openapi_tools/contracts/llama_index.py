@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
 from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
-with requiring("llama-index"):
+with require_extra("llama-index"):
     from llama_index.core.async_utils import asyncio_run
     from llama_index.core.base.llms.types import ImageBlock, TextBlock
     from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput

@@ -24,7 +24,7 @@ from openapi_tools.contracts.mcp_messages import (
     replace_surrogates,
 )
 from openapi_tools.contracts.mcp_sessions import share_sessions
-from openapi_tools.errors import OpenAPIToolsError, SettingsError, requiring
+from openapi_tools.errors import OpenAPIToolsError, SettingsError, require_extra
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
 
-with requiring("mcp"):
+with require_extra("mcp"):
     import anyio
     from mcp import MCPError, types
     from mcp.server.lowlevel import NotificationOptions, Server

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts.mcp_sessions import principal_of
-from openapi_tools.errors import OpenAPIToolsError, PendingApproval, requiring
+from openapi_tools.errors import OpenAPIToolsError, PendingApproval, require_extra
 from openapi_tools.json_values import digest_of
 from openapi_tools.tools.guardrails import make_question
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.result import ToolCall, ToolResult
 
-with requiring("mcp"):
+with require_extra("mcp"):
     import anyio
     from mcp import MCPError, types
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.tools.adapters import make_blocks
-from openapi_tools.visible_text import visible
+from openapi_tools.visible_text import strip_hidden
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
-with requiring("mcp"):
+with require_extra("mcp"):
     import anyio
     from mcp import types
 
@@ -94,7 +94,7 @@ def read_info(document: Any, key: str) -> str:
     info = document.get("info") if isinstance(document, Mapping) else None
     text = info.get(key) if isinstance(info, Mapping) else None
     return (
-        " ".join(visible(replace_surrogates(text)).split())[:_LONGEST_NAME]
+        " ".join(strip_hidden(replace_surrogates(text)).split())[:_LONGEST_NAME]
         if isinstance(text, str)
         else ""
     )

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.shared_state import FairShares
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-with requiring("mcp"):
+with require_extra("mcp"):
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
     from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
     from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER

@@ -23,7 +23,7 @@ from openapi_tools.contracts.mcp_messages import (
     make_call_result,
     replace_surrogates,
 )
-from openapi_tools.errors import OpenAPIToolsError, requiring
+from openapi_tools.errors import OpenAPIToolsError, require_extra
 from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.options import member_of, with_members
 from openapi_tools.result import context_for
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
-with requiring("mcp"):
+with require_extra("mcp"):
     from mcp import MCPError, types
     from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS

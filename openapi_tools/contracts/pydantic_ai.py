@@ -10,7 +10,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, cast
 
-from openapi_tools.errors import InputError, OpenAPIToolsError, requiring
+from openapi_tools.errors import InputError, OpenAPIToolsError, require_extra
 from openapi_tools.options import Select, member_of
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
-with requiring("pydantic-ai"):
+with require_extra("pydantic-ai"):
     from pydantic_ai import BinaryImage, RunContext, Tool, ToolReturn
     from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
 

@@ -12,25 +12,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools import json_values
 from openapi_tools.common import json_schema
-from openapi_tools.loading.keyword_values import WORDS, ignore
+from openapi_tools.common.json_schema import UNIONS
+from openapi_tools.json_values import as_list
+from openapi_tools.loading.keyword_values import ANNOTATIONS, ignore_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openapi_tools.json_values import Node
+    from openapi_tools.loading.references import Resource, Target
 
+_MAX_VARIANTS = 200  # schemas that are looked at for one base
 MAX_COPIES: Final = 200_000  # members copied while branches are merged; then they stay
 
 _LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 _OF_ITEMS = frozenset({"items", "prefixItems", "unevaluatedItems"})
-_TOGETHER = (
+_GROUPS = (
     frozenset({"if", "then", "else"}),
     frozenset({"contains", "minContains", "maxContains"}),
     _OF_ITEMS,
 )
 _CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
-_MEMBERS = ("properties", "patternProperties")
+_PROPERTY_MAPS = ("properties", "patternProperties")
 _OPEN: tuple[Any, ...] = (True, False, {})
 
 
@@ -39,43 +43,74 @@ class _NotExactError(Exception):
 
 
 def merge_all(
-    schema: Node, inlined: Callable[[Node], Node], report: Callable[[str, str], None] = ignore
+    schema: Node, inline: Callable[[Node], Node], report: Callable[[str, str], None] = ignore_report
 ) -> Node:
     """Return a schema with its `allOf` merged as far as is exact; `inlined` replaces a `$ref`.
 
     `report` takes a keyword and what a warning says about it.
     """
     out = {key: value for key, value in schema.items() if key != "allOf"}
-    if len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"} and out.keys() <= WORDS:
+    if (
+        len(schema["allOf"]) == 1
+        and schema["allOf"][0].keys() == {"$ref"}
+        and out.keys() <= ANNOTATIONS
+    ):
         return {**schema["allOf"][0], **out}  # words around one component need no `allOf`
-    branches = [(branch, inlined(branch)) for branch in schema["allOf"]]
+    branches = [(branch, inline(branch)) for branch in schema["allOf"]]
     parts = [out, *(part for _, part in branches)]
-    if _are_closed_apart(parts):
+    if _has_rival_closed_objects(parts):
         report("allOf", "has closed objects of different properties; all of them are accepted.")
-        if (whole := _close_over_all(out, branches)) is not None:
+        if (whole := _merge_unevaluated(out, branches)) is not None:
             return whole
         branches = [(part, part) if _is_closed(part) else (old, part) for old, part in branches]
-    out, kept, rivals = _merge_branches(out, branches, report)
+    out, remaining, rivals = _merge_branches(out, branches, report)
     if rivals:
         report("allOf", "has branches that no value fits together; one of them is enough.")
-        words = {key: value for key, value in out.items() if key in WORDS}
-        rest = {key: value for key, value in out.items() if key not in WORDS}
+        words = {key: value for key, value in out.items() if key in ANNOTATIONS}
+        rest = {key: value for key, value in out.items() if key not in ANNOTATIONS}
         out = {**words, "anyOf": [rest, *rivals]}
-    kept = [*out.pop("allOf", ()), *kept]  # of a branch that was merged
-    if not kept:
+    remaining = [*out.pop("allOf", ()), *remaining]  # of a branch that was merged
+    if not remaining:
         return out
-    if len(kept) == 1 and not out.keys() - WORDS and not out.keys() & kept[0].keys():
-        return {**out, **kept[0]}  # words around a single branch need no `allOf`
-    if _are_closed_apart([out, *kept]):
-        out, *kept = _close_together([out, *kept])
-    return {**out, "allOf": kept}
+    if (
+        len(remaining) == 1
+        and not out.keys() - ANNOTATIONS
+        and not out.keys() & remaining[0].keys()
+    ):
+        return {**out, **remaining[0]}  # words around a single branch need no `allOf`
+    if _has_rival_closed_objects([out, *remaining]):
+        out, *remaining = _open_for_each_other([out, *remaining])
+    return {**out, "allOf": remaining}
+
+
+def is_own_base(target: Target, follow: Callable[[Any, Resource], Target]) -> bool:
+    """Return whether one of a schema's own variants extends it by naming it in `allOf`.
+
+    Published documents list the variants of a base class in its `oneOf`: merged into a variant, the
+    list would never end.
+
+    Args:
+        target: The schema of a component, with the resource that it is in.
+        follow: Returns what a reference in a resource leads to.
+    """
+    pending = [(part, target.resource) for key in UNIONS for part in as_list(target.node.get(key))]
+    seen: list[int] = []
+    while pending and len(seen) < _MAX_VARIANTS:
+        variant = follow(*pending.pop())
+        if variant.node is target.node:
+            return bool(seen)
+        if isinstance(variant.node, dict) and id(variant.node) not in seen:
+            seen.append(id(variant.node))
+            branches = as_list(variant.node.get("allOf"))
+            pending += [(branch, variant.resource) for branch in branches]
+    return False
 
 
 def _merge_branches(
     out: Node, branches: list[tuple[Node, Node]], report: Callable[[str, str], None]
 ) -> tuple[Node, list[Node], list[Node]]:
     """Return a schema with what can be merged, the branches that stay, those that exclude it."""
-    kept: list[Node] = []
+    remaining: list[Node] = []
     rivals: list[Node] = []
     copies = 0
     for branch, part in branches:
@@ -83,14 +118,14 @@ def _merge_branches(
         merged = merge(out, part, report) if copies <= MAX_COPIES else None
         if merged is not None:
             out = merged
-        elif _exclude_each_other(out, part):
+        elif _are_exclusive(out, part):
             rivals.append(branch)
         else:
-            kept.append(branch)
-    return out, kept, rivals
+            remaining.append(branch)
+    return out, remaining, rivals
 
 
-def _close_over_all(out: Node, branches: list[tuple[Node, Node]]) -> Node | None:
+def _merge_unevaluated(out: Node, branches: list[tuple[Node, Node]]) -> Node | None:
     """Return an object closed by `unevaluatedProperties` and its branches as one; None if not."""
     if out.get("unevaluatedProperties") is not False:
         return None
@@ -107,7 +142,7 @@ def _is_closed(part: Node) -> bool:
     return part.get("additionalProperties") is False
 
 
-def _are_closed_apart(parts: list[Node]) -> bool:
+def _has_rival_closed_objects(parts: list[Node]) -> bool:
     """Tell whether a closed object excludes properties that another part of it declares."""
     if not any(map(_is_closed, parts)):
         return False
@@ -115,7 +150,7 @@ def _are_closed_apart(parts: list[Node]) -> bool:
     return any(_is_closed(part) and names - part.get("properties", {}).keys() for part in parts)
 
 
-def _close_together(parts: list[Node]) -> list[Node]:
+def _open_for_each_other(parts: list[Node]) -> list[Node]:
     """Return parts that stay apart, each closed one open for the properties of the others."""
     names = [name for part in parts for name in part.get("properties", ())]
     return [
@@ -126,7 +161,7 @@ def _close_together(parts: list[Node]) -> list[Node]:
     ]
 
 
-def _exclude_each_other(first: Node, second: Node) -> bool:
+def _are_exclusive(first: Node, second: Node) -> bool:
     """Tell whether no value is of the types, or in the enumerations, of two schemas."""
     ours, theirs = _listed_values(first), _listed_values(second)
     if ours is not None and theirs is not None:
@@ -147,48 +182,54 @@ def _listed_values(schema: Node) -> list[Any] | None:
     return values
 
 
-def merge(first: Node, second: Node, report: Callable[[str, str], None] = ignore) -> Node | None:
+def merge(
+    first: Node, second: Node, report: Callable[[str, str], None] = ignore_report
+) -> Node | None:
     """Return the intersection of two schemas, or None; the first's annotations win.
 
     Objects that are closed each become one that is closed over the properties of both.
     """
     if "$ref" in first or "$ref" in second or "allOf" in first:
         return None
-    first, second = _without_open_items(first, second), _without_open_items(second, first)
-    if _differ_together(first, second) or _closes(first, second) or _closes(second, first):
+    first, second = _drop_open_items(first, second), _drop_open_items(second, first)
+    if (
+        _has_different_group(first, second)
+        or _limits_undeclared(first, second)
+        or _limits_undeclared(second, first)
+    ):
         return None
     out = dict(first)
     try:
         for key, value in second.items():
             if key not in out:
                 out[key] = value
-            elif key in _MEMBERS:
-                out[key] = _joined_members(out[key], value, report)
-            elif key not in WORDS and not json_values.is_equal(out[key], value):
-                out[key] = _JOINERS.get(key, _not_exact)(out[key], value)
+            elif key in _PROPERTY_MAPS:
+                out[key] = _merge_properties(out[key], value, report)
+            elif key not in ANNOTATIONS and not json_values.is_equal(out[key], value):
+                out[key] = _MERGERS.get(key, _raise_not_exact)(out[key], value)
     except _NotExactError:
         return None
     return out
 
 
-def _without_open_items(schema: Node, other: Node) -> Node:
+def _drop_open_items(schema: Node, other: Node) -> Node:
     """Return a schema without `items: {}`, which limits nothing, beside one that limits items."""
     if schema.get("items") != {} or other.keys().isdisjoint(_OF_ITEMS):
         return schema
     return {key: value for key, value in schema.items() if key != "items"}
 
 
-def _differ_together(first: Node, second: Node) -> bool:
+def _has_different_group(first: Node, second: Node) -> bool:
     """Tell whether both schemas have, and differ in, a group of dependent keywords."""
     return any(
         first.keys() & group
         and second.keys() & group
         and any(not json_values.is_equal(first.get(key), second.get(key)) for key in group)
-        for group in _TOGETHER
+        for group in _GROUPS
     )
 
 
-def _closes(one: Node, other: Node) -> bool:
+def _limits_undeclared(one: Node, other: Node) -> bool:
     """Tell whether one side limits the members or items that only the other side declares."""
     for key in _CLOSING & one.keys():
         if one[key] is True or one[key] == {}:
@@ -197,22 +238,22 @@ def _closes(one: Node, other: Node) -> bool:
             continue  # closed over the properties of both
         if key != "additionalProperties" or not json_values.is_equal(one.get(key), other.get(key)):
             return True
-        if any(one.get(part, {}).keys() != other.get(part, {}).keys() for part in _MEMBERS):
+        if any(one.get(part, {}).keys() != other.get(part, {}).keys() for part in _PROPERTY_MAPS):
             return True
     return False
 
 
-def _not_exact(_first: Any, _second: Any) -> Any:
+def _raise_not_exact(_first: Any, _second: Any) -> Any:
     raise _NotExactError
 
 
-def _closed(first: Any, second: Any) -> Any:
+def _meet_additional(first: Any, second: Any) -> Any:
     if first in (True, {}):
         return second
-    return first if second in (True, {}) else _not_exact(first, second)
+    return first if second in (True, {}) else _raise_not_exact(first, second)
 
 
-def _joined_members(first: Node, second: Node, report: Callable[[str, str], None]) -> Node:
+def _merge_properties(first: Node, second: Node, report: Callable[[str, str], None]) -> Node:
     out = dict(first)
     for name, schema in second.items():
         if name not in out or json_values.is_equal(out[name], schema) or out[name] is True:
@@ -220,13 +261,15 @@ def _joined_members(first: Node, second: Node, report: Callable[[str, str], None
         elif out[name] is False or schema is False:
             out[name] = False
         elif schema is not True:
-            out[name] = _joined(name, out[name], schema, report)
+            out[name] = _merge_property(name, out[name], schema, report)
     return out
 
 
-def _joined(name: str, first: Node, second: Node, report: Callable[[str, str], None]) -> Node:
+def _merge_property(
+    name: str, first: Node, second: Node, report: Callable[[str, str], None]
+) -> Node:
     """Return the schema of a property that two branches describe."""
-    if _exclude_each_other(first, second):
+    if _are_exclusive(first, second):
         report(
             "allOf", f"has {name!r:.60} with schemas that no value fits together; one is enough."
         )
@@ -238,21 +281,21 @@ def _common_type(first: Any, second: Any) -> Any:
     ours = first if isinstance(first, list) else [first]
     theirs = second if isinstance(second, list) else [second]
     common = [name for name in ours if name in theirs]
-    for some, others in ((ours, theirs), (theirs, ours)):
-        if "number" in some and "integer" in others and "integer" not in common:
+    for names, other_names in ((ours, theirs), (theirs, ours)):
+        if "number" in names and "integer" in other_names and "integer" not in common:
             common.append("integer")
-    return common if len(common) > 1 else common[0] if common else _not_exact(first, second)
+    return common if len(common) > 1 else common[0] if common else _raise_not_exact(first, second)
 
 
-_JOINERS: dict[str, Callable[[Any, Any], Any]] = {
+_MERGERS: dict[str, Callable[[Any, Any], Any]] = {
     "type": _common_type,
     "required": lambda first, second: list(dict.fromkeys([*first, *second])),
     "enum": lambda one, two: (
-        [v for v in one if json_values.contains_value(two, v)] or _not_exact(one, two)
+        [v for v in one if json_values.contains_value(two, v)] or _raise_not_exact(one, two)
     ),
     "uniqueItems": lambda first, second: first or second,
-    "additionalProperties": _closed,
-    "unevaluatedProperties": _closed,
+    "additionalProperties": _meet_additional,
+    "unevaluatedProperties": _meet_additional,
     **dict.fromkeys(_LARGEST, max),
     **dict.fromkeys(_SMALLEST, min),
 }

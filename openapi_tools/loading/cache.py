@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from platformdirs import user_cache_path
 
 from openapi_tools._version import __version__
-from openapi_tools.errors import SourceError, counted
+from openapi_tools.errors import SourceError, format_count
 from openapi_tools.loading import cache_file, cache_folder
 from openapi_tools.loading.keyword_values import is_longer
 from openapi_tools.loading.references import Resource
@@ -372,5 +372,5 @@ def describe_age(seconds: float) -> str:
     """Return a duration in words, for instance `"3 days"`."""
     for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
         if (count := int(seconds // length)) > 0:
-            return f"{counted(count, unit)}"
+            return f"{format_count(count, unit)}"
     return "less than a minute"

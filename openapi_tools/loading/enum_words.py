@@ -32,7 +32,7 @@ def has_enum_words(node: Node) -> bool:
     return not _EXTENSIONS.isdisjoint(node)
 
 
-def with_enum_words(description: str, node: Node, limit: int) -> str:
+def add_enum_words(description: str, node: Node, limit: int) -> str:
     """Return a description followed by the words of an enum: `0: Open; 1: Closed`.
 
     It gets no longer than `limit`. Values without words, and names that repeat their values, are

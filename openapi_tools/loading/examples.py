@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading.keyword_values import ABSENT, is_longer
-from openapi_tools.loading.shown_values import Definitions, OpenDefinitionError, ShownValues
-from openapi_tools.visible_text import visible_in
+from openapi_tools.loading.schema_examples import (
+    DefinitionFinder,
+    OpenDefinitionError,
+    SchemaExamples,
+)
+from openapi_tools.visible_text import strip_hidden_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,10 +54,10 @@ def example_values(holder: Node, resource: Resource, references: References) -> 
                 node = references.follow(example, resource).node
             except DocumentError:  # an example that cannot be read does not spoil the request
                 continue
-            yield from _values_of(node)
+            yield from _example_object_values(node)
 
 
-def _values_of(node: Any) -> Iterator[Any]:
+def _example_object_values(node: Any) -> Iterator[Any]:
     if isinstance(node, dict) and (node.keys() & _OF_EXAMPLE or node.keys() <= _WORDS):
         # Texts of `serializedValue` are written for the wire, and external ones are not fetched.
         yield from (node[key] for key in ("dataValue", "value") if key in node)
@@ -61,7 +65,7 @@ def _values_of(node: Any) -> Iterator[Any]:
         yield node
 
 
-def find_fitting(values: Iterable[Any], schema: Node, schemas: Schemas, limit: int) -> Any:
+def find_fitting_example(values: Iterable[Any], schema: Node, schemas: Schemas, limit: int) -> Any:
     """Return the first value of at most `limit` characters that fits a converted schema.
 
     It is read as it is meant, as JSON in a string; `ABSENT` where none fits.
@@ -69,9 +73,9 @@ def find_fitting(values: Iterable[Any], schema: Node, schemas: Schemas, limit: i
     for value in islice(values, _MOST):
         if is_longer(value, limit):
             continue
-        shown = ShownValues(schema, Definitions(schemas.closed_definition))
+        shown = SchemaExamples(schema, DefinitionFinder(schemas.closed_definition))
         with suppress(OpenDefinitionError):
-            meaning = shown.fitting_value(visible_in(value))
+            meaning = shown.convert_value(strip_hidden_in(value))
             if meaning is not ABSENT:
                 return meaning
     return ABSENT
@@ -88,7 +92,9 @@ def _meanings(value: Any) -> Iterator[Any]:
         yield json.dumps(value)
 
 
-def show_members(members: Node, values: Iterable[Any], schemas: Schemas, limit: int) -> Node:
+def add_property_examples(
+    properties: Node, values: Iterable[Any], schemas: Schemas, limit: int
+) -> Node:
     """Return an object's members with their parts of an example of the object.
 
     It is that of the first example whose members all fit, else of the first one.
@@ -98,21 +104,22 @@ def show_members(members: Node, values: Iterable[Any], schemas: Schemas, limit: 
         example = next((each for each in _meanings(value) if isinstance(each, dict)), {})
         names = [
             name
-            for name, member in members.items()
+            for name, schema in properties.items()
             if name in example
-            and isinstance(member, dict)
-            and "examples" not in schemas.content(member)
+            and isinstance(schema, dict)
+            and "examples" not in schemas.content(schema)
         ]
         fitting = {
             name: part
             for name in names
-            if (part := find_fitting([example[name]], members[name], schemas, limit)) is not ABSENT
+            if (part := find_fitting_example([example[name]], properties[name], schemas, limit))
+            is not ABSENT
         }
         best = best or fitting
         if fitting and len(fitting) == len(names):
             best = fitting
             break
     return {
-        name: {**member, "examples": [best[name]]} if name in best else member
-        for name, member in members.items()
+        name: {**schema, "examples": [best[name]]} if name in best else schema
+        for name, schema in properties.items()
     }

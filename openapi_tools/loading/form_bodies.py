@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools import http_rules
 from openapi_tools.common.json_schema import ensure_items
 from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, as_string, is_true
-from openapi_tools.loading.keyword_values import WORDS
+from openapi_tools.loading.keyword_values import ANNOTATIONS
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.body import file_schema
 from openapi_tools.visible_text import plain_text, short_hash
@@ -59,7 +59,7 @@ class PartHeader(NamedTuple):
     required: bool = False
 
 
-class Form(NamedTuple):
+class FormContent(NamedTuple):
     """A form, or a member of it, with file arguments; `encodings` that are not default."""
 
     schema: Any
@@ -67,32 +67,34 @@ class Form(NamedTuple):
     headers: tuple[PartHeader, ...]
 
 
-class Forms:
+class FormBodies:
     """Reads the forms of one document."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._settings = document.settings
 
-    def read(self, kind: str, schema: Node, declared: Node, resource: Resource) -> Form:
+    def read(self, kind: str, schema: Node, declared: Node, resource: Resource) -> FormContent:
         """Return how a form or multipart body with a converted schema is written."""
         multipart = http_rules.is_multipart(kind)
         whole = self._document.schemas.content(schema)
         listed = not {"prefixEncoding", "itemEncoding"}.isdisjoint(declared)
         if multipart and (listed or whole.get("type") == "array" or "prefixItems" in whole):
-            return self._positions(whole, declared, resource)  # parts are told apart by position
+            return self._read_positions(
+                whole, declared, resource
+            )  # parts are told apart by position
         nodes = as_dict(declared.get("encoding"))
-        form = self._members(schema, nodes, resource, multipart=multipart, depth=_NESTED)
+        form = self._read_properties(schema, nodes, resource, multipart=multipart, depth=_NESTED)
         done = {encoding.name for encoding in form.encodings}
         unlisted = [
-            self._encoding(name, node, multipart)
+            self._read_encoding(name, node, multipart)
             for name, node in nodes.items()
             if isinstance(node, dict) and name not in done
         ]
-        more = tuple(encoding for encoding in unlisted if not _is_default(encoding))
+        other_encodings = tuple(encoding for encoding in unlisted if not _is_default(encoding))
         if not form.schema.keys() & _SHAPED:
             form = form._replace(schema={**form.schema, "type": "object"})
-        return form._replace(encodings=form.encodings + more)
+        return form._replace(encodings=form.encodings + other_encodings)
 
     def has_files(self, schema: Any, depth: int = _NESTED) -> bool:
         """Tell whether properties of a body, or the items of one, are files."""
@@ -115,15 +117,15 @@ class Forms:
             self._has_file(part, depth - 1) for part in parts if depth
         )
 
-    def _members(
+    def _read_properties(
         self, schema: Node, nodes: Node, resource: Resource, *, multipart: bool, depth: int
-    ) -> Form:
+    ) -> FormContent:
         """Return how the members of an object are written, those of its alternatives among them."""
         whole = self._document.schemas.content(schema)
         if not whole.keys() & {*_HOLDERS, "additionalProperties"}:
-            return Form(schema, (), ())
+            return FormContent(schema, (), ())
         read = {
-            name: self._member(name, member, nodes.get(name), resource, multipart=multipart)
+            name: self._read_property(name, member, nodes.get(name), resource, multipart=multipart)
             for name, member in whole.get("properties", {}).items()
             if multipart or name in nodes
         }
@@ -132,13 +134,15 @@ class Forms:
             out["properties"] = {name: form.schema for name, form in read.items()}
         forms = list(read.values())
         if multipart and isinstance(whole.get("additionalProperties"), dict):
-            rest = self._others(whole)
+            rest = self._read_additional(whole)
             out["additionalProperties"] = rest.schema
             forms.insert(0, rest)
         for key in _ALTERNATIVES if depth else ():
             if key in whole:
                 parts = [
-                    self._members(part, nodes, resource, multipart=multipart, depth=depth - 1)
+                    self._read_properties(
+                        part, nodes, resource, multipart=multipart, depth=depth - 1
+                    )
                     for part in whole[key]
                 ]
                 pairs = zip(parts, whole[key], strict=True)
@@ -146,39 +150,39 @@ class Forms:
                 forms += parts
         encodings = {encoding.name: encoding for form in forms for encoding in form.encodings}
         headers = {header[:2]: header for form in forms for header in form.headers}
-        return Form(out, tuple(encodings.values()), tuple(headers.values()))
+        return FormContent(out, tuple(encodings.values()), tuple(headers.values()))
 
-    def _member(
+    def _read_property(
         self, name: str, schema: Any, node: Any, resource: Resource, *, multipart: bool
-    ) -> Form:
+    ) -> FormContent:
         if not node and not multipart:
-            return Form(schema, (), ())
-        encoding = self._encoding(name, as_dict(node), multipart)
+            return FormContent(schema, (), ())
+        encoding = self._read_encoding(name, as_dict(node), multipart)
         headers: tuple[PartHeader, ...] = ()
         if multipart:
-            headers = tuple(self._headers(name, node, resource))
-            found = self._with_files(schema, untyped=self._document.dialect.modern)
-            if found is None and not encoding.style:
-                found = self._or_file(schema)
-            if found is not None:
-                schema, named = found
-                kind = encoding.content_type or _ranges(node) or named
+            headers = tuple(self._read_headers(name, node, resource))
+            file_schema_and_type = self._find_files(schema, untyped=self._document.dialect.modern)
+            if file_schema_and_type is None and not encoding.style:
+                file_schema_and_type = self._allow_file(schema)
+            if file_schema_and_type is not None:
+                schema, named = file_schema_and_type
+                kind = encoding.content_type or _media_ranges(node) or named
                 encoding = replace(encoding, file=True, content_type=kind)
         default = _is_default(encoding) and not headers
-        return Form(schema, () if default else (encoding,), headers)
+        return FormContent(schema, () if default else (encoding,), headers)
 
-    def _others(self, whole: Node) -> Form:
+    def _read_additional(self, whole: Node) -> FormContent:
         """Return how properties with names of the caller's are written: files, or by their type."""
         rest = whole["additionalProperties"]
-        found = self._with_files(rest, untyped=False) or self._or_file(rest)
-        if found is None:
-            return Form(rest, (), ())
-        schema, kind = found
+        file_schema_and_type = self._find_files(rest, untyped=False) or self._allow_file(rest)
+        if file_schema_and_type is None:
+            return FormContent(rest, (), ())
+        schema, kind = file_schema_and_type
         # `*` is for every property without an encoding, so declared ones need one.
         declared = tuple(map(Encoding, whole.get("properties", ())))
-        return Form(schema, (Encoding("*", file=True, content_type=kind), *declared), ())
+        return FormContent(schema, (Encoding("*", file=True, content_type=kind), *declared), ())
 
-    def _with_files(
+    def _find_files(
         self, declared: Any, *, untyped: bool, depth: int = 4
     ) -> tuple[Node, str] | None:
         """Return a member with files in it, and its media type if the document names one."""
@@ -187,38 +191,38 @@ class Forms:
         declared = self._document.schemas.content(declared)
         if is_file(declared, untyped=untyped):
             kind = declared.get("contentMediaType") or _media_type_in(declared.get("format", ""))
-            made = described_file(self._settings, declared, "A file.")
+            file = file_argument_schema(self._settings, declared, "A file.")
             if isinstance(declared.get("type"), list):
-                made = {"anyOf": [made, {"type": "null"}]}
-            return made, "" if http_rules.is_wildcard(kind) else kind
+                file = {"anyOf": [file, {"type": "null"}]}
+            return file, "" if http_rules.is_wildcard(kind) else kind
         if declared.get("type") in ("array", ["array", "null"]):
             items = declared.get("items") if self._declares_items(declared) else None
-            inner = self._with_files(items, untyped=untyped, depth=depth - 1)
+            inner = self._find_files(items, untyped=untyped, depth=depth - 1)
             return inner and ({**declared, "items": inner[0]}, inner[1])
         branches = declared.get("anyOf", [])
-        found = [self._with_files(each, untyped=False, depth=depth - 1) for each in branches]
-        if not any(found):
+        parts = [self._find_files(each, untyped=False, depth=depth - 1) for each in branches]
+        if not any(parts):
             return None
-        pairs = zip(found, branches, strict=True)
+        pairs = zip(parts, branches, strict=True)
         return {**declared, "anyOf": [part[0] if part else old for part, old in pairs]}, ""
 
-    def _or_file(self, declared: Any, depth: int = _NESTED) -> tuple[Node, str] | None:
+    def _allow_file(self, declared: Any, depth: int = _NESTED) -> tuple[Node, str] | None:
         """Return a string or a list of strings that may be files, too; None for anything else.
 
         Many documents describe a file as a string, and a part may need a file name or a media type.
         """
         inner = self._document.schemas.content(declared) if isinstance(declared, dict) else {}
         if inner.get("type") in _STRINGS and inner.keys().isdisjoint(_CHOOSING):
-            words = {key: inner[key] for key in inner if key in WORDS}
+            words = {key: inner[key] for key in inner if key in ANNOTATIONS}
             rest = {key: value for key, value in inner.items() if key not in words}
-            file = described_file(self._settings, {}, "A file.")
+            file = file_argument_schema(self._settings, {}, "A file.")
             reference = self._document.schemas.define(_FILE, file)
             return {**words, "anyOf": [rest, reference]}, ""
         if inner.get("type") in ("array", ["array", "null"]):
-            found = self._or_file(inner.get("items"), depth - 1) if depth else None
-            return found and ({**inner, "items": found[0]}, found[1])
+            items = self._allow_file(inner.get("items"), depth - 1) if depth else None
+            return items and ({**inner, "items": items[0]}, items[1])
         branches = inner.get("anyOf", []) if depth else []
-        parts = [self._or_file(branch, depth - 1) for branch in branches]
+        parts = [self._allow_file(branch, depth - 1) for branch in branches]
         if not any(parts):
             return None
         pairs = zip(parts, branches, strict=True)
@@ -227,7 +231,7 @@ class Forms:
     def _declares_items(self, schema: Node) -> bool:
         return "items" in schema and self._document.schemas.declares_items(schema)
 
-    def _positions(self, whole: Node, declared: Node, resource: Resource) -> Form:
+    def _read_positions(self, whole: Node, declared: Node, resource: Resource) -> FormContent:
         nodes = list(as_list(declared.get("prefixEncoding")))
         listed = whole.get("prefixItems", [])
         count = max(len(nodes), len(listed))
@@ -236,23 +240,25 @@ class Forms:
         rest = whole["items"] if self._declares_items(whole) else True
         schemas = [*listed, *[rest] * (count - len(listed))]
         read = [
-            self._member(str(index), schema, node, resource, multipart=True)
+            self._read_property(str(index), schema, node, resource, multipart=True)
             for index, (schema, node) in enumerate(zip(schemas, nodes, strict=True))
         ]
-        more = self._member("*", rest, declared.get("itemEncoding"), resource, multipart=True)
+        further_parts = self._read_property(
+            "*", rest, declared.get("itemEncoding"), resource, multipart=True
+        )
         out = ensure_items({**whole, "type": "array"})
         if isinstance(rest, dict):
-            out["items"] = more.schema
+            out["items"] = further_parts.schema
         if read:
             out["prefixItems"] = [{} if form.schema is True else form.schema for form in read]
-        parts = read if rest is False else [*read, more]
-        return Form(
+        parts = read if rest is False else [*read, further_parts]
+        return FormContent(
             out,
             tuple(encoding for form in parts for encoding in form.encodings),
             tuple(header for form in parts for header in form.headers),
         )
 
-    def _encoding(self, name: str, node: Node, multipart: bool) -> Encoding:
+    def _read_encoding(self, name: str, node: Node, multipart: bool) -> Encoding:
         dialect = self._document.dialect
         inner = tuple(node.get("x-inner", ())) if dialect.swagger else ()
         styled = not _STYLED.isdisjoint(node)
@@ -271,7 +277,7 @@ class Forms:
         usable = http_rules.is_media_type(first) and not http_rules.is_wildcard(first)
         return Encoding(name, content_type=first if usable else "")
 
-    def _headers(self, name: str, node: Any, resource: Resource) -> Iterator[PartHeader]:
+    def _read_headers(self, name: str, node: Any, resource: Resource) -> Iterator[PartHeader]:
         for header, declared in as_dict(as_dict(node).get("headers")).items():
             target = self._document.references.follow(declared, resource)
             if header.lower() == "content-type" or not isinstance(target.node, dict):
@@ -284,7 +290,7 @@ class Forms:
             yield PartHeader(name, parameter, schema, is_true(target.node.get("required")))
 
 
-def _ranges(node: Any) -> str:
+def _media_ranges(node: Any) -> str:
     """Return the `contentType` of a file whose first media type is a range, else an empty text."""
     kinds = as_dict(node).get("contentType")
     listed = [kind.strip() for kind in kinds.split(",")] if isinstance(kinds, str) else [""]
@@ -326,7 +332,7 @@ def _media_type_in(form: str) -> str:
     return form if is_one else ""
 
 
-def described_file(settings: Settings, described: Node, words: str) -> Node:
+def file_argument_schema(settings: Settings, described: Node, words: str) -> Node:
     """Return the schema of a file argument with the document's own description, else `words`."""
     out = file_schema(settings)
     out |= {key: described[key] for key in _KEPT if key in described}

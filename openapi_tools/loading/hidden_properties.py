@@ -25,31 +25,31 @@ class HiddenProperties:
         self._mark = mark
         self._limits = limits
 
-    def not_required(self, out: Node, node: Node, resource: Resource) -> None:
+    def drop_required(self, out: Node, node: Node, resource: Resource) -> None:
         """Drop the names from `required`, in place, that a schema or a branch of it marks."""
-        offered = out.get("properties", {})
-        if "allOf" not in node and len(offered) == len(as_dict(node.get("properties"))):
+        properties = out.get("properties", {})
+        if "allOf" not in node and len(properties) == len(as_dict(node.get("properties"))):
             return  # most schemas
-        hidden = set(self._hidden(node, resource)) - offered.keys()
+        hidden = set(self._marked_names(node, resource)) - properties.keys()
         out["required"] = [name for name in out["required"] if name not in hidden]
         if not out["required"]:
             del out["required"]
 
-    def _hidden(self, node: Any, resource: Resource) -> Iterator[str]:
-        waiting = [(node, resource)]
+    def _marked_names(self, node: Any, resource: Resource) -> Iterator[str]:
+        pending = [(node, resource)]
         seen: set[tuple[int, int]] = set()
-        while waiting and len(seen) < _MAX_BRANCHES:
-            node, owner, _ = self._references.follow(*waiting.pop(), stops=self._limits)
+        while pending and len(seen) < _MAX_BRANCHES:
+            node, owner, _ = self._references.follow(*pending.pop(), stops=self._limits)
             key = (id(node), id(owner))
             if not isinstance(node, dict) or key in seen:
                 continue
             seen.add(key)
             if "$ref" in node:
-                waiting.append((node, owner))
-            for name, member in as_dict(node.get("properties")).items():
-                if self.is_hidden(member, owner):
+                pending.append((node, owner))
+            for name, schema in as_dict(node.get("properties")).items():
+                if self.is_hidden(schema, owner):
                     yield name
-            waiting += [(branch, owner) for branch in as_list(node.get("allOf"))]
+            pending += [(branch, owner) for branch in as_list(node.get("allOf"))]
 
     def is_hidden(self, value: Any, resource: Resource) -> bool:
         """Tell whether a member, or the component it refers to, has the mark."""
@@ -59,5 +59,5 @@ class HiddenProperties:
             return True
         if "$ref" not in value:
             return False
-        found = self._references.follow(value, resource).node
-        return isinstance(found, dict) and is_true(found.get(self._mark))
+        target = self._references.follow(value, resource).node
+        return isinstance(target, dict) and is_true(target.get(self._mark))

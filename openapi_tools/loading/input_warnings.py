@@ -13,9 +13,9 @@ from openapi_tools.common.json_schema import UNIONS
 from openapi_tools.errors import DocumentError
 from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, join_pointer
 from openapi_tools.loading import keyword_values, versions
+from openapi_tools.loading.contradictions import CHECKED_KEYWORDS
 from openapi_tools.loading.document import is_left_out
-from openapi_tools.loading.own_values import CONCERNED
-from openapi_tools.loading.shown_values import SHOWN
+from openapi_tools.loading.schema_examples import EXAMPLE_KEYWORDS
 from openapi_tools.loading.type_names import file_remark, type_remark
 
 if TYPE_CHECKING:
@@ -34,12 +34,14 @@ _INNER_KINDS = {
         **dict.fromkeys(("encoding", "prefixEncoding", "itemEncoding"), "encoding"),
     },
     "encoding": {"headers": "parameter"},
-    "schema": dict.fromkeys(keyword_values.HOLDING, "schema"),
+    "schema": dict.fromkeys(keyword_values.APPLICATORS, "schema"),
 }
 """By the kind of an object: its properties that hold other objects, and the kinds of these."""
-_READ = keyword_values.HOLDING | keyword_values.READERS.keys() | keyword_values.NULLABLE | {"$ref"}
-_BY_NAME = keyword_values.MAPS | {"content", "encoding", "headers"}
-_SETTLED = CONCERNED | SHOWN | {"allOf", "example"}
+_READ = (
+    keyword_values.APPLICATORS | keyword_values.READERS.keys() | keyword_values.NULLABLE | {"$ref"}
+)
+_BY_NAME = keyword_values.MAP_APPLICATORS | {"content", "encoding", "headers"}
+_SETTLED = CHECKED_KEYWORDS | EXAMPLE_KEYWORDS | {"allOf", "example"}
 """Keywords of a schema that its own values may contradict, or that hold such values."""
 _SHOWN_BY_PARAMETERS = frozenset({"example"})
 _OF_PARAMETERS = frozenset({"required", "description"})
@@ -146,7 +148,7 @@ class _Search:
         # Of a parameter of Swagger 2.0 only the keywords that make its schema count.
         schema = versions.parameter_schema(node) if is_parameter else node
         with suppress(DocumentError):  # an operation that needs it was skipped
-            contradictions = self._document.schemas.contradictions(
+            contradictions = self._document.schemas.find_contradictions(
                 schema, resource, may_be_empty=may_be_empty
             )
             for keyword, message in contradictions:
@@ -164,12 +166,12 @@ class _Search:
         with suppress(DocumentError):
             schema = schemas.convert(as_dict(node.get("schema")), resource)
             if "examples" not in schema:
-                schemas.with_values({**schema, "examples": [node["example"]]}, report)
+                schemas.drop_unfitting_values({**schema, "examples": [node["example"]]}, report)
 
     def _note_keyword(
         self, path: _Path, keyword: str, node: Node, resource: Resource, message: str
     ) -> None:
-        if keyword in SHOWN:
+        if keyword in EXAMPLE_KEYWORDS:
             if keyword == "examples" and keyword not in node:
                 path = (path[0], "example")
             self._note(path, resource, message, self.refused)

@@ -22,9 +22,9 @@ from openapi_tools.http_rules import (
 )
 from openapi_tools.json_values import Node, as_dict, as_list, is_string, is_true
 from openapi_tools.loading import document as documents
-from openapi_tools.loading.parameters import Argument, Parameters
-from openapi_tools.loading.request_bodies import Bodies, Content
-from openapi_tools.loading.schema_components import complete
+from openapi_tools.loading.parameters import InputArgument, Parameters
+from openapi_tools.loading.request_bodies import Content, RequestBodies
+from openapi_tools.loading.schema_components import complete_schema
 from openapi_tools.model import Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 from openapi_tools.requests.path_notations import read_template
@@ -47,12 +47,12 @@ class Inputs:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._limit = document.settings.description_chars
-        self._bodies = Bodies(document)
+        self._bodies = RequestBodies(document)
         self._parameters = Parameters(document)
         self._contents: dict[tuple[int, bytes | int, tuple[str, ...]], Content] = {}
-        self._schemas: dict[tuple[int, ...], tuple[Node, list[Argument]]] = {}
-        self._lists: dict[int, tuple[list[Argument], frozenset[str]]] = {}
-        self._known: dict[tuple[int, bytes | int], Argument | None] = {}
+        self._schemas: dict[tuple[int, ...], tuple[Node, list[InputArgument]]] = {}
+        self._lists: dict[int, tuple[list[InputArgument], frozenset[str]]] = {}
+        self._known: dict[tuple[int, bytes | int], InputArgument | None] = {}
         self._credentials: dict[tuple[str, str], list[str]] = {}
         for name, scheme in document.security.schemes.items():
             if scheme.type == "apiKey":
@@ -61,80 +61,88 @@ class Inputs:
 
     def input_schema(self, operation: OperationNode, kinds: tuple[str, ...]) -> Node:
         """Return the schema of an input; `kinds` are the media types that the user asks for."""
-        content, arguments = self._content(operation, kinds), self._arguments(operation)
+        content, arguments = self._body_content(operation, kinds), self._input_arguments(operation)
         key = (id(content), *map(id, arguments))
         if key not in self._schemas:
-            made = self._made_schema(arguments + _body_arguments(content))
-            self._schemas[key] = (made, arguments)  # which keeps their ids
+            schema = self._build_schema(arguments + _body_arguments(content))
+            self._schemas[key] = (schema, arguments)  # which keeps their ids
         schema = dict(self._schemas[key][0])
         for part in schema.keys() & {"properties", "required"}:
             schema[part] = schema[part].copy()
         return schema
 
-    def _made_schema(self, arguments: list[Argument]) -> Node:
+    def _build_schema(self, arguments: list[InputArgument]) -> Node:
         names = visible_text.argument_names([argument[:2] for argument in arguments])
         pairs = list(zip(names, arguments, strict=True))
         properties = {
-            name: argument.schema if name == argument.wire else self._named(argument, name)
+            name: argument.schema
+            if name == argument.wire
+            else self._argument_schema(argument, name)
             for name, argument in pairs
         }
         schema: Node = {"type": "object", "properties": properties}
         if required := [name for name, argument in pairs if argument.required]:
             schema["required"] = required
         schema["additionalProperties"] = False
-        return complete(schema, self._document.schemas.closure)
+        return complete_schema(schema, self._document.schemas.closure)
 
-    def _named(self, argument: Argument, name: str) -> Node:
+    def _argument_schema(self, argument: InputArgument, name: str) -> Node:
         """Return an argument's schema, with the API's own name if the argument's lost it."""
         schema, wire = argument.schema, argument.wire
-        if not visible_text.is_other(name, wire):
+        if not visible_text.hides_wire_name(name, wire):
             return schema
-        is_seen = wire.isprintable() and visible_text.visible(wire) == wire
+        is_seen = wire.isprintable() and visible_text.strip_hidden(wire) == wire
         shown = f"`{wire}`" if is_seen else ascii(wire)
         words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
-        return {**schema, "description": visible_text.cut(words, self._limit)}
+        return {**schema, "description": visible_text.truncate_text(words, self._limit)}
 
     def operation(self, operation: OperationNode, kinds: tuple[str, ...]) -> Operation:
         """Return how an operation is called; arguments and errors are as of `input_schema`."""
         document = self._document
-        content = self._content(operation, kinds)
-        arguments, of_body = self._arguments(operation), _body_arguments(content)
+        content = self._body_content(operation, kinds)
+        arguments, of_body = self._input_arguments(operation), _body_arguments(content)
         names = visible_text.argument_names([argument[:2] for argument in arguments + of_body])
         count = len(arguments)
         template = self._template(operation)
-        made = Operation(
+        result = Operation(
             method=operation.method,
             path=template.path,
             operation_id=operation.operation_id,
             parameters=tuple(map(self._parameters.parameter, arguments, names)),
-            body=_body(content, of_body, names[count:]) if content else None,
+            body=_build_body(content, of_body, names[count:]) if content else None,
             servers=document.servers(operation),
-            security=self._security(operation),
-            accept=self._accept(operation),
+            security=self._security_requirements(operation),
+            accept=self._accepted_media_types(operation),
             tags=operation.tags,
             deprecated=operation.deprecated,
             extensions=operation.flags,
             response_headers=self._response_headers(operation),
-            redirects=_redirects(operation),
+            redirects=_redirect_statuses(operation),
         )
         schemas = {name: each.schema for each, name in zip(arguments + of_body, names, strict=True)}
-        paging = self._paging(operation, made, schemas)
-        return made if paging is None else replace(made, paging=paging)
+        paging = self._detect_paging(operation, result, schemas)
+        return result if paging is None else replace(result, paging=paging)
 
-    def _security(self, operation: OperationNode) -> tuple[dict[str, tuple[str, ...]], ...]:
+    def _security_requirements(
+        self, operation: OperationNode
+    ) -> tuple[dict[str, tuple[str, ...]], ...]:
         """Return the security requirements, with the schemes of keys declared as parameters."""
         declared = self._document.security.requirements(operation.node, operation.resource)
         if not self._credentials:
             return declared
-        listed = declared
+        requirements = declared
         for (location, name), (node, _) in self._document.parameters(operation).items():
             schemes = self._credentials.get(parameter_key(location, name), ())
-            if schemes and not any(s in alternative for alternative in listed for s in schemes):
+            if schemes and not any(
+                s in alternative for alternative in requirements for s in schemes
+            ):
                 needed = is_true(node.get("required")) and not any(declared)
-                listed = _with_key(listed, schemes, needed=needed)
-        return listed
+                requirements = _add_key_scheme(requirements, schemes, needed=needed)
+        return requirements
 
-    def _paging(self, node: OperationNode, operation: Operation, schemas: Node) -> Paging | None:
+    def _detect_paging(
+        self, node: OperationNode, operation: Operation, schemas: Node
+    ) -> Paging | None:
         if operation.method not in ("GET", "POST", "QUERY"):
             return None
         # Start-up time: names, descriptions and schemas do not need it.
@@ -145,11 +153,11 @@ class Inputs:
             schemas,
             node=node.node,
             resource=node.resource,
-            follow=self._followed,
+            follow=self._follow_reference,
             resolve=self._document.schemas.content,
         )
 
-    def _followed(self, node: Any, resource: Resource) -> Target | None:
+    def _follow_reference(self, node: Any, resource: Resource) -> Target | None:
         try:
             return self._document.references.follow(node, resource)
         except DocumentError:  # an answer that cannot be read does not spoil the request
@@ -157,51 +165,53 @@ class Inputs:
 
     def answer_schema(self, operation: OperationNode) -> Node | None:
         """Return the schema of JSON answers of success; None where one of them can be anything."""
-        schemas, found = self._document.response_schemas, []
+        schemas, converted = self._document.response_schemas, []
         try:
-            for kind, node, resource in self._answer_types(operation):
+            for kind, node, resource in self._response_media_types(operation):
                 if is_sequential(kind) or essence(kind) == "text/event-stream":
                     return None  # a list of what its schema describes
                 if is_json(kind):
                     target = self._document.references.follow(node, resource)
                     one = schemas.convert(as_dict(target.node).get("schema"), target.resource)
-                    found += [one] if one not in found else []
+                    converted += [one] if one not in converted else []
         except DocumentError:  # as in `_answers`
             return None
-        if not found or not all(found):
+        if not converted or not all(converted):
             return None
-        made = {"answer": found[0] if len(found) == 1 else {"anyOf": found}}
-        whole = complete({"type": "object", "properties": made}, schemas.closure, cut=False)
+        properties = {"answer": converted[0] if len(converted) == 1 else {"anyOf": converted}}
+        whole = complete_schema(
+            {"type": "object", "properties": properties}, schemas.closure, cut=False
+        )
         return {**whole["properties"]["answer"], **{k: whole[k] for k in whole if k == "$defs"}}
 
-    def _content(self, operation: OperationNode, kinds: tuple[str, ...]) -> Content | None:
-        found = self._document.request_body(operation)
-        if found is None:
+    def _body_content(self, operation: OperationNode, kinds: tuple[str, ...]) -> Content | None:
+        body = self._document.request_body(operation)
+        if body is None:
             return None
-        node, resource = found
-        key = (*self._key(node, resource), kinds)
+        node, resource = body
+        key = (*self._sharing_key(node, resource), kinds)
         if key not in self._contents:
             self._contents[key] = self._bodies.read(node, resource, kinds)
         content = self._contents[key]
         is_empty = content.flat and not content.required and not content.schema.get("properties")
         return None if is_empty else content
 
-    def _arguments(self, operation: OperationNode) -> list[Argument]:
-        arguments, declared = self._offered(self._document.parameters(operation))
+    def _input_arguments(self, operation: OperationNode) -> list[InputArgument]:
+        arguments, declared = self._list_arguments(self._document.parameters(operation))
         variables = read_template(operation.path, declared).variables
         if variables.keys() == declared and not any(variables.values()):
             return arguments
         missing = [name for name in variables if name not in declared]
         text, resource = {"schema": {"type": "string"}}, operation.resource
         return [
-            self._with_slashes(each) if each.location == "path" and variables[each.wire] else each
+            self._allow_slashes(each) if each.location == "path" and variables[each.wire] else each
             for each in (
                 *[self._parameters.argument("path", name, text, resource) for name in missing],
                 *[each for each in arguments if each.location != "path" or each.wire in variables],
             )
         ]
 
-    def _with_slashes(self, argument: Argument) -> Argument:
+    def _allow_slashes(self, argument: InputArgument) -> InputArgument:
         """Return the argument of a path variable that takes slashes, which its description says."""
         kinds = schema_types(self._document.schemas.content(argument.schema))
         is_styled = as_dict(argument.node).get("style", "simple") != "simple"
@@ -213,29 +223,33 @@ class Inputs:
 
     def _template(self, operation: OperationNode) -> PathTemplate:
         parameters = self._document.parameters(operation)
-        return read_template(operation.path, self._offered(parameters)[1])
+        return read_template(operation.path, self._list_arguments(parameters)[1])
 
-    def _offered(self, parameters: ParameterNodes) -> tuple[list[Argument], frozenset[str]]:
+    def _list_arguments(
+        self, parameters: ParameterNodes
+    ) -> tuple[list[InputArgument], frozenset[str]]:
         key = id(parameters)
         if key not in self._lists:
-            found = [self._argument(*key, *where) for key, where in parameters.items()]
-            arguments = [argument for argument in found if argument is not None]
+            offered = (self._argument(*key, *where) for key, where in parameters.items())
+            arguments = [argument for argument in offered if argument is not None]
             declared = frozenset(each.wire for each in arguments if each.location == "path")
             self._lists[key] = arguments, declared
         return self._lists[key]
 
     def _argument(
         self, location: str, name: str, node: Node, resource: Resource
-    ) -> Argument | None:
+    ) -> InputArgument | None:
         """Return the argument of a parameter; equal Parameter Objects share one."""
-        key = self._key(node, resource)
+        key = self._sharing_key(node, resource)
         if key not in self._known:
             is_offered = self._is_offered(location, name, node)
-            made = self._parameters.argument(location, name, node, resource) if is_offered else None
-            self._known[key] = made
+            argument = (
+                self._parameters.argument(location, name, node, resource) if is_offered else None
+            )
+            self._known[key] = argument
         return self._known[key]
 
-    def _key(self, node: Node, resource: Resource) -> tuple[int, bytes | int]:
+    def _sharing_key(self, node: Node, resource: Resource) -> tuple[int, bytes | int]:
         """Return a key that objects share which mean the same."""
         is_local = self._document.references.has_local(resource)
         return id(resource), id(node) if is_local else resource.key(node)
@@ -247,11 +261,11 @@ class Inputs:
         is_own = location == "header" and place[1] in OWN_HEADERS
         return not is_own and not documents.is_left_out(node)
 
-    def _accept(self, operation: OperationNode) -> tuple[str, ...]:
+    def _accepted_media_types(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the media types of an operation's successful answers, JSON first."""
-        kinds: Iterable[str] = (kind for kind, *_ in self._answer_types(operation))
+        kinds: Iterable[str] = (kind for kind, *_ in self._response_media_types(operation))
         if self._document.dialect.swagger:
-            kinds = self._produced(operation)
+            kinds = self._produced_media_types(operation)
         clean = [
             kind
             for kind in dict.fromkeys(islice(kinds, documents.MAX_CHOICES))
@@ -259,29 +273,31 @@ class Inputs:
         ]
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 
-    def _answer_types(self, operation: OperationNode) -> Iterator[tuple[str, Any, Resource]]:
+    def _response_media_types(
+        self, operation: OperationNode
+    ) -> Iterator[tuple[str, Any, Resource]]:
         """Yield the media types of success, each with the object that has its schema."""
         only = len(as_dict(operation.node.get("responses"))) == 1
-        for status, answer, resource in self._answers(operation):
+        for status, answer, resource in self._responses(operation):
             if status.startswith("2") or (status == "default" and only):
                 content = as_dict(answer.get("content"))
                 if self._document.dialect.swagger:
-                    content = dict.fromkeys(self._produced(operation), answer)
+                    content = dict.fromkeys(self._produced_media_types(operation), answer)
                 yield from ((kind, node, resource) for kind, node in content.items())
 
-    def _produced(self, operation: OperationNode) -> list[str]:
+    def _produced_media_types(self, operation: OperationNode) -> list[str]:
         """Return the media types of answers in Swagger 2.0, which are for all of them."""
         produces = operation.node.get("produces", self._document.root.get("produces"))
         return list(filter(is_string, as_list(produces)))
 
     def _response_headers(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the headers of answers, in lower case, but for those that results keep anyway."""
-        nodes = (as_dict(answer.get("headers")) for _, answer, _ in self._answers(operation))
+        nodes = (as_dict(answer.get("headers")) for _, answer, _ in self._responses(operation))
         names = (name.lower() for node in nodes for name in node)
         kept = (name for name in names if is_token(name) and should_keep_header(name) is None)
         return tuple(islice(dict.fromkeys(kept), documents.MAX_CHOICES))
 
-    def _answers(self, operation: OperationNode) -> Iterator[tuple[str, Node, Resource]]:
+    def _responses(self, operation: OperationNode) -> Iterator[tuple[str, Node, Resource]]:
         for status, node in as_dict(operation.node.get("responses")).items():
             try:
                 answer, resource, _ = self._document.references.follow(node, operation.resource)
@@ -291,16 +307,16 @@ class Inputs:
                 yield str(status), answer, resource
 
 
-def _with_key(
-    listed: tuple[dict[str, tuple[str, ...]], ...], schemes: Iterable[str], *, needed: bool
+def _add_key_scheme(
+    requirements: tuple[dict[str, tuple[str, ...]], ...], schemes: Iterable[str], *, needed: bool
 ) -> tuple[dict[str, tuple[str, ...]], ...]:
     """Return alternatives with a key beside the others; those without it stay unless `needed`."""
-    alternatives = listed or ({},)
+    alternatives = requirements or ({},)
     keyed = tuple({**each, scheme: ()} for scheme in schemes for each in alternatives)
     return keyed if needed else keyed + alternatives
 
 
-def _redirects(operation: OperationNode) -> tuple[str, ...]:
+def _redirect_statuses(operation: OperationNode) -> tuple[str, ...]:
     """Return the documented statuses of success and of redirects, if any redirects are."""
     statuses = (str(status).upper() for status in as_dict(operation.node.get("responses")))
     below = sorted(status for status in statuses if _BELOW_400.fullmatch(status))
@@ -308,23 +324,23 @@ def _redirects(operation: OperationNode) -> tuple[str, ...]:
     return tuple(below) if is_redirect else ()
 
 
-def _body_arguments(content: Content | None) -> list[Argument]:
+def _body_arguments(content: Content | None) -> list[InputArgument]:
     """Return a body's members, or one argument for all of it, then the headers of its parts."""
     if content is None:
         return []
     needed = frozenset(content.schema.get("required", ()))
     if content.flat:
         members = content.schema.get("properties", {})
-        arguments = [Argument("body", name, members[name], name in needed) for name in members]
+        arguments = [InputArgument("body", name, members[name], name in needed) for name in members]
     else:
-        arguments = [Argument("body", "body", content.schema, content.required)]
+        arguments = [InputArgument("body", "body", content.schema, content.required)]
     if content.choices:
         kinds = [content.media_type, *(other.media_type for other in content.choices)]
         words = "The media type of the body."
         schema = {"type": "string", "enum": kinds, "description": words}
-        arguments.append(Argument("body", "media_type", schema, content.required))
+        arguments.append(InputArgument("body", "media_type", schema, content.required))
     return arguments + [
-        Argument(
+        InputArgument(
             "header",
             f"{header.part}_{header.parameter.name}".replace("*", "items"),
             header.schema,
@@ -334,7 +350,7 @@ def _body_arguments(content: Content | None) -> list[Argument]:
     ]
 
 
-def _body(content: Content, arguments: list[Argument], names: list[str]) -> RequestBody:
+def _build_body(content: Content, arguments: list[InputArgument], names: list[str]) -> RequestBody:
     body = content.body()
     count = len(arguments) - len(content.headers)
     headers: dict[str, list[Parameter]] = {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi_tools import json_values
 from openapi_tools.common import json_schema
 from openapi_tools.loading.type_names import read_type
-from openapi_tools.visible_text import visible, visible_in
+from openapi_tools.visible_text import strip_hidden, strip_hidden_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,38 +23,42 @@ MAX_LITERAL: Final = 8_192  # characters; a longer default, example or pattern i
 MAX_LABEL: Final = 1_024  # characters of a title, a format or a media type
 MAX_ENUM: Final = 32_768  # characters; a longer enum is left to the server, and described so
 
-ONE: Final = json_schema.SCHEMA_KEYWORDS | {"contentSchema"}
-LISTS: Final = json_schema.SCHEMA_LIST_KEYWORDS
-MAPS: Final = json_schema.SCHEMA_MAP_KEYWORDS - {"$defs", "definitions"}
-HOLDING: Final = ONE | LISTS | MAPS  # keywords of a Schema Object that hold schemas
+SCHEMA_APPLICATORS: Final = json_schema.SCHEMA_KEYWORDS | {"contentSchema"}
+LIST_APPLICATORS: Final = json_schema.SCHEMA_LIST_KEYWORDS
+MAP_APPLICATORS: Final = json_schema.SCHEMA_MAP_KEYWORDS - {"$defs", "definitions"}
+APPLICATORS: Final = (
+    SCHEMA_APPLICATORS | LIST_APPLICATORS | MAP_APPLICATORS
+)  # keywords of a Schema Object that hold schemas
 
 ABSENT: Final = object()  # placeholder for an invalid keyword value
 
 _HUGE: Final = 10**300  # validators compare numbers as floats, which hold no larger ones
-_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters except tabs and line ends, and lone surrogates."""
-_STR = frozenset({str})
+_STRING_CLASS = frozenset({str})
 
 
-def _is_unseen(text: str) -> bool:
-    return not text.isprintable() and _UNSEEN.search(text) is not None
+def _has_control_characters(text: str) -> bool:
+    return not text.isprintable() and _CONTROL_CHARACTERS.search(text) is not None
 
 
-def _is_shown(value: Any, limit: int) -> bool:
-    return isinstance(value, str) and len(value) <= limit and not _is_unseen(value)
+def _is_printable(value: Any, limit: int) -> bool:
+    return isinstance(value, str) and len(value) <= limit and not _has_control_characters(value)
 
 
 def is_name(text: str) -> bool:
     """Tell whether a text can be a member's name: short, without control characters."""
-    return _is_shown(text, MAX_LABEL)
+    return _is_printable(text, MAX_LABEL)
 
 
 def is_longer(value: Any, limit: int) -> bool:
     """Tell whether a value has more than about `limit` characters as JSON, or is not plain JSON."""
     if isinstance(value, str):
-        return len(value) + 3 > limit or _is_unseen(value)
-    if isinstance(value, list) and _are_texts(value):
-        return sum(map(len, value)) + 5 * len(value) > limit or _is_unseen("".join(value))
+        return len(value) + 3 > limit or _has_control_characters(value)
+    if isinstance(value, list) and _are_strings(value):
+        return sum(map(len, value)) + 5 * len(value) > limit or _has_control_characters(
+            "".join(value)
+        )
     size = 0
     stack = [value]
     while stack and size <= limit:
@@ -70,63 +74,63 @@ def is_longer(value: Any, limit: int) -> bool:
             size += len(item) + 3 if isinstance(item, str) else 8
             if isinstance(item, float) and not isfinite(item):
                 return True
-            if isinstance(item, str) and _is_unseen(item):
+            if isinstance(item, str) and _has_control_characters(item):
                 return True
     return size > limit
 
 
-def _number(value: Any) -> Any:
+def _read_number(value: Any) -> Any:
     if value.__class__ is int:
         return value if -_HUGE < value < _HUGE else ABSENT
     return value if value.__class__ is float and isfinite(value) else ABSENT
 
 
-def _count(value: Any) -> Any:
+def _read_count(value: Any) -> Any:
     if value.__class__ is float and value.is_integer():
         value = int(value)
     return value if value.__class__ is int and 0 <= value < _HUGE else ABSENT
 
 
-def _example(value: Any) -> Any:
-    return ABSENT if is_longer(value, MAX_LITERAL) else visible_in(value)
+def _read_example(value: Any) -> Any:
+    return ABSENT if is_longer(value, MAX_LITERAL) else strip_hidden_in(value)
 
 
-def _names(value: Any) -> Any:
-    return value if isinstance(value, list) and _are_texts(value) else ABSENT
+def _read_names(value: Any) -> Any:
+    return value if isinstance(value, list) and _are_strings(value) else ABSENT
 
 
-def _dependent(value: Any) -> Any:
-    is_map = isinstance(value, dict) and all(_names(each) is each for each in value.values())
+def _read_dependent(value: Any) -> Any:
+    is_map = isinstance(value, dict) and all(_read_names(each) is each for each in value.values())
     return value if is_map and not is_longer(value, MAX_ENUM) else ABSENT
 
 
-def _are_texts(values: list[Any]) -> bool:
-    return _STR.issuperset(map(type, values)) or all(map(json_values.is_string, values))
+def _are_strings(values: list[Any]) -> bool:
+    return _STRING_CLASS.issuperset(map(type, values)) or all(map(json_values.is_string, values))
 
 
 READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "type": lambda value: value if isinstance(value, (str, list)) else ABSENT,
     "description": lambda value: value if isinstance(value, str) else ABSENT,
     "enum": lambda value: value if isinstance(value, list) and value else ABSENT,
-    "required": _names,
-    "example": _example,
-    "examples": lambda value: _example(value) if isinstance(value, list) and value else ABSENT,
-    "pattern": lambda value: value if _is_shown(value, MAX_LITERAL) else ABSENT,
-    "dependentRequired": _dependent,
+    "required": _read_names,
+    "example": _read_example,
+    "examples": lambda value: _read_example(value) if isinstance(value, list) and value else ABSENT,
+    "pattern": lambda value: value if _is_printable(value, MAX_LITERAL) else ABSENT,
+    "dependentRequired": _read_dependent,
     **dict.fromkeys(
         ("default", "const"), lambda value: ABSENT if is_longer(value, MAX_LITERAL) else value
     ),
     **dict.fromkeys(
         ("title", "format", "contentEncoding", "contentMediaType"),
-        lambda value: visible(value) if _is_shown(value, MAX_LABEL) else ABSENT,
+        lambda value: strip_hidden(value) if _is_printable(value, MAX_LABEL) else ABSENT,
     ),
-    **dict.fromkeys(("minimum", "maximum", "multipleOf"), _number),
+    **dict.fromkeys(("minimum", "maximum", "multipleOf"), _read_number),
     **dict.fromkeys(
         ("exclusiveMinimum", "exclusiveMaximum"),
-        lambda value: _number(value) if json_values.as_boolean(value) is None else value,
+        lambda value: _read_number(value) if json_values.as_boolean(value) is None else value,
     ),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _count),
-    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _count),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _read_count),
+    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _read_count),
     **dict.fromkeys(
         ("deprecated", "writeOnly", "readOnly", "uniqueItems"),
         lambda value: ABSENT if (found := json_values.as_boolean(value)) is None else found,
@@ -139,11 +143,11 @@ def is_readable(key: str, value: Any) -> bool:
     """Tell whether a schema keeps a member; members that no version has count as kept."""
     if key in NULLABLE:
         return json_values.as_boolean(value) is not None
-    if key in ONE:
+    if key in SCHEMA_APPLICATORS:
         is_tuple = key == "items" and isinstance(value, list)
         return is_tuple or isinstance(value, dict) or json_values.as_boolean(value) is not None
-    if key in HOLDING:
-        return isinstance(value, dict if key in MAPS else list)
+    if key in APPLICATORS:
+        return isinstance(value, dict if key in MAP_APPLICATORS else list)
     return key not in READERS or READERS[key](value) is not ABSENT
 
 
@@ -155,14 +159,14 @@ TRANSLATED: Final = frozenset(
 NULLABLE: Final = frozenset({"nullable", "x-nullable"})
 HARMLESS_SIBLINGS: Final = frozenset({"description", "title", "default"}) | NULLABLE
 """Siblings of a `$ref` that are read in 2.0 and 3.0, although the standard ignores them."""
-_NULL_WORDS: Final = ("title", "description", "default", "examples")
-_BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
+_NULLABLE_ANNOTATIONS: Final = ("title", "description", "default", "examples")
+_ASSERTING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
 
 
-def modernise(out: Node) -> None:
+def modernize_keywords(out: Node) -> None:
     """Translate older versions' keywords to 2020-12, in place."""
-    _exclusive(out, "minimum", "exclusiveMinimum")
-    _exclusive(out, "maximum", "exclusiveMaximum")
+    _convert_exclusive(out, "minimum", "exclusiveMinimum")
+    _convert_exclusive(out, "maximum", "exclusiveMaximum")
     if "example" in out:
         example = out.pop("example")
         out.setdefault("examples", [example])
@@ -180,33 +184,33 @@ def modernise(out: Node) -> None:
         needed = out["dependentRequired"].items()
         out["dependentRequired"] = {name: list(dict.fromkeys(names)) for name, names in needed}
     if "required" in out:
-        _required(out)
+        _clean_required(out)
     if "enum" in out:
-        _enumeration(out, out["enum"])
+        _clean_enum(out, out["enum"])
 
 
-def _enumeration(out: Node, values: list[Any]) -> None:
+def _clean_enum(out: Node, values: list[Any]) -> None:
     """Drop repeated values, which clients refuse; too many values are left to the server."""
     if is_longer(values, MAX_ENUM):
-        describe(out, f"One of {len(out.pop('enum'))} values; the server knows them.")
-    elif not _STR.issuperset(map(type, values)) or len({*values}) < len(values):
+        extend_description(out, f"One of {len(out.pop('enum'))} values; the server knows them.")
+    elif not _STRING_CLASS.issuperset(map(type, values)) or len({*values}) < len(values):
         out["enum"] = json_values.unique_values(values)
 
 
-def describe(out: Node, note: str) -> None:
+def extend_description(out: Node, note: str) -> None:
     """Add a sentence to the description of a schema, in place."""
     out["description"] = f"{out.get('description', '')} {note}".strip()
 
 
-def _exclusive(out: Node, bound: str, exclusive: str) -> None:
+def _convert_exclusive(out: Node, bound: str, exclusive: str) -> None:
     # A boolean up to OpenAPI 3.0.
-    if exclusive in out and _number(out[exclusive]) is ABSENT:
+    if exclusive in out and _read_number(out[exclusive]) is ABSENT:
         strict = json_values.is_true(out.pop(exclusive))
         if strict and bound in out:
             out[exclusive] = out.pop(bound)
 
 
-def _required(out: Node) -> None:
+def _clean_required(out: Node) -> None:
     """Drop repeated names and names that are not offered; too many are left to the server."""
     names = out["required"]
     if is_longer(names, MAX_LITERAL):
@@ -222,16 +226,16 @@ def is_nullable(node: Mapping[str, Any]) -> bool:
     return any(json_values.is_true(node[key]) for key in NULLABLE.intersection(node))
 
 
-def nullable(out: Node) -> Node:
+def make_nullable(out: Node) -> Node:
     """Return a converted schema that also takes null (OpenAPI 3.0.4, section 4.7.24.2)."""
     if "enum" in out and None not in out["enum"]:
         out["enum"] = [*out["enum"], None]
     if "type" in out:
         types = out["type"] if isinstance(out["type"], list) else [out["type"]]
         out["type"] = list(dict.fromkeys([*types, "null"]))
-    if _BINDING.isdisjoint(out):
+    if _ASSERTING.isdisjoint(out):
         return out
-    words: Node = {key: out.pop(key) for key in _NULL_WORDS if key in out}
+    words: Node = {key: out.pop(key) for key in _NULLABLE_ANNOTATIONS if key in out}
     return {**words, "anyOf": [out, {"type": "null"}]}
 
 
@@ -247,14 +251,16 @@ def explain_discriminator(out: Node, discriminator: Any) -> None:
     mapping = discriminator.get("mapping") if described else None
     names = [str(key) for key in list(mapping)[:30]] if isinstance(mapping, dict) else []
     values = "" if is_longer(names, MAX_LITERAL) else ", ".join(names)
-    describe(out, f"`{name}` selects the variant{': ' + values if values else ''}.")
+    extend_description(out, f"`{name}` selects the variant{': ' + values if values else ''}.")
     if "anyOf" not in out:
         out.setdefault("additionalProperties", True)
 
 
-WORDS: Final = frozenset({"title", "description", "examples", "default", "deprecated", "writeOnly"})
+ANNOTATIONS: Final = frozenset(
+    {"title", "description", "examples", "default", "deprecated", "writeOnly"}
+)
 """Keywords that say something about a value without limiting it."""
 
 
-def ignore(_keyword: str, _message: str) -> None:
+def ignore_report(_keyword: str, _message: str) -> None:
     """Report nothing: a warning is made where the whole document is looked at."""

@@ -95,7 +95,7 @@ def load_tools(
     except errors.OpenAPIToolsError as error:
         # A traceback of this frame shows no secret.
         source, credentials, overlays, members = "", None, (), {}
-        raise errors.bare(error)  # noqa: B904 -- the same one
+        raise errors.strip_traceback(error)  # noqa: B904 -- the same one
 
 
 async def aload_tools(
@@ -124,7 +124,7 @@ async def aload_tools(
         return await asyncio.to_thread(load)
     except errors.OpenAPIToolsError as error:
         source, credentials, overlays, members = "", None, (), {}  # as above
-        raise errors.bare(error)  # noqa: B904 -- the same one
+        raise errors.strip_traceback(error)  # noqa: B904 -- the same one
 
 
 def load_with_record(

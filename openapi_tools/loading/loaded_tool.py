@@ -18,7 +18,7 @@ from openapi_tools.shaping.tool_shape import (
     shaped_schema,
 )
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.visible_text import plain_text, visible
+from openapi_tools.visible_text import plain_text, strip_hidden
 
 if TYPE_CHECKING:
     from openapi_tools.loading.document import Document, OperationNode
@@ -89,7 +89,7 @@ def _describe(operation: OperationNode, limit: int) -> str:
         text = f"{summary}\n{text}" if text else summary
     mark = "Deprecated. " if operation.deprecated else ""
     text = plain_text(text, limit - len(mark)) if text else ""
-    return mark + (text or visible(f"{operation.method} {operation.path}")[:limit])
+    return mark + (text or strip_hidden(f"{operation.method} {operation.path}")[:limit])
 
 
 class LoadedTool(OperationTool):

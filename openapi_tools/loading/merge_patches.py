@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import DEFINITIONS_PREFIX
-from openapi_tools.loading.keyword_values import nullable
+from openapi_tools.loading.keyword_values import make_nullable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ def _removable(schema: Any, rename: Callable[[str], str]) -> Any:
     patched = patch_schema(schema, rename)
     if not isinstance(patched, dict) or patched == {"not": {}} or _has_null(patched):
         return patched
-    return nullable(dict(patched))
+    return make_nullable(dict(patched))
 
 
 def _has_null(schema: Node) -> bool:

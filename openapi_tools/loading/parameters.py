@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from openapi_tools import visible_text
 from openapi_tools.json_values import Node, as_boolean, as_dict, as_string, is_true
 from openapi_tools.loading import versions
-from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
-from openapi_tools.loading.examples import example_values, find_fitting, has_examples
+from openapi_tools.loading.enum_words import add_enum_words, has_enum_words
+from openapi_tools.loading.examples import example_values, find_fitting_example, has_examples
 from openapi_tools.loading.keyword_values import ABSENT, is_longer
 from openapi_tools.model import DEFAULT_STYLES, Parameter
 
@@ -28,7 +28,7 @@ _STYLES = {
 _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
 
 
-class Argument(NamedTuple):
+class InputArgument(NamedTuple):
     """One argument of a tool; `node` is the Parameter Object that it feeds, None for a body.
 
     `slashes` is as in `Parameter`.
@@ -49,31 +49,31 @@ class Parameters:
         self._document = document
         self._limit = document.settings.description_chars
 
-    def argument(self, location: str, name: str, node: Node, resource: Resource) -> Argument:
+    def argument(self, location: str, name: str, node: Node, resource: Resource) -> InputArgument:
         """Return the argument that feeds a parameter, with the name on the wire."""
         out = dict(self._schema(node, resource))
         if described := as_string(node.get("description")):
             out["description"] = visible_text.plain_text(described, self._limit)
         if (holder := self._enum_holder(node, resource)) is not None:
-            words = with_enum_words(out.get("description", ""), holder, self._limit)
+            words = add_enum_words(out.get("description", ""), holder, self._limit)
             out |= {"description": words} if words else {}
         if is_true(node.get("deprecated")):
             out["deprecated"] = True
         if "examples" not in out:
-            out = self._with_example(out, node, resource)
+            out = self._add_example(out, node, resource)
         required = location == "path" or is_true(node.get("required"))
-        return Argument(location, name, out, required, node)
+        return InputArgument(location, name, out, required, node)
 
     def _enum_holder(self, node: Node, resource: Resource) -> Node | None:
         """Return a schema with the words of enum values that a parameter's description replaced."""
-        schema = as_dict(self._modern(node).get("schema"))
+        schema = as_dict(self._modern_parameter(node).get("schema"))
         if not has_enum_words(node):
             return schema if has_enum_words(schema) else None
         # Beside the schema in place of inside it, or Swagger 2.0.
         target = as_dict(self._document.references.follow(schema, resource).node)
         return {**node, "enum": target.get("enum", as_dict(target.get("items")).get("enum"))}
 
-    def _with_example(self, out: Node, node: Node, resource: Resource) -> Node:
+    def _add_example(self, out: Node, node: Node, resource: Resource) -> Node:
         """Return a schema with the first example of a parameter, or of its content, that fits it.
 
         A pattern that the first example breaks is not that of the API, and goes.
@@ -85,16 +85,16 @@ class Parameters:
             return out
         values = list(example_values(holder, resource, references))
         if values and not is_longer(values[0], self._limit):
-            first = visible_text.visible_in(values[0])
-            out = schemas.with_values({**out, "examples": [first]})
+            first = visible_text.strip_hidden_in(values[0])
+            out = schemas.drop_unfitting_values({**out, "examples": [first]})
             if "examples" in out:
                 return out
-        example = find_fitting(values, out, schemas, self._limit)
+        example = find_fitting_example(values, out, schemas, self._limit)
         return out if example is ABSENT else {**out, "examples": [example]}
 
     def _schema(self, node: Node, resource: Resource) -> Node:
         may_be_empty = is_true(node.get("allowEmptyValue")) and node.get("in") == "query"
-        node = self._modern(node)
+        node = self._modern_parameter(node)
         schema = node.get("schema")
         schema = versions.allow_empty_string(schema) if may_be_empty else schema
         if kind := _media_type(node):
@@ -102,28 +102,28 @@ class Parameters:
             schema, resource = as_dict(target.node).get("schema"), target.resource
         return self._document.schemas.convert(schema, resource, may_be_empty=may_be_empty)
 
-    def _modern(self, node: Node) -> Node:
+    def _modern_parameter(self, node: Node) -> Node:
         return versions.convert_parameter(node, swagger=self._document.dialect.swagger)
 
-    def parameter(self, made: Argument, argument: str) -> Parameter:
+    def parameter(self, input_argument: InputArgument, argument: str) -> Parameter:
         """Return how the value of an argument is written, by the argument's name in the tool."""
-        node, location = self._modern(made.node or {}), made.location
+        node, location = self._modern_parameter(input_argument.node or {}), input_argument.location
         kind = _media_type(node)
         style = str(node.get("style", ""))
         style = style if not kind and style in _STYLES.get(location, ()) else ""
         shown = style or DEFAULT_STYLES.get(location, "form")
         dialect = self._document.dialect
         return Parameter(
-            made.wire,
+            input_argument.wire,
             location,
             argument=argument,
             style=style,
             explode=None if kind else as_boolean(node.get("explode")),
             allow_reserved=is_true(node.get("allowReserved")),
             media_type=kind,
-            inner=versions.inner_delimiters(made.node or {}) if dialect.swagger else (),
+            inner=versions.inner_delimiters(input_argument.node or {}) if dialect.swagger else (),
             printed=dialect.printed and shown in _PRINTED,
-            slashes=made.slashes,
+            slashes=input_argument.slashes,
         )
 
 

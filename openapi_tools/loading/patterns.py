@@ -50,7 +50,7 @@ _PARTS = re.compile(  # escapes, group names, counts, ranges of letters, single 
 _LETTER_RANGE = re.compile(r"[a-z]-[a-z]|[A-Z]-[A-Z]")
 
 
-class Reading(NamedTuple):
+class PatternReading(NamedTuple):
     """A pattern as ECMA-262 writes it, None for one that cannot be a rule; what a warning says."""
 
     pattern: str | None
@@ -58,19 +58,19 @@ class Reading(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def read_pattern(pattern: str) -> Reading:
+def read_pattern(pattern: str) -> PatternReading:
     """Return how a document's pattern is meant."""
     if (delimited := _read_delimited(pattern)) is not None:
         return delimited
     plain = _TEXT_END.sub("$", re.sub(r"^\\A", "^", pattern))
     inline = _INLINE.match(plain)
     if inline is not None:
-        plain = _with_flags(plain[inline.end() :], inline[1])
-    if fault := _fault(plain):
-        return Reading(None, f"{fault}; it is not enforced.")
+        plain = _apply_flags(plain[inline.end() :], inline[1])
+    if fault := _describe_fault(plain):
+        return PatternReading(None, f"{fault}; it is not enforced.")
     if plain == pattern:
-        return Reading(pattern)
-    return Reading(plain, f"is not of ECMA-262; it is read as {plain!r:.100}.")
+        return PatternReading(pattern)
+    return PatternReading(plain, f"is not of ECMA-262; it is read as {plain!r:.100}.")
 
 
 @lru_cache(maxsize=4096)
@@ -85,7 +85,7 @@ def matches(pattern: str, text: str) -> bool | None:
         return None
 
 
-def _read_delimited(pattern: str) -> Reading | None:
+def _read_delimited(pattern: str) -> PatternReading | None:
     """Return the pattern between delimiters, as in `/^[a-z]+$/i`; None without them."""
     delimited = _DELIMITED.fullmatch(pattern.strip())
     if delimited is None:
@@ -97,14 +97,16 @@ def _read_delimited(pattern: str) -> Reading | None:
     if not is_anchored and (delimiter != "/" or _META.isdisjoint(inner) or "/" in inner):
         return None
     if not _FLAGS.issuperset(flags):
-        return Reading(None, f"has the flags {flags!r}, which ECMA-262 lacks; it is not enforced.")
-    if fault := _fault(inner):
-        return Reading(None, f"{fault}; it is not enforced.")
-    plain = _with_flags(inner, flags)
-    return Reading(plain, f"is written with delimiters; it is read as {plain!r:.100}.")
+        return PatternReading(
+            None, f"has the flags {flags!r}, which ECMA-262 lacks; it is not enforced."
+        )
+    if fault := _describe_fault(inner):
+        return PatternReading(None, f"{fault}; it is not enforced.")
+    plain = _apply_flags(inner, flags)
+    return PatternReading(plain, f"is written with delimiters; it is read as {plain!r:.100}.")
 
 
-def _fault(pattern: str) -> str:
+def _describe_fault(pattern: str) -> str:
     """Return why a pattern is no regular expression; an empty string for one that may be."""
     if _POSIX.search(pattern) or _JAVA_INTERSECTION in pattern:
         return "has character classes that ECMA-262 lacks"
@@ -161,7 +163,7 @@ def _is_compiled(pattern: str, size: int) -> bool:
     return True
 
 
-def _with_flags(pattern: str, flags: str) -> str:
+def _apply_flags(pattern: str, flags: str) -> str:
     """Return a pattern that says what flags said: `i` (any case) and `s` (`.` is any character)."""
     if not {"i", "s"} & {*flags}:
         return pattern

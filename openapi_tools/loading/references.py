@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.json_values import Node, dump_json_bytes, join_pointer, resolve_pointer
 from openapi_tools.loading.lazy_dict import LazyDict, materialize
-from openapi_tools.visible_text import without_user
+from openapi_tools.visible_text import mask_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -267,7 +267,7 @@ class References:
 
 
 def _error(ref: str, reason: str, source: str) -> UnresolvableReference:
-    return UnresolvableReference(without_user(f"'$ref': {ref!r} {reason}"), source=source)
+    return UnresolvableReference(mask_user(f"'$ref': {ref!r} {reason}"), source=source)
 
 
 def _find_anchors(root: Any) -> Iterator[tuple[str, Any]]:

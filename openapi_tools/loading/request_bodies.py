@@ -16,11 +16,21 @@ from openapi_tools import http_rules
 from openapi_tools.common.json_schema import ensure_items
 from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_true
 from openapi_tools.loading.document import MAX_CHOICES, Document
-from openapi_tools.loading.examples import example_values, find_fitting, show_members
-from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_binary, is_file
-from openapi_tools.loading.keyword_values import ABSENT, WORDS
+from openapi_tools.loading.examples import (
+    add_property_examples,
+    example_values,
+    find_fitting_example,
+)
+from openapi_tools.loading.form_bodies import (
+    FormBodies,
+    PartHeader,
+    file_argument_schema,
+    is_binary,
+    is_file,
+)
+from openapi_tools.loading.keyword_values import ABSENT, ANNOTATIONS
 from openapi_tools.model import Encoding, RequestBody
-from openapi_tools.visible_text import plain_text, visible
+from openapi_tools.visible_text import plain_text, strip_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -65,7 +75,7 @@ class Content:
         )
 
 
-class Bodies:
+class RequestBodies:
     """Reads the request bodies of one document."""
 
     def __init__(self, document: Document) -> None:
@@ -73,15 +83,15 @@ class Bodies:
         self._settings = document.settings
         general = document.settings.media_types
         self._wanted: tuple[str, ...] = () if isinstance(general, dict) else general
-        self._forms = Forms(document)
+        self._forms = FormBodies(document)
 
     def read(self, node: Node, resource: Resource, own: tuple[str, ...] = ()) -> Content:
         """Return how a body is sent; `own` has the media types that the user chose for it."""
         if len(own) > 1:
-            return _several([self.read(node, resource, (kind,)) for kind in own])
+            return _merge_bodies([self.read(node, resource, (kind,)) for kind in own])
         content = dict(islice((node.get("content") or _JSON).items(), MAX_CHOICES))
         wanted = own or self._wanted
-        listed, chosen = preferred(content, wanted)
+        listed, chosen = choose_media_type(content, wanted)
         declared, owner = self._media_type(content[listed], resource)
         schema = self._schema(chosen, declared, owner)
         if not wanted and (better := self._kind_for_files(chosen, schema, content, resource)):
@@ -108,10 +118,10 @@ class Bodies:
             values += as_list(document.schemas.content(schema).get("examples"))
             members = schema.get("properties", {})
             if values and members:
-                examples = show_members(members, values, document.schemas, limit)
+                examples = add_property_examples(members, values, document.schemas, limit)
                 content.schema = {**schema, "properties": examples}
         elif values and "examples" not in document.schemas.content(schema):
-            value = find_fitting(values, schema, document.schemas, limit)
+            value = find_fitting_example(values, schema, document.schemas, limit)
             if value is not ABSENT:
                 content.schema = {**schema, "examples": [value]}
 
@@ -155,7 +165,7 @@ class Bodies:
         if branches:
             return {"type": "array", "items": schema}
         # Documents leave it open where the values may come as lines that are written already.
-        kind = ["array", "string"] if inner.keys() <= WORDS else "array"
+        kind = ["array", "string"] if inner.keys() <= ANNOTATIONS else "array"
         return ensure_items({**schema, "type": kind})
 
     def _complete(self, found: Content, declared: Node, resource: Resource, words: str) -> None:
@@ -174,7 +184,7 @@ class Bodies:
             return
         if is_binary(inner) and (http_rules.is_json(kind) or http_rules.is_sequential(kind)):
             found.file = True
-            schema = described_file(self._settings, inner, "The body, as it is sent.")
+            schema = file_argument_schema(self._settings, inner, "The body, as it is sent.")
         elif family == "json" or http_rules.is_json(kind):
             found.flat = self._is_flat(schema, inner, required=found.required)
             schema = inner if found.flat else schema
@@ -182,10 +192,12 @@ class Bodies:
             schema = self._text(kind, inner, declared, resource, words)
             if found.file:
                 told = self._described(schema, words)
-                schema = described_file(self._settings, told, "The body, as text or as bytes.")
+                schema = file_argument_schema(
+                    self._settings, told, "The body, as text or as bytes."
+                )
         elif not http_rules.is_sequential(kind):
             found.file = True
-            schema = described_file(self._settings, inner, "The body's bytes.")
+            schema = file_argument_schema(self._settings, inner, "The body's bytes.")
         found.schema = self._described(schema, words)
 
     def _text(self, kind: str, inner: Node, declared: Node, resource: Resource, words: str) -> Node:
@@ -194,7 +206,7 @@ class Bodies:
             return inner
         told = f"The body as text ({http_rules.essence(kind)})."
         if http_rules.is_xml(kind):
-            shape = _outline(declared.get("schema"), resource, self._document.references)
+            shape = _outline_xml(declared.get("schema"), resource, self._document.references)
             known = f"Its elements: {shape}" if shape.startswith("<") else ""
             own = plain_text(words, self._settings.description_chars)
             told = " ".join(filter(None, (own, told, known)))
@@ -219,7 +231,7 @@ class Bodies:
         )
 
 
-def _several(contents: list[Content]) -> Content:
+def _merge_bodies(contents: list[Content]) -> Content:
     """Merge alternative bodies; each takes the whole body as one argument."""
     for content in contents:
         content.flat, content.headers = False, ()
@@ -231,7 +243,7 @@ def _several(contents: list[Content]) -> Content:
     return first
 
 
-def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> tuple[str, str]:
+def choose_media_type(kinds: Collection[str], wanted: tuple[str, ...]) -> tuple[str, str]:
     """Return the media type to send, as listed and as sent: the user's first, then JSON, forms."""
     for pattern in wanted:
         for kind in kinds:
@@ -268,15 +280,15 @@ def _family(kind: str) -> str:
     return "json" if http_rules.is_json(kind) else ""
 
 
-def _outline(node: Any, resource: Resource, references: References) -> str:
+def _outline_xml(node: Any, resource: Resource, references: References) -> str:
     """Return a body's elements and their types, such as `<name>string</name>`, cut if long."""
     ref = node.get("$ref") if isinstance(node, dict) else None
     name = ref.rsplit("/", 1)[-1] if isinstance(ref, str) else ""
-    text = visible(_Outline(references).element(node, resource, name, _DEEPEST_XML))
+    text = strip_hidden(_XmlOutline(references).element(node, resource, name, _DEEPEST_XML))
     return text if len(text) <= _LONGEST_XML else text[:_LONGEST_XML] + "…"
 
 
-class _Outline:
+class _XmlOutline:
     """Writes elements until there are too many to show."""
 
     def __init__(self, references: References) -> None:
@@ -285,33 +297,35 @@ class _Outline:
 
     def element(self, node: Any, resource: Resource, name: str, depth: int) -> str:
         self._left -= 1
-        schema, resource = _whole(node, resource, self._references)
-        name = _named(schema, name)
+        schema, resource = _resolve_xml_schema(node, resource, self._references)
+        name = _element_name(schema, name)
         if schema.get("type") == "array":
             wrapped = is_true(as_dict(schema.get("xml")).get("wrapped"))
             more = depth > 0 and self._left > 0
             item = self.element(schema.get("items"), resource, name, depth - 1) if more else "…"
-            return _tag(name, "", item) if wrapped else item
+            return _format_element(name, "", item) if wrapped else item
         members = schema.get("properties")
         if not members:
-            return _tag(name, "", escape(str(schema.get("type", "")), quote=False))
+            return _format_element(name, "", escape(str(schema.get("type", "")), quote=False))
         inner = self._content(members, resource, depth) if depth else ("", "…")
-        return _tag(name, *inner)
+        return _format_element(name, *inner)
 
     def _content(self, members: Node, resource: Resource, depth: int) -> tuple[str, str]:
         attributes, inner = "", ""
         for key, member in members.items():
-            plain, _ = _whole(member, resource, self._references)
+            plain, _ = _resolve_xml_schema(member, resource, self._references)
             if self._left <= 0:
                 return attributes, f"{inner}…"
             if is_true(as_dict(plain.get("xml")).get("attribute")):
-                attributes += f' {_named(plain, key)}="{escape(str(plain.get("type", "")))}"'
+                attributes += f' {_element_name(plain, key)}="{escape(str(plain.get("type", "")))}"'
             else:
                 inner += self.element(member, resource, key, depth - 1)
         return attributes, inner
 
 
-def _whole(node: Any, resource: Resource, references: References) -> tuple[Node, Resource]:
+def _resolve_xml_schema(
+    node: Any, resource: Resource, references: References
+) -> tuple[Node, Resource]:
     """Return a schema merged with the branches of its `allOf`, one level deep."""
     schema, resource, _ = references.follow(node, resource)
     if not isinstance(schema, dict):
@@ -328,14 +342,14 @@ def _whole(node: Any, resource: Resource, references: References) -> tuple[Node,
     return out, resource
 
 
-def _named(schema: Node, name: str) -> str:
+def _element_name(schema: Node, name: str) -> str:
     xml = as_dict(schema.get("xml"))
     own = xml.get("name") if isinstance(xml.get("name"), str) else name
     prefix = xml.get("prefix")
     return f"{prefix}:{own}" if isinstance(prefix, str) and prefix else str(own)
 
 
-def _tag(name: str, attributes: str, inner: str) -> str:
+def _format_element(name: str, attributes: str, inner: str) -> str:
     """Return an element; only its content where it has no name."""
     if not name:
         return inner

@@ -18,7 +18,7 @@ from openapi_tools.common.json_schema import (
     transform_schemas,
 )
 from openapi_tools.json_values import Node, dump_json_bytes, json_size, max_json_length
-from openapi_tools.loading.keyword_values import HOLDING
+from openapi_tools.loading.keyword_values import APPLICATORS
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import short_hash
 
@@ -36,7 +36,7 @@ _CUT = frozenset(
     | {"unevaluatedItems", "unevaluatedProperties", "dependentSchemas", "contentSchema"}
 )
 """Keywords that could refuse more when a schema inside them accepts more, and an annotation."""
-_BELOW_KEYWORDS = HOLDING - IN_PLACE_KEYWORDS
+_BELOW_KEYWORDS = APPLICATORS - IN_PLACE_KEYWORDS
 _DEPTHS = (12, 8, 5, 3, 2, 1)
 
 
@@ -51,7 +51,7 @@ class Uses(NamedTuple):
 _NO_USES = Uses(frozenset(), frozenset(), 0)
 
 
-class Definition(NamedTuple):
+class Component(NamedTuple):
     """A converted component and its uses, as in `Uses`; `most` bounds its characters as JSON."""
 
     schema: Node
@@ -67,64 +67,66 @@ class Closure(NamedTuple):
     most: int
 
 
-def closure_of(uses: frozenset[str], definition: Callable[[str], Definition]) -> Closure:
+def build_closure(uses: frozenset[str], definition: Callable[[str], Component]) -> Closure:
     """Return the definitions that some names reach, in the order of their names."""
-    reached = reach(uses, definition)
+    reached = find_reachable(uses, definition)
     definitions = {name: reached[name].schema for name in sorted(reached)}
     in_place = {name: reached[name].in_place for name in definitions}
     most = sum(definition.most for definition in reached.values())
-    return Closure(_without_cycles(definitions, in_place), most)
+    return Closure(_break_cycles(definitions, in_place), most)
 
 
-def reach(uses: Iterable[str], definition: Callable[[str], Definition]) -> dict[str, Definition]:
+def find_reachable(
+    uses: Iterable[str], definition: Callable[[str], Component]
+) -> dict[str, Component]:
     """Return the definitions that some names reach, their own included."""
-    reached: dict[str, Definition] = {}
-    waiting = sorted(uses)
-    while waiting:
+    reached: dict[str, Component] = {}
+    pending = sorted(uses)
+    while pending:
         below: set[str] = set()
-        for name in waiting:
-            found = reached[name] = definition(name)
-            below |= found.uses
-        waiting = sorted(below - reached.keys())
+        for name in pending:
+            component = reached[name] = definition(name)
+            below |= component.uses
+        pending = sorted(below - reached.keys())
     return reached
 
 
-def defined(name: str, schema: Node) -> Definition:
+def make_component(name: str, schema: Node) -> Component:
     """Return a converted component as a definition."""
     text = dump_json_bytes(schema)
     most = max_json_length(text) + 6 * len(name) + 4
-    uses = uses_of(schema) if b'"$ref"' in text else _NO_USES
-    return Definition(schema, uses.every, uses.in_place, most)
+    uses = find_uses(schema) if b'"$ref"' in text else _NO_USES
+    return Component(schema, uses.every, uses.in_place, most)
 
 
-def name_of(reference: Mapping[str, Any]) -> str:
+def target_name(reference: Mapping[str, Any]) -> str:
     """Return the name of the definition that a converted `$ref` leads to."""
     return str(reference["$ref"]).removeprefix("#/$defs/")
 
 
-def uses_of(schema: Node) -> Uses:
+def find_uses(schema: Node) -> Uses:
     """Return the names of the definitions that a converted schema refers to directly."""
     here: list[Any] = [schema]
     below: list[Any] = []
-    in_place = _names_in(here, below)
-    every = in_place | _names_in(below, below)
+    in_place = _collect_names(here, below)
+    every = in_place | _collect_names(below, below)
     return Uses(frozenset(every), frozenset(in_place), len(here) + len(below))
 
 
-def _names_in(nodes: list[Any], below: list[Any]) -> set[str]:
+def _collect_names(nodes: list[Any], below: list[Any]) -> set[str]:
     """Return the names that schemas and those in place refer to; add the others to `below`."""
-    found = set()
+    names = set()
     for node in nodes:  # grows while it is walked
         if node.__class__ is not dict:
             continue
         if "$ref" in node:
-            found.add(name_of(node))
+            names.add(target_name(node))
         nodes.extend(iter_subschemas(node, IN_PLACE_KEYWORDS))
         below.extend(iter_subschemas(node, _BELOW_KEYWORDS))
-    return found
+    return names
 
 
-def _without_cycles(
+def _break_cycles(
     definitions: dict[str, Node], in_place: Mapping[str, frozenset[str]]
 ) -> dict[str, Node]:
     """Return definitions none of which reaches itself without going into a member of the value."""
@@ -134,14 +136,14 @@ def _without_cycles(
     done: set[str] = set()
     for start in definitions:
         if in_place[start] and start not in done:
-            _visit(start, in_place, done, cut)
+            _find_closing_references(start, in_place, done, cut)
     return {
-        name: _without(schema, cut[name]) if name in cut else schema
+        name: _drop_references(schema, cut[name]) if name in cut else schema
         for name, schema in definitions.items()
     }
 
 
-def _visit(
+def _find_closing_references(
     start: str, in_place: Mapping[str, frozenset[str]], done: set[str], cut: dict[str, set[str]]
 ) -> None:
     stack = [(start, iter(sorted(in_place[start])))]
@@ -160,40 +162,42 @@ def _visit(
             path.add(target)
 
 
-def _without(schema: Any, names: set[str]) -> Any:
+def _drop_references(schema: Any, names: set[str]) -> Any:
     """Return a schema without its in-place references to some definitions."""
     if not isinstance(schema, dict):
         return schema
     out = {
-        key: value for key, value in schema.items() if key != "$ref" or name_of(schema) not in names
+        key: value
+        for key, value in schema.items()
+        if key != "$ref" or target_name(schema) not in names
     }
     for key in out.keys() & IN_PLACE_KEYWORDS:
         value = out[key]
         if isinstance(value, list):
             alone = [{"$ref": f"#/$defs/{name}"} for name in names]
-            parts = [_without(part, names) for part in value if part not in alone]
+            parts = [_drop_references(part, names) for part in value if part not in alone]
             out[key] = parts or [{}]
         elif key == "dependentSchemas":
-            out[key] = {name: _without(part, names) for name, part in value.items()}
+            out[key] = {name: _drop_references(part, names) for name, part in value.items()}
         else:
-            out[key] = _without(value, names)
+            out[key] = _drop_references(value, names)
     return out
 
 
-def complete(
+def complete_schema(
     schema: Node, closure: Callable[[frozenset[str]], Closure], *, cut: bool = True
 ) -> Node:
     """Return an input schema, changed in place, with its definitions; a too large one is cut."""
     text = dump_json_bytes(schema)
     most = 6 * len(text)  # a byte of UTF-8 becomes an escape of at most six characters
-    if b'"$ref"' in text and (uses := uses_of(schema).every):
+    if b'"$ref"' in text and (uses := find_uses(schema).every):
         reached = closure(uses)
         most += reached.most
         schema["$defs"] = reached.definitions
-    return schema if most <= MAX_SCHEMA or not cut else shrink(schema)
+    return schema if most <= MAX_SCHEMA or not cut else shrink_schema(schema)
 
 
-def shrink(schema: Node) -> Node:
+def shrink_schema(schema: Node) -> Node:
     """Return an input schema of at most `MAX_SCHEMA` characters; the same one where it fits."""
     if json_size(schema) <= MAX_SCHEMA:
         return schema
@@ -201,71 +205,82 @@ def shrink(schema: Node) -> Node:
     definitions = {
         name: transform_schemas(part, plain) for name, part in schema.get("$defs", {}).items()
     }
-    own = {key: value for key, value in schema.items() if key != "$defs"}
-    if json_size(own) > MAX_SCHEMA // 2:
-        own["properties"] = {name: _pruned(part, 12) for name, part in own["properties"].items()}
-    kept = _nearest(uses_of(own).every, definitions, MAX_SCHEMA - json_size(own))
-    for depth in _DEPTHS if json_size(own) < 10 * MAX_SCHEMA else _DEPTHS[-3:]:
-        smaller = _with(own, kept)
+    root = {key: value for key, value in schema.items() if key != "$defs"}
+    if json_size(root) > MAX_SCHEMA // 2:
+        root["properties"] = {
+            name: _prune_schema(part, 12) for name, part in root["properties"].items()
+        }
+    definitions_left = _choose_nearest(
+        find_uses(root).every, definitions, MAX_SCHEMA - json_size(root)
+    )
+    for depth in _DEPTHS if json_size(root) < 10 * MAX_SCHEMA else _DEPTHS[-3:]:
+        smaller = _add_definitions(root, definitions_left)
         if json_size(smaller) <= MAX_SCHEMA:
             return smaller
-        own["properties"] = {name: _pruned(part, depth) for name, part in own["properties"].items()}
-    return _names_only(own)
+        root["properties"] = {
+            name: _prune_schema(part, depth) for name, part in root["properties"].items()
+        }
+    return _keep_names(root)
 
 
-def _names_only(own: Node) -> Node:
+def _keep_names(schema: Node) -> Node:
     """Return a schema of property names only: as many as fit, the required ones first."""
-    required = set(own.get("required", ()))
+    required = set(schema.get("required", ()))
     room = MAX_SCHEMA // 2
     kept = set()
-    for name in sorted(own["properties"], key=lambda name: name not in required):
+    for name in sorted(schema["properties"], key=lambda name: name not in required):
         room -= json_size(name) * (2 if name in required else 1) + len(": {}, ")
         if room > 0:
             kept.add(name)
-    smaller = {**own, "properties": {name: {} for name in own["properties"] if name in kept}}
+    smaller = {**schema, "properties": {name: {} for name in schema["properties"] if name in kept}}
     if required:
-        smaller["required"] = [name for name in own["required"] if name in kept]
+        smaller["required"] = [name for name in schema["required"] if name in kept]
     return smaller
 
 
-def _with(own: Node, kept: Node) -> Node:
+def _add_definitions(schema: Node, definitions: Node) -> Node:
     """Return a schema with its definitions; references to others become "anything"."""
-    properties = {name: _closed(part, kept) for name, part in own["properties"].items()}
-    if not kept:
-        return {**own, "properties": properties}
-    definitions = {name: _closed(kept[name], kept) for name in sorted(kept)}
-    return {**own, "properties": properties, "$defs": definitions}
+    properties = {
+        name: _drop_lost_references(part, definitions)
+        for name, part in schema["properties"].items()
+    }
+    if not definitions:
+        return {**schema, "properties": properties}
+    written = {
+        name: _drop_lost_references(definitions[name], definitions) for name in sorted(definitions)
+    }
+    return {**schema, "properties": properties, "$defs": written}
 
 
-def _nearest(names: frozenset[str], definitions: Node, room: int) -> Node:
+def _choose_nearest(names: frozenset[str], definitions: Node, room: int) -> Node:
     """Return the definitions nearest to the arguments that fit into some characters."""
     kept: Node = {}
-    waiting = sorted(names)
-    for name in waiting:  # grows while it is walked: breadth first
+    pending = sorted(names)
+    for name in pending:  # grows while it is walked: breadth first
         room -= json_size(definitions[name]) + len(name) + 4
         if room < 0:
             break
         kept[name] = definitions[name]
-        waiting += sorted(uses_of(definitions[name]).every - set(waiting))
+        pending += sorted(find_uses(definitions[name]).every - set(pending))
     return kept
 
 
-def _closed(schema: Any, kept: Node) -> Any:
+def _drop_lost_references(schema: Any, kept: Node) -> Any:
     """Return a looser schema whose references all lead to kept definitions."""
 
     def edit(node: Node) -> Node:
-        is_lost = "$ref" in node and name_of(node) not in kept
+        is_lost = "$ref" in node and target_name(node) not in kept
         return loosen_schema(node, {*_CUT, "$ref"} if is_lost else _CUT)
 
     return transform_schemas(schema, edit)
 
 
-def _pruned(schema: Any, depth: int, gone: frozenset[str] = _CUT) -> Any:
+def _prune_schema(schema: Any, depth: int, gone: frozenset[str] = _CUT) -> Any:
     """Return a looser schema without words below its own and without its deepest parts."""
     if depth == 0 or not isinstance(schema, dict):
         return schema if depth else {}
     part = loosen_schema(schema, gone)
-    return map_subschemas(part, lambda inner, _: _pruned(inner, depth - 1, _WORDS | _CUT))
+    return map_subschemas(part, lambda inner, _: _prune_schema(inner, depth - 1, _WORDS | _CUT))
 
 
 def definition_name(target: Target, entry: Resource) -> str:

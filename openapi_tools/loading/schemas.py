@@ -14,36 +14,36 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import TYPES, UNIONS, ensure_items
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import Node, as_boolean, as_list
+from openapi_tools.json_values import Node, as_boolean
 from openapi_tools.loading import all_of, keyword_values
-from openapi_tools.loading.enum_words import has_enum_words, with_enum_words
+from openapi_tools.loading.contradictions import (
+    CHECKED_KEYWORDS,
+    drop_unfitting_values,
+    may_have_contradictions,
+    resolve_contradictions,
+)
+from openapi_tools.loading.enum_words import add_enum_words, has_enum_words
 from openapi_tools.loading.hidden_properties import HiddenProperties
 from openapi_tools.loading.merge_patches import patch_schema
-from openapi_tools.loading.own_values import (
-    CONCERNED,
-    may_be_contradicted,
-    settle_keywords,
-    settle_values,
-)
 from openapi_tools.loading.schema_components import (
-    closure_of,
-    defined,
+    build_closure,
     definition_name,
-    name_of,
-    uses_of,
+    find_uses,
+    make_component,
+    target_name,
 )
-from openapi_tools.loading.shown_values import (
-    SHOWN,
-    Definitions,
+from openapi_tools.loading.schema_examples import (
+    EXAMPLE_KEYWORDS,
+    DefinitionFinder,
     OpenDefinitionError,
-    shows_only_plain,
+    has_plain_examples,
 )
-from openapi_tools.visible_text import plain_text, short_hash, visible_in
+from openapi_tools.visible_text import plain_text, short_hash, strip_hidden_in
 
 if TYPE_CHECKING:
-    from openapi_tools.loading.own_values import Report
+    from openapi_tools.loading.contradictions import Report
     from openapi_tools.loading.references import References, Resource, Target
-    from openapi_tools.loading.schema_components import Closure, Definition
+    from openapi_tools.loading.schema_components import Closure, Component
 
 MAX_DEPTH = 200  # schemas inside one another; deeper ones cannot be walked or shown
 MAX_INLINED = 32  # components merged into one another through `allOf`; further ones stay references
@@ -52,13 +52,13 @@ MAX_INLINED_SCHEMAS = 500  # larger components are not merged, lest those that d
 MAX_PATTERNS = 1_000  # different patterns of a document that are compared with its values
 MAX_REMEMBERED = 200_000  # definitions in closures kept for other tools
 
-_LIMITING = keyword_values.HOLDING.union(keyword_values.READERS) - (
-    keyword_values.WORDS | {"example", "readOnly"}
+_LIMITING = keyword_values.APPLICATORS.union(keyword_values.READERS) - (
+    keyword_values.ANNOTATIONS | {"example", "readOnly"}
 )
 """Keywords with which a component that is a reference means something else."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords that stay unconverted if their value has this class."""
-_SETTLED = CONCERNED | SHOWN
+_SETTLED = CHECKED_KEYWORDS | EXAMPLE_KEYWORDS
 _OBJECT_LIMITS = frozenset({"properties", "additionalProperties"})
 
 
@@ -74,18 +74,18 @@ class Schemas:
         self._text = cache(partial(plain_text, limit=words))
         self._targets: dict[str, Target] = {}
         self._names: dict[tuple[int, str], str] = {}
-        self._definitions: dict[str, Definition] = {}
+        self._definitions: dict[str, Component] = {}
         self._patches: dict[str, str] = {}  # the definition of which each one is the patch form
-        self._members: dict[tuple[int, bytes], Node] = {}
+        self._properties: dict[tuple[int, bytes], Node] = {}
         self._open: set[str] = set()
-        self._values = Definitions(self.closed_definition)
+        self._values = DefinitionFinder(self.closed_definition)
         self._unsettled: list[Node] = []  # whose examples wait for definitions that are open
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
         self._patterns: set[str] = set()
         self._added_items: dict[int, Node] = {}  # kept, so that an id stays its own
         self._hidden = hidden
-        self._marked = HiddenProperties(references, hidden, self._limits)
+        self._hidden_properties = HiddenProperties(references, hidden, self._has_limits)
 
     def convert(
         self, node: Any, resource: Resource, depth: int = 0, *, may_be_empty: bool = False
@@ -97,36 +97,38 @@ class Schemas:
             reason = f"schemas are nested deeper than {MAX_DEPTH} levels."
             raise InvalidDocument(reason, source=resource.name)
         if "$ref" in node:
-            return self._reference(node, resource, depth)
-        return self._schema(node, resource, depth, may_be_empty=may_be_empty)
+            return self._convert_reference(node, resource, depth)
+        return self._convert_schema(node, resource, depth, may_be_empty=may_be_empty)
 
-    def contradictions(
+    def find_contradictions(
         self, node: Node, resource: Resource, *, may_be_empty: bool = False
     ) -> list[tuple[str, str]]:
         """Return the keywords of a Schema Object that its own values contradict, with messages."""
-        found: list[tuple[str, str]] = []
+        messages: list[tuple[str, str]] = []
 
         def report(keyword: str, message: str) -> None:
-            found.append((keyword, message))
+            messages.append((keyword, message))
 
         if "$ref" in node:
-            self._reference(node, resource, 0, report)
+            self._convert_reference(node, resource, 0, report)
         else:
-            self._schema(node, resource, 0, report, may_be_empty=may_be_empty)
-        return found
+            self._convert_schema(node, resource, 0, report, may_be_empty=may_be_empty)
+        return messages
 
-    def with_values(self, schema: Node, report: Report = keyword_values.ignore) -> Node:
+    def drop_unfitting_values(
+        self, schema: Node, report: Report = keyword_values.ignore_report
+    ) -> Node:
         """Return a converted schema to which examples were added; none is left that it refuses."""
         if "$ref" in schema and not self._open:
             whole = self.content(schema)
             settled = dict(whole)
-            settle_keywords(settled, report=report)
+            resolve_contradictions(settled, report=report)
             if settled.get("pattern") != whole.get("pattern"):
                 schema = settled  # the component keeps its pattern for others
         elif "$ref" not in schema:
             schema = dict(schema)
-            settle_keywords(schema, report=report)
-        self._settle_values(schema, report)
+            resolve_contradictions(schema, report=report)
+        self._drop_unfitting_values(schema, report)
         return schema
 
     def declares_items(self, array: Node) -> bool:
@@ -135,20 +137,20 @@ class Schemas:
 
     def closure(self, uses: frozenset[str]) -> Closure:
         """Return the definitions that some names reach, in the order of their names."""
-        found = self._closures.get(uses)
-        if found is None:
-            found = closure_of(uses, self.definition)
-            if self._room >= len(found.definitions):
-                self._room -= len(found.definitions)
-                self._closures[uses] = found
-        return found
+        closure = self._closures.get(uses)
+        if closure is None:
+            closure = build_closure(uses, self.definition)
+            if self._room >= len(closure.definitions):
+                self._room -= len(closure.definitions)
+                self._closures[uses] = closure
+        return closure
 
-    def definition(self, name: str) -> Definition:
+    def definition(self, name: str) -> Component:
         """Return one definition, converted when it is first asked for."""
         definition = self._definitions.get(name)
         if definition is None and name in self._patches:
             schema = self.patch(self.definition(self._patches[name]).schema)
-            definition = self._definitions[name] = defined(name, schema)
+            definition = self._definitions[name] = make_component(name, schema)
         if definition is None:
             target = self._targets[name]
             self._open.add(name)
@@ -156,9 +158,9 @@ class Schemas:
                 schema = self.convert(target.node, target.resource)
             finally:
                 self._open.discard(name)
-            definition = self._definitions[name] = defined(name, schema)
+            definition = self._definitions[name] = make_component(name, schema)
             while self._unsettled and not self._open:
-                self._settle_values(self._unsettled.pop())
+                self._drop_unfitting_values(self._unsettled.pop())
         return definition
 
     def patch(self, schema: Node) -> Node:
@@ -174,13 +176,15 @@ class Schemas:
 
     def define(self, name: str, schema: Node) -> Node:
         """Return a reference to a definition that is no component; the first of a name stays."""
-        self._definitions.setdefault(name, defined(name, schema))
+        self._definitions.setdefault(name, make_component(name, schema))
         return {"$ref": f"#/$defs/{name}"}
 
-    def _settle_values(self, out: Node, report: Report = keyword_values.ignore) -> None:
+    def _drop_unfitting_values(
+        self, out: Node, report: Report = keyword_values.ignore_report
+    ) -> None:
         """Leave out the examples and the default that a schema refuses, in place."""
         try:
-            settle_values(out, self._values, report)
+            drop_unfitting_values(out, self._values, report)
         except OpenDefinitionError:
             self._unsettled.append(out)
 
@@ -196,12 +200,12 @@ class Schemas:
         for _ in range(MAX_INLINED):
             if "$ref" not in schema:
                 break
-            beside = {key: value for key, value in schema.items() if key != "$ref"}
-            target = self.definition(name_of(schema)).schema
+            siblings = {key: value for key, value in schema.items() if key != "$ref"}
+            target = self.definition(target_name(schema)).schema
             merged = (
-                all_of.merge(beside, target)
-                if beside.keys() - keyword_values.WORDS
-                else {**target, **beside}
+                all_of.merge(siblings, target)
+                if siblings.keys() - keyword_values.ANNOTATIONS
+                else {**target, **siblings}
             )
             if merged is None:
                 break
@@ -212,17 +216,17 @@ class Schemas:
         """Tell whether a `$ref` leads to a definition that reaches itself."""
         if "$ref" not in schema:
             return False
-        name = name_of(schema)
+        name = target_name(schema)
         return name in self.closure(self.definition(name).uses).definitions
 
-    def _reference(
+    def _convert_reference(
         self,
         node: Node,
         resource: Resource,
         depth: int,
-        report: Report = keyword_values.ignore,
+        report: Report = keyword_values.ignore_report,
     ) -> Node:
-        converted: Node = {"$ref": f"#/$defs/{self._define(node, resource)}"}
+        converted: Node = {"$ref": f"#/$defs/{self._define_target(node, resource)}"}
         if len(node) == 1:
             return converted
         # 3.0 ignores what is beside it; words and `nullable` are still meant.
@@ -230,17 +234,19 @@ class Schemas:
         siblings = {key: node[key] for key in node if key in kept and key != "$ref"}
         if not siblings:
             return converted
-        beside = self._schema({**siblings, "nullable": False}, resource, depth)
+        converted_siblings = self._convert_schema({**siblings, "nullable": False}, resource, depth)
         if keyword_values.is_nullable(siblings):
-            out = {**beside, "anyOf": [converted, {"type": "null"}]}
-        elif _OBJECT_LIMITS.isdisjoint(beside):
-            out = {**converted, **beside}
+            out = {**converted_siblings, "anyOf": [converted, {"type": "null"}]}
+        elif _OBJECT_LIMITS.isdisjoint(converted_siblings):
+            out = {**converted, **converted_siblings}
         else:
-            out = all_of.merge_all({**beside, "allOf": [converted]}, self._inlined, report)
-        return out if SHOWN.isdisjoint(out) else self.with_values(out, report)
+            out = all_of.merge_all(
+                {**converted_siblings, "allOf": [converted]}, self._inline_reference, report
+            )
+        return out if EXAMPLE_KEYWORDS.isdisjoint(out) else self.drop_unfitting_values(out, report)
 
-    def _define(self, node: Node, resource: Resource) -> str:
-        target = self._references.follow(node, resource, stops=self._limits)
+    def _define_target(self, node: Node, resource: Resource) -> str:
+        target = self._references.follow(node, resource, stops=self._has_limits)
         key = (id(target.resource), target.pointer)
         name = self._names.get(key)
         if name is None:
@@ -248,19 +254,19 @@ class Schemas:
             self._targets[name] = target
         return name
 
-    def _limits(self, node: Node) -> bool:
+    def _has_limits(self, node: Node) -> bool:
         """Tell whether a schema with a `$ref` says more than where that leads."""
         said = _LIMITING.intersection(node) if self._ref_siblings else ()
         return keyword_values.is_nullable(node) or any(
             keyword_values.is_readable(key, node[key]) for key in said
         )
 
-    def _schema(
+    def _convert_schema(
         self,
         node: Node,
         resource: Resource,
         depth: int,
-        report: Report = keyword_values.ignore,
+        report: Report = keyword_values.ignore_report,
         *,
         may_be_empty: bool = False,
     ) -> Node:
@@ -271,28 +277,28 @@ class Schemas:
             elif (read := keyword_values.READERS.get(key)) is not None:
                 if (kept := read(value)) is not keyword_values.ABSENT:
                     out[key] = kept
-            elif key in keyword_values.HOLDING:
-                self._hold(out, key, value, resource, depth + 1)
+            elif key in keyword_values.APPLICATORS:
+                self._convert_applicator(out, key, value, resource, depth + 1)
         if "description" in out:
             out["description"] = self._text(out["description"])
         if "enum" in out and has_enum_words(node):
-            words = with_enum_words(out.get("description", ""), node, self._limit)
+            words = add_enum_words(out.get("description", ""), node, self._limit)
             out |= {"description": words} if words else {}
         kind = out.get("type", "string")
         if keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
             if kind != "array" and _SETTLED.isdisjoint(out):
                 return out  # most schemas
-            return self._settle(out, report, also_null=False, may_be_empty=may_be_empty)
-        out = self._translated(out, node, resource, report)
+            return self._finish(out, report, also_null=False, may_be_empty=may_be_empty)
+        out = self._translate(out, node, resource, report)
         also_null = keyword_values.is_nullable(node)
-        return self._settle(out, report, also_null=also_null, may_be_empty=may_be_empty)
+        return self._finish(out, report, also_null=also_null, may_be_empty=may_be_empty)
 
-    def _settle(self, out: Node, report: Report, *, also_null: bool, may_be_empty: bool) -> Node:
+    def _finish(self, out: Node, report: Report, *, also_null: bool, may_be_empty: bool) -> Node:
         """Return a schema without what its own values contradict, and with what clients need."""
-        if may_be_contradicted(out):
+        if may_have_contradictions(out):
             if "pattern" in out and len(self._patterns) <= MAX_PATTERNS:
                 self._patterns.add(out["pattern"])
-            settle_keywords(
+            resolve_contradictions(
                 out,
                 also_null=also_null,
                 may_be_empty=may_be_empty,
@@ -300,38 +306,40 @@ class Schemas:
                 report=report,
             )
         if "items" not in out and "array" in out.get("type", ()):
-            out = self._with_items(out)
+            out = self._add_items(out)
         if also_null:
-            out = keyword_values.nullable(out)
-        if not SHOWN.isdisjoint(out) and not shows_only_plain(out):
-            self._settle_values(out, report)
+            out = keyword_values.make_nullable(out)
+        if not EXAMPLE_KEYWORDS.isdisjoint(out) and not has_plain_examples(out):
+            self._drop_unfitting_values(out, report)
         return out
 
-    def _with_items(self, out: Node) -> Node:
+    def _add_items(self, out: Node) -> Node:
         whole = ensure_items(out)
         if whole is not out:
             self._added_items[id(whole["items"])] = whole["items"]
         return whole
 
-    def _hold(self, out: Node, key: str, value: Any, resource: Resource, depth: int) -> None:
-        if key in keyword_values.MAPS:
+    def _convert_applicator(
+        self, out: Node, key: str, value: Any, resource: Resource, depth: int
+    ) -> None:
+        if key in keyword_values.MAP_APPLICATORS:
             if isinstance(value, dict):
-                out[key] = self._map(key, value, resource, depth)
-        elif isinstance(value, list) and (key in keyword_values.LISTS or key == "items"):
+                out[key] = self._convert_map(key, value, resource, depth)
+        elif isinstance(value, list) and (key in keyword_values.LIST_APPLICATORS or key == "items"):
             if value:  # as `items` it is the tuple of older drafts
                 name = "prefixItems" if key == "items" else key
                 may_be_empty = key in UNIONS  # `maxLength: 0` beside other alternatives
                 out[name] = [
                     self.convert(part, resource, depth, may_be_empty=may_be_empty) for part in value
                 ]
-        elif key in keyword_values.ONE:
+        elif key in keyword_values.SCHEMA_APPLICATORS:
             constant = as_boolean(value)
             if constant is not None:
                 out[key] = constant
             elif value is None or isinstance(value, dict):
                 out[key] = self.convert(value, resource, depth)
 
-    def _map(self, key: str, values: Node, resource: Resource, depth: int) -> Node:
+    def _convert_map(self, key: str, values: Node, resource: Resource, depth: int) -> Node:
         names = "".join(values)  # to look at all of them at once
         named = len(names) <= keyword_values.MAX_LABEL and names.isprintable()
         hides, mark = key == "properties", self._hidden
@@ -340,58 +348,48 @@ class Schemas:
             if not named and not keyword_values.is_name(name):
                 continue
             marked = hides and value.__class__ is dict and ("$ref" in value or mark in value)
-            if marked and self._marked.is_hidden(value, resource):
+            if marked and self._hidden_properties.is_hidden(value, resource):
                 continue
-            make = self.convert if depth > 1 or self._open else self._member
+            make = self.convert if depth > 1 or self._open else self._convert_property
             out[name] = make(value, resource, depth)
         return out
 
-    def _member(self, node: Any, resource: Resource, depth: int) -> Node:
+    def _convert_property(self, node: Any, resource: Resource, depth: int) -> Node:
         key = (id(resource), resource.key(node))
-        if key not in self._members:
-            made = self.convert(node, resource, depth)
+        if key not in self._properties:
+            schema = self.convert(node, resource, depth)
             if self._references.has_local(resource):
-                return made  # an equal one elsewhere may have other definitions around it
-            self._members[key] = made
-        return self._members[key]
+                return schema  # an equal one elsewhere may have other definitions around it
+            self._properties[key] = schema
+        return self._properties[key]
 
-    def _translated(self, out: Node, node: Node, resource: Resource, report: Report) -> Node:
-        keyword_values.modernise(out)
+    def _translate(self, out: Node, node: Node, resource: Resource, report: Report) -> Node:
+        keyword_values.modernize_keywords(out)
         if "discriminator" in node:
-            keyword_values.explain_discriminator(out, visible_in(node["discriminator"]))
+            keyword_values.explain_discriminator(out, strip_hidden_in(node["discriminator"]))
         if "allOf" in out:
-            out = all_of.merge_all(out, self._inlined, report)
+            out = all_of.merge_all(out, self._inline_reference, report)
         if "required" in out:
-            self._marked.not_required(out, node, resource)
+            self._hidden_properties.drop_required(out, node, resource)
         return out
 
-    def _inlined(self, branch: Node) -> Node:
+    def _inline_reference(self, branch: Node) -> Node:
         """Return a branch of `allOf` with its `$ref` replaced by what it leads to, if it can be."""
         if branch.keys() != {"$ref"}:
             return branch
-        name = name_of(branch)
+        name = target_name(branch)
         if name in self._open or len(self._open) > MAX_INLINED:
             return branch
         schema, _, _, most = self.definition(name)
-        if most > MAX_INLINED_SCHEMAS and uses_of(schema).schemas > MAX_INLINED_SCHEMAS:
+        if most > MAX_INLINED_SCHEMAS and find_uses(schema).schemas > MAX_INLINED_SCHEMAS:
             return branch
-        if schema.keys() & set(UNIONS) and self._is_base(self._targets[name]):
+        if schema.keys() & set(UNIONS) and all_of.is_own_base(
+            self._targets[name], self._references.follow
+        ):
             return {key: value for key, value in schema.items() if key not in UNIONS}
         if "$ref" in schema:
-            beside = {key: value for key, value in schema.items() if key != "$ref"}
-            return all_of.merge(beside, self._inlined({"$ref": schema["$ref"]})) or branch
+            siblings = {key: value for key, value in schema.items() if key != "$ref"}
+            return (
+                all_of.merge(siblings, self._inline_reference({"$ref": schema["$ref"]})) or branch
+            )
         return schema
-
-    def _is_base(self, target: Target) -> bool:
-        """Tell whether one of a schema's own variants extends it by naming it in `allOf`."""
-        variants = [part for key in UNIONS for part in as_list(target.node.get(key))]
-        seen: list[int] = []
-        waiting = [(part, target.resource) for part in variants]
-        while waiting and len(seen) < MAX_DEPTH:
-            found = self._references.follow(*waiting.pop())
-            if found.node is target.node:
-                return bool(seen)
-            if isinstance(found.node, dict) and id(found.node) not in seen:
-                seen.append(id(found.node))
-                waiting += [(part, found.resource) for part in as_list(found.node.get("allOf"))]
-        return False

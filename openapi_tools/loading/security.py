@@ -16,7 +16,7 @@ from openapi_tools.common.page_names import fold_name
 from openapi_tools.errors import DocumentError
 from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_string, pointer_token
 from openapi_tools.model import SecurityScheme
-from openapi_tools.visible_text import without_user
+from openapi_tools.visible_text import mask_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -305,14 +305,14 @@ def _make_scheme(node: Node) -> SecurityScheme:
         location=as_string(node.get("in")),
         scheme=as_string(node.get("scheme")).lower(),
         flows={key: _make_flow(flow) for key, flow in as_dict(node.get("flows")).items()},
-        openid_connect_url=without_user(as_string(node.get("openIdConnectUrl"))),
+        openid_connect_url=mask_user(as_string(node.get("openIdConnectUrl"))),
     )
 
 
 def _make_flow(node: Any) -> Node:
     node = as_dict(node)
     # The standard's properties only: extensions may be huge.
-    flow: Node = {key: without_user(node[key]) for key in _FLOW_URLS if is_string(node.get(key))}
+    flow: Node = {key: mask_user(node[key]) for key in _FLOW_URLS if is_string(node.get(key))}
     scopes = node.get("scopes")
     if isinstance(scopes, dict):
         flow["scopes"] = {name: as_string(text) for name, text in scopes.items()}

@@ -20,7 +20,7 @@ from openapi_tools.loading.input_warnings import warn_of_unreadable_parts
 from openapi_tools.loading.references import LOCAL
 from openapi_tools.model import Skipped
 from openapi_tools.requests.path_notations import read_template
-from openapi_tools.visible_text import NOTHING_KEPT, KeptNames, tool_names
+from openapi_tools.visible_text import NO_STABLE_NAMES, StableNames, tool_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -35,8 +35,14 @@ _LONGEST_POINTER = 500
 
 _OBJECTS = frozenset({"content", "headers", "encoding", "prefixEncoding"})
 """Properties that hold objects of OpenAPI, which say how a request is written."""
-_SINGLE = (keyword_values.ONE - {"items"}) | {"schema", "itemSchema", "itemEncoding"}
-_HOLDING = _OBJECTS | keyword_values.MAPS | keyword_values.LISTS | _SINGLE | {"items"}
+_SINGLE = (keyword_values.SCHEMA_APPLICATORS - {"items"}) | {"schema", "itemSchema", "itemEncoding"}
+_HOLDING = (
+    _OBJECTS
+    | keyword_values.MAP_APPLICATORS
+    | keyword_values.LIST_APPLICATORS
+    | _SINGLE
+    | {"items"}
+)
 """Properties that hold a request's schemas and references; no other one is looked into.
 
 `items` may be a list in Swagger 2.0, and in JSON Schema up to 2019.
@@ -69,7 +75,7 @@ class DocumentOperations(NamedTuple):
 
 
 def find_operations(
-    document: Document, *, strict: bool, kept: KeptNames = NOTHING_KEPT
+    document: Document, *, strict: bool, kept: StableNames = NO_STABLE_NAMES
 ) -> DocumentOperations:
     """Return the operations of a document; if strict, raise for one that would be skipped.
 
@@ -82,7 +88,7 @@ def find_operations(
     nodes = [item for item in operations if isinstance(item, OperationNode)]
     settings = document.settings
     places = [(node.operation_id, node.method, node.path) for node in nodes]
-    names = iter(tool_names(places, settings.prefix, short=settings.short_names, kept=kept))
+    names = iter(tool_names(places, settings.prefix, short=settings.short_names, stable=kept))
     usability = _Usability(document)
     tools: list[ToolFacts] = []
     usable: list[OperationNode] = []
@@ -246,7 +252,7 @@ def _find_references(root: Any, local: tuple[str, ...]) -> Collection[Any]:
 
 def _schemas_at(key: str, value: Any) -> Collection[Any]:
     if value.__class__ is list:
-        return value if key in keyword_values.LISTS or key == "items" else ()
-    if value.__class__ is not dict or key in keyword_values.LISTS:
+        return value if key in keyword_values.LIST_APPLICATORS or key == "items" else ()
+    if value.__class__ is not dict or key in keyword_values.LIST_APPLICATORS:
         return ()
-    return value.values() if key in keyword_values.MAPS else (value,)
+    return value.values() if key in keyword_values.MAP_APPLICATORS else (value,)

@@ -19,7 +19,7 @@ from openapi_tools.http_rules import WEB_URL
 from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_true
 from openapi_tools.loading.type_names import main_type
 from openapi_tools.model import Server, ServerVariable
-from openapi_tools.visible_text import user_in, without_user
+from openapi_tools.visible_text import mask_user, url_user
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"
@@ -327,14 +327,14 @@ def read_server(node: Node, address: str) -> Server:
         url = f"{base.partition(':')[0] or 'https'}:{url}"
     elif base and "://" not in url.split("?", 1)[0] and not url.startswith("{"):
         url = urljoin(base, url)
-    user = user_in(url)
+    user = url_user(url)
     variables = {}
     for name, variable in as_dict(node.get("variables")).items():
         if isinstance(variable, dict) and f"{{{name}}}" not in user:
-            allowed = tuple(without_user(str(value)) for value in as_list(variable.get("enum")))
+            allowed = tuple(mask_user(str(value)) for value in as_list(variable.get("enum")))
             default = variable.get("default", allowed[0] if allowed else "")
-            variables[name] = ServerVariable(without_user(_write_scalar(default)), allowed)
-    return Server(without_user(url), variables)
+            variables[name] = ServerVariable(mask_user(_write_scalar(default)), allowed)
+    return Server(mask_user(url), variables)
 
 
 def _write_scalar(value: Any) -> str:

@@ -12,13 +12,13 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from openapi_tools.common.json_schema import TYPES
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.json_values import join_pointer, resolve_pointer, split_pointer
 from openapi_tools.openapi_core.findings import Finding, shorten_line
 from openapi_tools.validation.check_cost import compile_schema
-from openapi_tools.visible_text import visible
+from openapi_tools.visible_text import strip_hidden
 
-with requiring("testing"):
+with require_extra("testing"):
     import openapi_spec_validator
     from jsonschema import ValidationError, validators
     from jsonschema_path import SchemaPath
@@ -95,7 +95,7 @@ def _find_invisible_characters(root: Mapping[str, Any]) -> Iterator[Finding]:
                 strings |= set(_strings_in(value))
             elif isinstance(value, Mapping | list):
                 waiting.append((inner, value))
-            for text in sorted(text for text in strings if visible(text) != text):
+            for text in sorted(text for text in strings if strip_hidden(text) != text):
                 reason = "has characters that are not shown; it is sent unchanged"
                 yield _make_finding(inner, f"{text!a:.200} {reason}", "note")
 

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.http_rules import is_form
 from openapi_tools.json_values import follow_references
 from openapi_tools.openapi_core.document_check import LinearPatterns, closed_path
@@ -33,7 +33,7 @@ from openapi_tools.openapi_core.value_check import (
     parameters_of,
 )
 
-with requiring("testing"):
+with require_extra("testing"):
     from openapi_core.datatypes import RequestParameters
     from openapi_core.deserializing.media_types.util import data_form_loads
     from openapi_core.templating.datatypes import TemplateResult

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from openapi_tools.common.json_schema import ASSERTION_KEYWORDS
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.json_values import (
     as_dict,
     as_list,
@@ -162,7 +162,7 @@ def _check_arguments(place: LintedOperation, _root: Node) -> Iterator[Finding]:
     ]
     if undescribed:
         names = ", ".join(undescribed[:_MOST_SHOWN]) + ", …" * (len(undescribed) > _MOST_SHOWN)
-        share = f"{len(undescribed)} of {counted(len(properties), 'argument')}"
+        share = f"{len(undescribed)} of {format_count(len(properties), 'argument')}"
         message = f"{share} without a description: {names}."
         yield place.make_finding("undescribed-arguments", "hint", message)
     size = len(dump_json_bytes([tool.name, tool.description, schema]))

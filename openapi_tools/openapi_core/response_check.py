@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from openapi_tools.errors import missing_extra
+from openapi_tools.errors import missing_extra_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ def make_response_check(
         MissingExtraError: The extra `testing` is not installed.
     """
     if find_spec("openapi_core") is None:
-        raise missing_extra("openapi_core", "testing")
+        raise missing_extra_error("openapi_core", "testing")
     checkers: list[ExchangeChecker] = []
 
     def check(request: httpx.Request, response: APIResponse) -> list[str]:

@@ -17,10 +17,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import TYPES
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.json_values import as_dict, as_list, follow_references
 
-with requiring("testing"):
+with require_extra("testing"):
     from openapi_core.deserializing.styles import (
         StyleDeserializersFactory,
         style_deserializers,

@@ -9,14 +9,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.http_rules import essence, is_json
 from openapi_tools.json_values import follow_references, join_pointer
 from openapi_tools.openapi_core.findings import shorten_line
 from openapi_tools.openapi_core.text_values import TextReader, UndefinedReading
 from openapi_tools.requests.encoding import is_token
 
-with requiring("testing"):
+with require_extra("testing"):
     from openapi_core.schema.parameters import get_style_and_explode
     from openapi_core.validation.schemas.exceptions import InvalidSchemaValue
 

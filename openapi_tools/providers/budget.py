@@ -23,12 +23,12 @@ from openapi_tools.common.json_schema import (
     map_subschemas,
     transform_schemas,
 )
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.json_values import json_size, omit_keys
 from openapi_tools.providers.cuts import add_sentence, cut_levels, type_schema
 from openapi_tools.providers.identity_cache import IdentityCache, SchemaSizes
 from openapi_tools.shaping.wording import UNREAD, brief
-from openapi_tools.visible_text import cut
+from openapi_tools.visible_text import truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -359,7 +359,7 @@ def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
 
 def _describe_omitted(names: list[str], required: Collection[str], limit: int) -> str:
     """Return a sentence with the count and the names of properties, as far as they fit."""
-    text = f"{counted(len(names), 'more argument')} may be given, as far as they fit here: "
+    text = f"{format_count(len(names), 'more argument')} may be given, as far as they fit here: "
     left = limit - json_size(text)
     listed: list[str] = []
     for name in names:
@@ -373,6 +373,8 @@ def _describe_omitted(names: list[str], required: Collection[str], limit: int) -
 
 
 def _describe_enum(values: list[Any]) -> str:
-    first = (cut(json.dumps(value, ensure_ascii=False), _LONGEST_SHOWN) for value in values)
+    first = (
+        truncate_text(json.dumps(value, ensure_ascii=False), _LONGEST_SHOWN) for value in values
+    )
     shown = ", ".join(islice(first, _FIRST_VALUES))
-    return cut(f"One of {len(values)} values: {shown}, …", _LONGEST_LIST)
+    return truncate_text(f"One of {len(values)} values: {shown}, …", _LONGEST_LIST)

@@ -24,7 +24,7 @@ from openapi_tools.json_values import json_size, omit_keys
 from openapi_tools.providers.identity_cache import size_with_definitions
 from openapi_tools.providers.visible_types import find_target, types_of
 from openapi_tools.shaping.wording import brief
-from openapi_tools.visible_text import cut
+from openapi_tools.visible_text import truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -250,11 +250,14 @@ def _describe_contents(node: Schema, root: Schema, depth: int = _DEEPEST_ITEMS) 
         required = node.get("required", ())
         names = sorted(properties, key=lambda name: name not in required)
         listed = ", ".join(f"{name} (required)" if name in required else name for name in names)
-        return cut(f"Members: {listed}", _LONGEST_DESCRIPTION) + "."
+        return truncate_text(f"Members: {listed}", _LONGEST_DESCRIPTION) + "."
     for union in UNIONS:
         titles = [_branch_title(part, root) for part in node.get(union, ())]
         if any(titles):
-            return cut(f"One of: {', '.join(filter(None, titles))}", _LONGEST_DESCRIPTION) + "."
+            return (
+                truncate_text(f"One of: {', '.join(filter(None, titles))}", _LONGEST_DESCRIPTION)
+                + "."
+            )
     return ""
 
 

@@ -21,7 +21,7 @@ from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
 from openapi_tools.providers.visible_types import add_visible_types, reserve_for_types
 from openapi_tools.shaping.wording import WORDINGS, brief_tool
-from openapi_tools.visible_text import cut
+from openapi_tools.visible_text import truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,7 +220,7 @@ class _DefinitionWriter:
         shaped = self._open_schema(shaped)
         if self._fits(shaped):
             return self._build_definition(shaped, notes)
-        self._description = cut(self._description, self._limit // 8)
+        self._description = truncate_text(self._description, self._limit // 8)
         return self._write_small(schema, shaped, notes)
 
     def _write_small(

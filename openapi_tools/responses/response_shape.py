@@ -95,7 +95,7 @@ class ResponseShapes:
         """Return the shaper for a call, whose response is the documented one if `is_known`."""
         if not isinstance(shape, AnswerShape | Mapping | None):
             raise InputError(f"answer: expected an AnswerShape or a mapping, got {kind_of(shape)}.")
-        keys = dict(shape.shown() if isinstance(shape, AnswerShape) else shape or {})
+        keys = dict(shape.iter_arguments() if isinstance(shape, AnswerShape) else shape or {})
         if fields is not None:
             keys["fields"] = fields
         try:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-from openapi_tools.errors import SettingsError, counted
+from openapi_tools.errors import SettingsError, format_count
 from openapi_tools.options import kind_of
 from openapi_tools.search.index import Index, scores, terms
 from openapi_tools.search.producers import SHOWN, Producers
@@ -272,8 +272,8 @@ def _check_vectors(value: Any, count: int) -> list[array[float]]:
         form = "a list of vectors, which are lists of numbers"
         raise SettingsError(f"embed: return {form}, not {kind_of(value)}.") from None
     if len(vectors) != count:
-        texts = counted(count, "text")
-        raise SettingsError(f"embed: {texts} got {counted(len(vectors), 'vector')}.")
+        texts = format_count(count, "text")
+        raise SettingsError(f"embed: {texts} got {format_count(len(vectors), 'vector')}.")
     lengths = [math.hypot(*vector) for vector in vectors]
     if not all(vectors) or not all(map(math.isfinite, lengths)):
         raise SettingsError("embed: a vector is empty, or a number in it is not finite.")

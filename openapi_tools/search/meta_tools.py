@@ -19,7 +19,7 @@ from openapi_tools.result import ToolResult
 from openapi_tools.search.stubs import describe_tool, write_stubs
 from openapi_tools.shaping.json_queries import apply_expression
 from openapi_tools.validation.tool_input import CALL_ID
-from openapi_tools.visible_text import cut, plain_text
+from openapi_tools.visible_text import plain_text, truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -234,5 +234,5 @@ def _namespace(tag: str, functions: list[Definition], names: set[str]) -> Defini
         name = f"{stem}_{number}"
     names.add(name)
     listed = ", ".join(function["name"] for function in functions)
-    description = cut(f"{' '.join(plain_text(tag, _LONGEST).split())}: {listed}", _WORDS)
+    description = truncate_text(f"{' '.join(plain_text(tag, _LONGEST).split())}: {listed}", _WORDS)
     return {"type": "namespace", "name": name, "description": description, "tools": functions}

@@ -12,10 +12,10 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.search.producers import HOLDING, iter_parts
 from openapi_tools.validation.example_calls import example_call
-from openapi_tools.visible_text import cut, plain_text
+from openapi_tools.visible_text import plain_text, truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -136,7 +136,7 @@ def _property_lines(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
     for name in islice(sorted(islice(members, _MEMBERS), key=lambda e: e not in needed), _SOME):
         yield f"  {_argument_line(name, members[name], root, name in needed)}"
     if len(members) > _SOME:
-        yield f"    and {counted(len(members) - _SOME, 'more member')}"
+        yield f"    and {format_count(len(members) - _SOME, 'more member')}"
 
 
 def python_name(name: str) -> str:
@@ -320,9 +320,9 @@ def _quote_name(value: Any) -> str:
 
 def _first_sentence(text: str, limit: int) -> str:
     line = _one_line(text.strip().partition("\n")[0], 4 * limit)
-    return cut(_SENTENCE.split(line, maxsplit=1)[0], limit)
+    return truncate_text(_SENTENCE.split(line, maxsplit=1)[0], limit)
 
 
 def _one_line(text: str, limit: int) -> str:
     """Return a text of a document as visible text on one line."""
-    return cut(" ".join(plain_text(text, 2 * limit).split()), limit)
+    return truncate_text(" ".join(plain_text(text, 2 * limit).split()), limit)

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 from openapi_tools.auth.authorization_server import SUCCESS
 from openapi_tools.auth.token_requests import make_form
 from openapi_tools.auth.token_source import SingleFlight
-from openapi_tools.errors import CallError, SettingsError, requiring
+from openapi_tools.errors import CallError, SettingsError, require_extra
 from openapi_tools.options import from_environment
 from openapi_tools.redaction import Redactor, Secret
 from openapi_tools.serving.refusals import Refusals
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from openapi_tools.serving.serving_tables import AuthTable, RoleTable
     from openapi_tools.tools.tool import OperationTool
 
-with requiring("serve"):
+with require_extra("serve"):
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
     from mcp.server.auth.routes import build_resource_metadata_url

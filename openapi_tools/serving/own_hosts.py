@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openapi_tools.errors import SettingsError, requiring
+from openapi_tools.errors import SettingsError, require_extra
 
 if TYPE_CHECKING:
     from openapi_tools.serving.serving_tables import ServeTable
 
-with requiring("mcp"):
+with require_extra("mcp"):
     from mcp.server.transport_security import TransportSecuritySettings
 
     from openapi_tools.http_server import LOOPBACK, normalize_host

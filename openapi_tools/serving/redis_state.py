@@ -12,11 +12,11 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import CallError, CredentialsError, SettingsError, requiring
+from openapi_tools.errors import CallError, CredentialsError, SettingsError, require_extra
 from openapi_tools.redaction import Secret, excerpt
 from openapi_tools.shared_state import AHEAD, BURST, SECRET, Lease, LeasedState, Permit
 
-with requiring("redis"):
+with require_extra("redis"):
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     from redis.asyncio import BlockingConnectionPool, Redis

@@ -21,7 +21,7 @@ from openapi_tools.errors import (
     OpenAPIToolsError,
     SettingsError,
     SourceError,
-    requiring,
+    require_extra,
 )
 from openapi_tools.json_values import digest_of
 from openapi_tools.loading.load import load_tools, load_with_record
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Watch = Callable[[str, Event], object]
     Admit = Callable[[str, Toolset], Toolset]
 
-with requiring("mcp"):
+with require_extra("mcp"):
     from mcp.server.stdio import stdio_server
 
 _LOADERS = 8  # threads

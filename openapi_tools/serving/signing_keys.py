@@ -19,7 +19,7 @@ from openapi_tools.auth.authorization_server import (
     request_json,
 )
 from openapi_tools.auth.token_source import SingleFlight
-from openapi_tools.errors import CallError, requiring
+from openapi_tools.errors import CallError, require_extra
 from openapi_tools.requests import origin_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from openapi_tools.serving.refusals import Reason
     from openapi_tools.transport import Sender
 
-with requiring("serve"):
+with require_extra("serve"):
     from joserfc import jws
     from joserfc.errors import JoseError
     from joserfc.jwk import import_key

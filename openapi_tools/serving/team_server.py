@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from openapi_tools.auth.authorization_server import is_loopback
-from openapi_tools.errors import CallError, SettingsError, counted, requiring
+from openapi_tools.errors import CallError, SettingsError, format_count, require_extra
 from openapi_tools.loading.fetch_record import FetchRecord
 from openapi_tools.options import from_environment
 from openapi_tools.serving import web_server
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from openapi_tools.shared_state import SharedState
     from openapi_tools.tools.toolset import Toolset
 
-with requiring("mcp"):
+with require_extra("mcp"):
     from mcp import MCPError
     from starlette.applications import Starlette
     from starlette.responses import PlainTextResponse, Response
@@ -113,10 +113,10 @@ class StartedServer(NamedTuple):
         served = self.apis.served
         tools = sum(len(api.toolset or ()) for api in served)
         skipped = sum(len(api.toolset.skipped) for api in served if api.toolset is not None)
-        of = f" of {counted(len(served), 'API')}" if self.config else ""
+        of = f" of {format_count(len(served), 'API')}" if self.config else ""
         mode = "" if self.apis.mode == "tools" else f" in mode {self.apis.mode}"
-        operations = counted(skipped, "operation")
-        return f"serving {counted(tools, 'tool')}{of} ({operations} skipped){mode}"
+        operations = format_count(skipped, "operation")
+        return f"serving {format_count(tools, 'tool')}{of} ({operations} skipped){mode}"
 
 
 class WebServer:

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 from openapi_tools.auth import OriginPolicy
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login, authorization_url, read_authorization_response
-from openapi_tools.errors import CallError, SettingsError, requiring
+from openapi_tools.errors import CallError, SettingsError, require_extra
 from openapi_tools.json_values import digest_of
 from openapi_tools.model import SecurityScheme
 from openapi_tools.redaction import Secret
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     Record = dict[str, str]
 
-with requiring("serve"):
+with require_extra("serve"):
     from starlette.responses import HTMLResponse, RedirectResponse, Response
     from starlette.routing import Route
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.errors import requiring
+from openapi_tools.errors import require_extra
 from openapi_tools.serving.connection_shares import (
     ADMITTED,
     BusyConnections,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from openapi_tools.serving.serving_tables import LimitsTable
     from openapi_tools.tools.toolset import Toolset
 
-with requiring("browse"):  # the extra `mcp` brings it, too
+with require_extra("browse"):  # the extra `mcp` brings it, too
     import uvicorn
 
     from openapi_tools.http_server import PARSING, RequestProtocol, send_refusal

@@ -15,12 +15,12 @@ from weakref import WeakKeyDictionary
 
 import click
 
-from openapi_tools.errors import OpenAPIToolsError, requiring
+from openapi_tools.errors import OpenAPIToolsError, require_extra
 from openapi_tools.serving import web_server
 from openapi_tools.serving.server_records import FOLDER, logger, write_logs
 from openapi_tools.serving.team_server import WebServer, start_server, uvicorn_limits
 
-with requiring("serve"):  # the extra `mcp` may bring an older uvicorn
+with require_extra("serve"):  # the extra `mcp` may bring an older uvicorn
     from uvicorn.config import STARTUP_FAILURE
     from uvicorn.supervisors import Multiprocess
     from uvicorn.supervisors.multiprocess import Process

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jmespath
 from jmespath import exceptions, functions, visitor
 
-from openapi_tools.errors import SettingsError, counted
+from openapi_tools.errors import SettingsError, format_count
 from openapi_tools.options import close_names
 from openapi_tools.redaction import excerpt
 
@@ -87,7 +87,7 @@ def _find_problem(node: dict[str, Any]) -> str:
     parameters = table[name]["signature"]
     is_variadic = "variadic" in parameters[-1]
     if len(arguments) < len(parameters) or (len(arguments) > len(parameters) and not is_variadic):
-        number = counted(len(arguments), "argument")
+        number = format_count(len(arguments), "argument")
         return f"gives {number} to {name}(), which takes {len(parameters)}"
     for argument, parameter in zip(arguments, parameters, strict=False):
         if (argument["type"] == "expref") != ("expref" in parameter["types"]):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import essence, is_json, is_media_type, is_wildcard
 from openapi_tools.json_values import as_list
-from openapi_tools.visible_text import cut, plain_text
+from openapi_tools.visible_text import plain_text, truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -75,13 +75,13 @@ class ResponseLines:
                 if not (self._fails and is_own):
                     continue
                 if words := _new_clause(node.get("description"), description + failures, 1):
-                    failures += f"; {status} {cut(words, _CLAUSE)}"
+                    failures += f"; {status} {truncate_text(words, _CLAUSE)}"
             elif needs_return and status[:1] == "2":
                 needs_return = False  # further ones are variants
                 if words := self._describe_return(node, resource, description):
-                    lines.append(cut(f"Returns: {words}", MAX_RETURNS))
+                    lines.append(truncate_text(f"Returns: {words}", MAX_RETURNS))
         if failures:
-            lines.append(cut(f"Fails: {failures[2:]}", MAX_FAILS))
+            lines.append(truncate_text(f"Fails: {failures[2:]}", MAX_FAILS))
         return lines
 
     def _describe_return(self, node: Any, resource: Any, description: str) -> str:
@@ -103,7 +103,7 @@ class ResponseLines:
             kinds = list(filter(is_media_type, map(str, islice(content, _LOOKED_AT))))
             kind = next(filter(is_json, kinds), kinds[0] if kinds else "")
             if kind and not is_json(kind):
-                return "" if is_wildcard(kind) else cut(essence(kind), _CLAUSE)
+                return "" if is_wildcard(kind) else truncate_text(essence(kind), _CLAUSE)
         media, resource, _ = self._follow(content.get(kind), resource)
         return (
             self._describe_schema(media.get("schema"), resource) if isinstance(media, dict) else ""

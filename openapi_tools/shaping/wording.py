@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from openapi_tools.visible_text import cut
+from openapi_tools.visible_text import truncate_text
 
 _END = re.compile(r"(\n\s*\n|\n(?=\s*(?:[-*+>•]|\d+[.)])\s)|(?<=[.!?])\s+(?=[^a-z\s]))")
 _ELSEWHERE = re.compile(
@@ -80,7 +80,7 @@ def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
         if plain and (not kept or _is_needed(plain, telling=telling)):
             longer = kept + between + plain if kept else plain.lstrip("> ")
             if len(longer) > most:
-                return f"{kept} …" if len(kept) > whole else cut(longer, most)
+                return f"{kept} …" if len(kept) > whole else truncate_text(longer, most)
             kept = longer
             between = ""
         between = "\n" if "\n" in between + end else " "

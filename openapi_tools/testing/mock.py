@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from openapi_tools.errors import OpenAPIToolsError, SettingsError, missing_extra, requiring
+from openapi_tools.errors import (
+    OpenAPIToolsError,
+    SettingsError,
+    missing_extra_error,
+    require_extra,
+)
 from openapi_tools.json_values import follow_references
 from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.openapi_3 import convert_to_openapi_3
@@ -157,7 +162,7 @@ class MockApi:
 
         Raises: MissingExtraError without uvicorn; OSError if the port is in use.
         """
-        with requiring("testing"):
+        with require_extra("testing"):
             import uvicorn
 
             from openapi_tools import http_server
@@ -315,7 +320,7 @@ def mock_api(
     """
     installed = find_spec("openapi_core") is not None
     if judge and not installed:
-        raise missing_extra("openapi_core", "testing")
+        raise missing_extra_error("openapi_core", "testing")
     is_judged = installed if judge is None else judge
     options = {"judge": is_judged, "refuse": refuse, "state": state, "base_path": base_path}
     return MockApi(document, responses or {}, **options)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import PrivateAttr, model_serializer
 
-from openapi_tools.errors import DeniedError, InputError, requiring
+from openapi_tools.errors import DeniedError, InputError, require_extra
 from openapi_tools.options import member_of, with_members
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.tools.tool import OperationTool
 
-with requiring("amplifier"):
+with require_extra("amplifier"):
     from amplifier_core import ToolResult as CoreResult
     from amplifier_core.approval import ApprovalTimeoutError
 

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError, bare
+from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError, strip_traceback
 from openapi_tools.observability import UNOBSERVED
 from openapi_tools.options import member_of
 from openapi_tools.redaction import redact_error
@@ -248,7 +248,7 @@ class Caller:
             # The traceback goes to the log only.
             logger.error("%s failed unexpectedly", self._name, exc_info=error)
         redact_error(error, self._session.redactor)
-        return bare(error)
+        return strip_traceback(error)
 
     async def _settle(
         self,

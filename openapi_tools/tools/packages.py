@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools.common.json_schema import transform_schemas
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
-from openapi_tools.errors import CredentialsError, SettingsError, bare
+from openapi_tools.errors import CredentialsError, SettingsError, strip_traceback
 from openapi_tools.json_values import omit_keys
 from openapi_tools.options import VARIABLE, Select, close_names, from_environment, members_of
 from openapi_tools.requests.body import file_schema
@@ -73,7 +73,7 @@ def load_package(
         )
     except CredentialsError as error:
         credentials = None  # what a traceback of this frame would show
-        raise bare(error)  # noqa: B904 -- the same one
+        raise strip_traceback(error)  # noqa: B904 -- the same one
     info = DocumentInfo(
         skipped=index.SKIPPED, security_schemes=schemes, counts=lambda: {**index.COUNTS}
     )

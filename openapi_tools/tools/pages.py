@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.json_values import dump_json_bytes, select_attributes
 from openapi_tools.options import kind_of
 from openapi_tools.result import ToolResult
@@ -260,6 +260,6 @@ class Pages:
 
     def _stop(self, reason: str, words: str) -> list[Any]:
         self.reason = reason
-        came = f"{counted(self.items, 'item')} came in {counted(self.pages, 'page')}"
+        came = f"{format_count(self.items, 'item')} came in {format_count(self.pages, 'page')}"
         self.stopped = f"{reason}: {came}" + (f"; {words}" if words else "")
         return []

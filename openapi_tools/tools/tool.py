@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
-from openapi_tools.errors import bare
+from openapi_tools.errors import strip_traceback
 from openapi_tools.http_rules import can_override, is_destructive, is_idempotent, is_read
 from openapi_tools.options import functions_of
 from openapi_tools.tools.call import Call
@@ -224,7 +224,7 @@ class OperationTool:
             return await caller.execute(Call(self, input, context, profile))
         except BaseException as error:  # noqa: BLE001 -- and raised on
             context = None  # a traceback of this frame would show it
-            raise bare(error)  # noqa: B904 -- the same one
+            raise strip_traceback(error)  # noqa: B904 -- the same one
 
     async def __call__(self, call: Any, context: Any = None) -> ToolResult:
         """Run a tool call as `execute` does: a `ToolCall`, or any coordinator's or provider's."""
@@ -232,7 +232,7 @@ class OperationTool:
             return await (await self._load_caller()).execute_tool_call(call, context)
         except BaseException as error:  # noqa: BLE001 -- and raised on
             context = None  # a traceback of this frame would show it
-            raise bare(error)  # noqa: B904 -- the same one
+            raise strip_traceback(error)  # noqa: B904 -- the same one
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments as a call would use them, without calling.
@@ -363,4 +363,4 @@ async def execute_call(tool: OperationTool, call: Call) -> ToolResult:
         caller = await tool._load_caller()  # noqa: SLF001 -- of this module
         return await caller.execute(call)
     except BaseException as error:  # noqa: BLE001 -- and raised on
-        raise bare(error)  # noqa: B904 -- the same one
+        raise strip_traceback(error)  # noqa: B904 -- the same one

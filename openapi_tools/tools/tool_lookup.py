@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from openapi_tools.errors import SettingsError, counted
+from openapi_tools.errors import SettingsError, format_count
 from openapi_tools.options import Select, close_names, is_meant, unknown_in, why_skipped
 from openapi_tools.redaction import excerpt
 
@@ -52,4 +52,4 @@ def describe_unknown_tool(
     if reason := why_skipped(name, skipped):
         return f"{message}: {reason}"
     close = close_names(name, names)
-    return message + (f" among {counted(len(names), 'tool')}." if close == "." else close)
+    return message + (f" among {format_count(len(names), 'tool')}." if close == "." else close)

@@ -11,7 +11,7 @@ from openapi_tools.errors import SettingsError
 from openapi_tools.options import kind_of
 from openapi_tools.tools.document_info import DocumentInfo
 from openapi_tools.tools.function_tools import FunctionTool
-from openapi_tools.visible_text import visible
+from openapi_tools.visible_text import strip_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +87,7 @@ def _title_prefix(part: _UnionPart, index: int) -> str:
     document = part.document
     info = document.get("info") if isinstance(document, dict) else None
     title = info.get("title") if isinstance(info, dict) else None
-    words = visible(title).lower() if isinstance(title, str) else ""
+    words = strip_hidden(title).lower() if isinstance(title, str) else ""
     prefix = (
         re.sub(r"[^a-z0-9]+", "_", words.removesuffix(" api"))
         .strip("_")[:_LONGEST_PREFIX]

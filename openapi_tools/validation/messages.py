@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import UNIONS
-from openapi_tools.errors import counted
+from openapi_tools.errors import format_count
 from openapi_tools.options import nearest
 from openapi_tools.redaction import redact_text
 
@@ -326,7 +326,7 @@ def _describe_repetition(flaw: Flaw) -> str:
 def _describe_contains(flaw: Flaw) -> str:
     least = flaw.limit.get("minContains", 1)
     items = format_value(flaw.limit["contains"], 200)
-    return f"needs at least {counted(least, 'item')} matching {items}"
+    return f"needs at least {format_count(least, 'item')} matching {items}"
 
 
 def _describe_size(flaw: Flaw) -> str:
@@ -356,7 +356,7 @@ _PHRASES: dict[str, Callable[[Flaw], str]] = {
     "const": lambda flaw: f"expected {format_value(flaw.limit)}, got {format_value(flaw.value)}",
     "contains": _describe_contains,
     "maxContains": lambda flaw: (
-        f"allows at most {counted(flaw.limit['maxContains'], 'item')} matching "
+        f"allows at most {format_count(flaw.limit['maxContains'], 'item')} matching "
         f"{format_value(flaw.limit['contains'], 200)}"
     ),
     "minContains": _describe_contains,

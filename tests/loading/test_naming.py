@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openapi_tools import Select, Settings, generate_package, load_tools
-from openapi_tools.visible_text import KeptNames, argument_names, short_name, tool_names
+from openapi_tools.visible_text import StableNames, argument_names, short_name, tool_names
 
 TOOL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 
@@ -344,7 +344,7 @@ def test_with_the_names_of_a_package_no_operation_is_renamed(candidates, data):
         if short_name(*each) == name
     }
 
-    after = tool_names(candidates, short=True, kept=KeptNames(names, short))
+    after = tool_names(candidates, short=True, stable=StableNames(names, short))
 
     assert len(set(after)) == len(candidates)
     kept = [name for place, name in enumerate(after) if place != index]

@@ -16,7 +16,7 @@ from openapi_tools.common.json_schema import ASSERTION_KEYWORDS, IN_PLACE_KEYWOR
 from openapi_tools.json_values import contains_value, is_equal, unique_values
 from openapi_tools.loading.keyword_values import ABSENT, MAX_LITERAL
 from openapi_tools.loading.patterns import matches
-from openapi_tools.loading.schema_components import name_of
+from openapi_tools.loading.schema_components import target_name
 from openapi_tools.validation.check_cost import UNUSABLE, compile_schema, pattern_size
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openapi_tools.json_values import Node
 
 
-SHOWN: Final = frozenset({"examples", "default"})  # keywords that show values to a model
+EXAMPLE_KEYWORDS: Final = frozenset({"examples", "default"})  # keywords that show values to a model
 _SCALARS = (str, int, float, bool, type(None))
 _REFERRING = IN_PLACE_KEYWORDS | {"$ref"}
 _PARTS = frozenset(
@@ -35,7 +35,7 @@ _PARTS = frozenset(
 _ASSERTING = ASSERTION_KEYWORDS | _REFERRING | _PARTS
 _PLAIN = frozenset({"type", "enum"})
 _STRING = frozenset({str})
-_JUDGING = _ASSERTING - _PLAIN
+_OTHER_ASSERTIONS = _ASSERTING - _PLAIN
 # A validator gives the same verdict, but making one costs more than converting the schema.
 _DIRECT = frozenset(
     {"type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum"}
@@ -50,7 +50,7 @@ _MAX_WORK = 300_000  # schemas that judge values of one document; then all value
 _MAX_DEPTH = 24  # of references and parts in one another
 
 
-class Definitions:
+class DefinitionFinder:
     """Finds the converted definitions of a document; `left` bounds the work on shown values."""
 
     def __init__(self, find: Callable[[str], Node]) -> None:
@@ -75,24 +75,24 @@ def wire_text(value: Any) -> str | None:
     return json.dumps(value) if isinstance(value, bool | int | float) else None
 
 
-def fits(schema: Any, value: Any, definitions: Definitions, depth: int = 0) -> bool:
+def fits(schema: Any, value: Any, definitions: DefinitionFinder, depth: int = 0) -> bool:
     """Return whether a converted schema accepts a value."""
     if not isinstance(schema, dict):
         return bool(schema)
-    if _JUDGING.isdisjoint(schema):
+    if _OTHER_ASSERTIONS.isdisjoint(schema):
         is_typed = "type" not in schema or _is_one_of(schema["type"], value)
         return is_typed and ("enum" not in schema or contains_value(schema["enum"], value))
     keywords = _ASSERTING.intersection(schema)
     is_scalar = isinstance(value, _SCALARS)
     if is_scalar and keywords.isdisjoint(_REFERRING):
-        return all(keeps(key, schema[key], value) for key in keywords - _PARTS)
+        return all(satisfies(key, schema[key], value) for key in keywords - _PARTS)
     if definitions.left <= 0 or depth > _MAX_DEPTH:
         return True
     if not keywords <= _DIRECT:
         return _is_valid(schema, value, definitions)
     definitions.left -= 1
     return (
-        all(keeps(key, schema[key], value) for key in keywords - _PARTS)
+        all(satisfies(key, schema[key], value) for key in keywords - _PARTS)
         and _fits_in_place(schema, value, definitions, depth + 1)
         and (is_scalar or _has_fitting_parts(schema, value, definitions, depth + 1))
     )
@@ -105,25 +105,25 @@ def _is_one_of(declared: Any, value: Any) -> bool:
     return any(is_type(value, name) for name in declared)
 
 
-def _is_valid(schema: Node, value: Any, definitions: Definitions) -> bool:
+def _is_valid(schema: Node, value: Any, definitions: DefinitionFinder) -> bool:
     try:
-        judging = _Judging(definitions).part(schema, value, 0)
+        judging = _SchemaExcerpt(definitions).copy_part(schema, value, 0)
         return compile_schema(judging).is_valid(value)
     except UNUSABLE:
         return True
 
 
-def _fits_in_place(schema: Node, value: Any, definitions: Definitions, depth: int) -> bool:
+def _fits_in_place(schema: Node, value: Any, definitions: DefinitionFinder, depth: int) -> bool:
     branches = [*schema.get("allOf", ())]
     if "$ref" in schema:
-        branches.append(definitions.find(name_of(schema)))
+        branches.append(definitions.find(target_name(schema)))
     if not all(fits(branch, value, definitions, depth) for branch in branches):
         return False
     choices = schema.get("anyOf")
     return choices is None or any(fits(each, value, definitions, depth) for each in choices)
 
 
-def _has_fitting_parts(schema: Node, value: Any, definitions: Definitions, depth: int) -> bool:
+def _has_fitting_parts(schema: Node, value: Any, definitions: DefinitionFinder, depth: int) -> bool:
     if isinstance(value, list):
         items = schema.get("items", True)
         return all(fits(items, item, definitions, depth) for item in value)
@@ -133,7 +133,7 @@ def _has_fitting_parts(schema: Node, value: Any, definitions: Definitions, depth
     return all(fits(declared.get(name, rest), value[name], definitions, depth) for name in value)
 
 
-def keeps(keyword: str, limit: Any, value: Any) -> bool:
+def satisfies(keyword: str, limit: Any, value: Any) -> bool:
     """Tell whether a scalar keeps what one keyword says; values of other types always do."""
     if keyword in _OF_NUMBERS and not is_type(value, "number"):
         return True
@@ -145,11 +145,11 @@ def keeps(keyword: str, limit: Any, value: Any) -> bool:
     return check is None or check(limit, value)
 
 
-def keep(keyword: str, limit: Any, values: list[Any]) -> bool:
+def all_satisfy(keyword: str, limit: Any, values: list[Any]) -> bool:
     """Tell whether all of several scalars keep what one keyword says."""
     if keyword == "maxLength" and _STRING.issuperset(map(type, values)):
         return bool(max(map(len, values)) <= limit)  # large enumerations often have this bound
-    return all(keeps(keyword, limit, value) for value in values)
+    return all(satisfies(keyword, limit, value) for value in values)
 
 
 _OF_NUMBERS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -178,11 +178,11 @@ _CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def shows_only_plain(schema: Node) -> bool:
+def has_plain_examples(schema: Node) -> bool:
     """Tell quickly whether all values that a schema shows are of its one type, or in its enum."""
     kind = schema.get("type")
     plain = _PYTHON_TYPES.get(kind) if isinstance(kind, str) else None
-    if plain is None or not _JUDGING.isdisjoint(schema):
+    if plain is None or not _OTHER_ASSERTIONS.isdisjoint(schema):
         return False
     shown: list[Any] = schema.get("examples", [])
     if "default" in schema:
@@ -191,16 +191,16 @@ def shows_only_plain(schema: Node) -> bool:
     return all(value.__class__ is plain and value in values for value in shown)
 
 
-class _Judging:
+class _SchemaExcerpt:
     """Copies the part of a schema that judges one value, without references."""
 
     # A definition may reach hundreds of others; a value of the document reaches a few.
 
-    def __init__(self, definitions: Definitions) -> None:
+    def __init__(self, definitions: DefinitionFinder) -> None:
         self._definitions = definitions
         self._left = _MAX_SCHEMAS
 
-    def part(self, schema: Any, value: Any, depth: int) -> Any:
+    def copy_part(self, schema: Any, value: Any, depth: int) -> Any:
         self._left -= 1
         self._definitions.left -= 1
         if not isinstance(schema, dict):
@@ -213,25 +213,25 @@ class _Judging:
         for key in schema.keys() & IN_PLACE_KEYWORDS:
             inner = schema[key]
             if isinstance(inner, list):
-                out[key] = [self.part(each, value, depth + 1) for each in inner]
+                out[key] = [self.copy_part(each, value, depth + 1) for each in inner]
             elif key == "dependentSchemas":
-                out[key] = {name: self.part(inner[name], value, depth + 1) for name in inner}
+                out[key] = {name: self.copy_part(inner[name], value, depth + 1) for name in inner}
             else:
-                out[key] = self.part(inner, value, depth + 1)
+                out[key] = self.copy_part(inner, value, depth + 1)
         if "$ref" in schema:
-            target = self.part(self._definitions.find(name_of(schema)), value, depth + 1)
+            target = self.copy_part(self._definitions.find(target_name(schema)), value, depth + 1)
             out["allOf"] = [*out.get("allOf", ()), target]
         if isinstance(value, dict):
-            out |= self._of_object(schema, value, depth + 1)
+            out |= self._copy_object_keywords(schema, value, depth + 1)
         elif isinstance(value, list):
-            out |= self._of_array(schema, value, depth + 1)
+            out |= self._copy_array_keywords(schema, value, depth + 1)
         return out
 
-    def _of_object(self, schema: Node, value: Node, depth: int) -> Node:
+    def _copy_object_keywords(self, schema: Node, value: Node, depth: int) -> Node:
         declared = schema.get("properties", {})
         out: Node = {
             "properties": {
-                name: self.part(declared[name], value[name], depth)
+                name: self.copy_part(declared[name], value[name], depth)
                 for name in value
                 if name in declared
             }
@@ -243,34 +243,36 @@ class _Judging:
             if isinstance(rest, bool):
                 out[key] = rest
             elif key == "additionalProperties" and "patternProperties" not in schema:
-                others = {name: value[name] for name in value if name not in declared}
-                parts = {name: self.part(rest, each, depth) for name, each in others.items()}
+                undeclared = {name: value[name] for name in value if name not in declared}
+                parts = {
+                    name: self.copy_part(rest, each, depth) for name, each in undeclared.items()
+                }
                 out["properties"] |= parts
         if isinstance(schema.get("propertyNames"), dict):
-            out["propertyNames"] = self.part(schema["propertyNames"], "", depth)
+            out["propertyNames"] = self.copy_part(schema["propertyNames"], "", depth)
         return out
 
-    def _of_array(self, schema: Node, value: list[Any], depth: int) -> Node:
+    def _copy_array_keywords(self, schema: Node, value: list[Any], depth: int) -> Node:
         first, rest = schema.get("prefixItems", []), schema.get("items", True)
         shapes = [*first, *[rest] * len(value)][: len(value)]
         out: Node = {}
         if shapes:
             pairs = zip(shapes, value, strict=True)
-            out["prefixItems"] = [self.part(shape, item, depth) for shape, item in pairs]
+            out["prefixItems"] = [self.copy_part(shape, item, depth) for shape, item in pairs]
         if isinstance(schema.get("unevaluatedItems"), bool) and "items" not in schema:
             out["unevaluatedItems"] = schema["unevaluatedItems"]
         return out
 
 
-class ShownValues:
+class SchemaExamples:
     """Reads the examples and the default of one converted schema as it accepts them."""
 
-    def __init__(self, schema: Node, definitions: Definitions) -> None:
+    def __init__(self, schema: Node, definitions: DefinitionFinder) -> None:
         self._schema = schema
         self._definitions = definitions
         self._left = _MAX_READINGS
 
-    def fitting_value(self, value: Any) -> Any:
+    def convert_value(self, value: Any) -> Any:
         """Return a value that the schema accepts, as it is or as it is meant; else `ABSENT`."""
         self._left = _MAX_READINGS
         if fits(self._schema, value, self._definitions):
@@ -278,22 +280,24 @@ class ShownValues:
         meant = self._meanings(self._schema, value, 0)
         return meant[0] if len(meant) == 1 else ABSENT
 
-    def keep_fitting(self) -> Iterator[tuple[str, Any, Any]]:
+    def drop_unfitting(self) -> Iterator[tuple[str, Any, Any]]:
         """Leave only fitting values in the schema; yield keyword, old and new value of others."""
         schema = self._schema
         if "examples" in schema:
-            old, new = schema["examples"], [*map(self.fitting_value, schema["examples"])]
-            kept = [value for value in new if value is not ABSENT] or self._listed_examples(old[0])
+            old, new = schema["examples"], [*map(self.convert_value, schema["examples"])]
+            fitting = [value for value in new if value is not ABSENT] or self._listed_examples(
+                old[0]
+            )
             changes = [pair for pair in zip(old, new, strict=True) if pair[0] is not pair[1]]
-            if changes and kept:
-                schema["examples"] = kept
+            if changes and fitting:
+                schema["examples"] = fitting
             elif changes:
                 del schema["examples"]
             for before, after in changes:
-                is_list = after is ABSENT and kept == before != []
-                yield "examples", before, kept[0] if is_list else after
+                is_list = after is ABSENT and fitting == before != []
+                yield "examples", before, fitting[0] if is_list else after
         if "default" in schema:
-            before, after = schema["default"], self.fitting_value(schema["default"])
+            before, after = schema["default"], self.convert_value(schema["default"])
             if after is ABSENT:
                 del schema["default"]
             elif after is not before:
@@ -316,39 +320,42 @@ class ShownValues:
         if not isinstance(schema, dict) or self._left < 0 or depth > _MAX_DEPTH:
             return
         if "$ref" in schema:
-            yield from self._readings(self._definitions.find(name_of(schema)), value, depth + 1)
+            yield from self._readings(self._definitions.find(target_name(schema)), value, depth + 1)
         for key in ("allOf", "anyOf", "oneOf"):
             for branch in schema.get(key, ()):
                 yield from self._readings(branch, value, depth + 1)
         if "enum" in schema:
-            yield from _same_in_enum(schema["enum"], value)
+            yield from _find_in_enum(schema["enum"], value)
         types = types_of(schema)
         if isinstance(value, str) and "string" not in types:
-            yield from self._from_string(schema, types, value, depth)
+            yield from self._read_string(schema, types, value, depth)
         elif isinstance(value, dict | list):
-            yield self._with_parts(schema, value, depth)
+            yield self._convert_parts(schema, value, depth)
         elif "string" in types and (text := wire_text(value)) is not None:
             yield text
         elif "array" in types and value is not None:
-            yield [self._part(schema.get("items"), value, depth)]
+            yield [self._convert_part(schema.get("items"), value, depth)]
 
-    def _from_string(self, schema: Node, types: list[str], text: str, depth: int) -> Iterator[Any]:
+    def _read_string(self, schema: Node, types: list[str], text: str, depth: int) -> Iterator[Any]:
         parsed = parse_text(text)
         if not isinstance(parsed, str) and any(is_type(parsed, name) for name in types):
             if isinstance(parsed, dict | list):
-                parsed = self._with_parts(schema, parsed, depth)
+                parsed = self._convert_parts(schema, parsed, depth)
             yield int(parsed) if "integer" in types and isinstance(parsed, float) else parsed
         elif "array" in types and text.strip() and text.strip()[0] not in "[{":
             items = schema.get("items")
-            yield [self._part(items, part.strip(), depth) for part in text.split(",")]
+            yield [self._convert_part(items, part.strip(), depth) for part in text.split(",")]
 
-    def _with_parts(self, schema: Node, value: Any, depth: int) -> Any:
+    def _convert_parts(self, schema: Node, value: Any, depth: int) -> Any:
         if isinstance(value, list):
-            return [self._part(schema.get("items"), item, depth) for item in value]
+            return [self._convert_part(schema.get("items"), item, depth) for item in value]
         declared = schema.get("properties", {})
-        return {name: self._part(declared.get(name), each, depth) for name, each in value.items()}
+        return {
+            name: self._convert_part(declared.get(name), each, depth)
+            for name, each in value.items()
+        }
 
-    def _part(self, schema: Any, value: Any, depth: int) -> Any:
+    def _convert_part(self, schema: Any, value: Any, depth: int) -> Any:
         """Return a part as it is meant; unchanged where it fits or has no one meaning."""
         self._left -= 1
         if not isinstance(schema, dict) or self._left < 0 or fits(schema, value, self._definitions):
@@ -357,7 +364,7 @@ class ShownValues:
         return meant[0] if len(meant) == 1 else value
 
 
-def _same_in_enum(values: list[Any], value: Any) -> list[Any]:
+def _find_in_enum(values: list[Any], value: Any) -> list[Any]:
     """Return the values of an enumeration that are written alike, or alike but for the case."""
     text = wire_text(value)
     if text is None:

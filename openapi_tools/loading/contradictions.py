@@ -15,16 +15,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.common.json_schema import IN_PLACE_KEYWORDS, is_type
 from openapi_tools.json_values import dump_json_bytes, unique_values
-from openapi_tools.loading.keyword_values import ABSENT, describe, ignore
+from openapi_tools.loading.keyword_values import ABSENT, extend_description, ignore_report
 from openapi_tools.loading.patterns import matches, read_pattern
-from openapi_tools.loading.shown_values import ShownValues, keep, parse_text, types_of, wire_text
-from openapi_tools.visible_text import cut
+from openapi_tools.loading.schema_examples import (
+    SchemaExamples,
+    all_satisfy,
+    parse_text,
+    types_of,
+    wire_text,
+)
+from openapi_tools.visible_text import truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openapi_tools.json_values import Node
-    from openapi_tools.loading.shown_values import Definitions
+    from openapi_tools.loading.schema_examples import DefinitionFinder
 
     Report = Callable[[str, str], None]
 
@@ -41,7 +47,9 @@ _OF_VALUES = frozenset(
 )
 """Keywords that an enumeration makes needless, and dead where its values break them."""
 _CONTAINED = frozenset({"minContains", "maxContains"})
-CONCERNED: Final = frozenset({"enum", "const", "additionalProperties"}) | _OF_VALUES | _CONTAINED
+CHECKED_KEYWORDS: Final = (
+    frozenset({"enum", "const", "additionalProperties"}) | _OF_VALUES | _CONTAINED
+)
 """Keywords that values of the same schema may contradict, or that hold such values."""
 _MAX_TEXT = 60
 _MAX_PATTERN = 200
@@ -58,13 +66,13 @@ _KINDS = {
 }
 
 
-def settle_keywords(
+def resolve_contradictions(
     out: Node,
     *,
     also_null: bool = False,
     may_be_empty: bool = False,
     reads_pattern: bool = True,
-    report: Report = ignore,
+    report: Report = ignore_report,
 ) -> None:
     """Change a converted schema, in place, so that a value of the document's own fits it.
 
@@ -77,23 +85,23 @@ def settle_keywords(
     """
     types = types_of(out)
     if "array" in types and {"array", "null"} >= {*types}:
-        _settle_array(out, report)
+        _move_keywords_to_items(out, report)
     if "const" in out or "enum" in out:
-        _settle_enum(out, also_null=also_null, report=report)
+        _apply_enum(out, also_null=also_null, report=report)
     if not _BOUNDING.isdisjoint(out):
-        _settle_bounds(out, may_be_empty=may_be_empty, report=report)
+        _drop_impossible_bounds(out, may_be_empty=may_be_empty, report=report)
     if out.get("additionalProperties") is False and "patternProperties" not in out:
-        _settle_closed(out, report)
+        _declare_required(out, report)
     if "pattern" in out and reads_pattern:
-        _settle_pattern(out, out["pattern"], report)
+        _check_pattern(out, out["pattern"], report)
 
 
-def may_be_contradicted(out: Node) -> bool:
+def may_have_contradictions(out: Node) -> bool:
     """Tell quickly whether keywords of a schema may contradict one another."""
-    found = CONCERNED.intersection(out)
-    if len(found) != 1:
-        return bool(found)
-    (keyword,) = found
+    keywords = CHECKED_KEYWORDS.intersection(out)
+    if len(keywords) != 1:
+        return bool(keywords)
+    (keyword,) = keywords
     if keyword in _BOUNDING:
         return bool(out[keyword] == 0)
     if keyword == "enum":
@@ -101,20 +109,22 @@ def may_be_contradicted(out: Node) -> bool:
     return keyword != "additionalProperties" or (out[keyword] is False and "required" in out)
 
 
-def settle_values(out: Node, definitions: Definitions, report: Report = ignore) -> None:
+def drop_unfitting_values(
+    out: Node, definitions: DefinitionFinder, report: Report = ignore_report
+) -> None:
     """Leave only those examples and defaults of a schema, in place, that it accepts."""
-    for keyword, before, after in ShownValues(out, definitions).keep_fitting():
-        said = "it is left out" if after is ABSENT else f"it is read as {_text(after)}"
-        report(keyword, f"{_text(before)} does not fit its own schema; {said}.")
+    for keyword, before, after in SchemaExamples(out, definitions).drop_unfitting():
+        said = "it is left out" if after is ABSENT else f"it is read as {_excerpt(after)}"
+        report(keyword, f"{_excerpt(before)} does not fit its own schema; {said}.")
 
 
-def _text(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     text = text if text.isprintable() else json.dumps(value)
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 
 
-def _settle_array(out: Node, report: Report) -> None:
+def _move_keywords_to_items(out: Node, report: Report) -> None:
     """Give an array's items the keywords that mean them."""
     for keyword in ("enum", "const"):
         if keyword not in out:
@@ -143,14 +153,14 @@ def _narrow_items(items: Any, keywords: Node) -> Node:
     inferred = {"type": kinds[0]} if len(kinds) == 1 and kinds[0] else {}
     out = {**inferred, **keywords, **items}
     if "enum" in items and "enum" in keywords:
-        known = {*map(dump_json_bytes, keywords["enum"])}
-        both = [value for value in items["enum"] if dump_json_bytes(value) in known]
+        literals = {*map(dump_json_bytes, keywords["enum"])}
+        both = [value for value in items["enum"] if dump_json_bytes(value) in literals]
         out["enum"] = both or items["enum"]
-    settle_keywords(out)
+    resolve_contradictions(out)
     return out
 
 
-def _settle_enum(out: Node, *, also_null: bool, report: Report) -> None:
+def _apply_enum(out: Node, *, also_null: bool, report: Report) -> None:
     """Let an enumeration's values decide about its type and its limits."""
     keyword = "enum" if "enum" in out else "const"
     values = out[keyword] if keyword == "enum" else [out[keyword]]
@@ -160,7 +170,7 @@ def _settle_enum(out: Node, *, also_null: bool, report: Report) -> None:
     if types and not is_plain and not all(_is_any(value, declared) for value in values):
         values = _join_types(out, keyword, declared, report)
     for key in sorted(out.keys() & _OF_VALUES):
-        if not keep(key, out[key], values):
+        if not all_satisfy(key, out[key], values):
             report(key, f"contradicts values of {keyword!r}; it is not enforced.")
             del out[key]
 
@@ -173,22 +183,22 @@ def _join_types(out: Node, keyword: str, declared: list[str], report: Report) ->
     """Accept values of another type than the declared one, and both forms where the wire is one."""
     types = types_of(out)
     values = out[keyword] if keyword == "enum" else [out[keyword]]
-    forms, others = [], []
+    forms, other_values = [], []
     for value in values:
         is_typed = _is_any(value, declared)
         forms.append(value if is_typed else _as_type(value, types))
-        others += [] if is_typed else [value]
+        other_values += [] if is_typed else [value]
     meant = [value for value in forms if value is not ABSENT]
-    kinds = [_KINDS.get(type(value), "object") for value in others]
+    kinds = [_KINDS.get(type(value), "object") for value in other_values]
     if meant:
-        shown = ", ".join(map(_text, others[:3]))
+        shown = ", ".join(map(_excerpt, other_values[:3]))
         report(keyword, f"has values of another type than {types} ({shown}); both are accepted.")
         kinds = [*types, *kinds]
     else:
         report("type", f"fits no value of {keyword!r}; it is not enforced.")
     kinds = list(dict.fromkeys(kinds))
     out["type"] = kinds if len(kinds) > 1 else kinds[0]
-    joined = unique_values([*meant, *others])
+    joined = unique_values([*meant, *other_values])
     del out[keyword]
     out["enum"] = joined
     return joined
@@ -205,7 +215,7 @@ def _as_type(value: Any, types: list[str]) -> Any:
     return parsed if _is_any(parsed, types) else ABSENT
 
 
-def _settle_bounds(out: Node, *, may_be_empty: bool, report: Report) -> None:
+def _drop_impossible_bounds(out: Node, *, may_be_empty: bool, report: Report) -> None:
     """Drop bounds that no value, or none but the empty one, can keep."""
     for least, most in _BOUNDS:
         if least in out and most in out and out[least] > out[most]:
@@ -216,9 +226,9 @@ def _settle_bounds(out: Node, *, may_be_empty: bool, report: Report) -> None:
             report(most, "is 0, which only an empty value keeps; it is not enforced.")
             del out[most]
     if not out.keys().isdisjoint(_OF_NUMBERS) and not _has_number(out):
-        found = [key for key in _OF_NUMBERS if key in out]
-        report(found[0], f"leaves no number together with {found[1:]}; none is enforced.")
-        for key in found:
+        bounds = [key for key in _OF_NUMBERS if key in out]
+        report(bounds[0], f"leaves no number together with {bounds[1:]}; none is enforced.")
+        for key in bounds:
             del out[key]
 
 
@@ -237,7 +247,7 @@ def _has_number(out: Node) -> bool:
     return bool(-(-first // step) * step <= last)
 
 
-def _settle_closed(out: Node, report: Report) -> None:
+def _declare_required(out: Node, report: Report) -> None:
     """Let a closed object have the properties that it requires, in the number that it requires."""
     declared = out.get("properties", {})
     missing = [name for name in out.get("required", ()) if name not in declared]
@@ -249,13 +259,13 @@ def _settle_closed(out: Node, report: Report) -> None:
         del out["minProperties"]
 
 
-def _settle_pattern(out: Node, pattern: str, report: Report) -> None:
+def _check_pattern(out: Node, pattern: str, report: Report) -> None:
     """Read a pattern; one that is no rule, or that no shown value matches, is described instead."""
     types = types_of(out)
     if types and "string" not in types:
         return
-    own = [*out.get("examples", ()), *([out["default"]] if "default" in out else [])]
-    texts = [wire_text(v) if types else v for v in own if types or isinstance(v, str)]
+    examples = [*out.get("examples", ()), *([out["default"]] if "default" in out else [])]
+    texts = [wire_text(v) if types else v for v in examples if types or isinstance(v, str)]
     # An example with an ellipsis is shortened, and says nothing of the pattern.
     texts = [text for text in texts if text is not None and not _ELLIPSIS.search(text)]
     plain, remark = read_pattern(pattern)
@@ -263,12 +273,14 @@ def _settle_pattern(out: Node, pattern: str, report: Report) -> None:
         return
     if plain is not None and texts and all(matches(plain, text) is False for text in texts):
         plain = None
-        remark = f"does not match the document's own {_text(texts[0])}; it is not enforced."
+        remark = f"does not match the document's own {_excerpt(texts[0])}; it is not enforced."
     if remark:
-        report("pattern", f"{_text(pattern)} {remark}")
+        report("pattern", f"{_excerpt(pattern)} {remark}")
     if plain is not None:
         out["pattern"] = plain
         return
     del out["pattern"]
     if pattern != out.get("format"):
-        describe(out, f"Pattern in the document: `{cut(pattern, _MAX_PATTERN)}`.")
+        extend_description(
+            out, f"Pattern in the document: `{truncate_text(pattern, _MAX_PATTERN)}`."
+        )
