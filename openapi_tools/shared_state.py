@@ -197,7 +197,7 @@ class Lease(NamedTuple):
 
 
 class Permit(NamedTuple):
-    """The answer to a request for a lease.
+    """The outcome of a request for a lease.
 
     Attributes:
         is_granted: Whether the holder has the slot.
@@ -226,7 +226,7 @@ class LeasedState(ABC):
     async def acquire(self, lease: Lease) -> Permit:
         """Take a slot, and a permit of its rate that is due within AHEAD seconds.
 
-        Without a free slot the answer is FULL. A call that may begin soon takes one round trip,
+        Without a free slot the outcome is FULL. A call that may begin soon takes one round trip,
         and no caller waits for another to return.
         """
 

@@ -169,7 +169,7 @@ class AuditLog:
 
 
 def _mask_arguments(tool: OperationTool, arguments: dict[str, Any]) -> Any:
-    # Long arguments become the beginning of their JSON. It is twice as long as a line has room for:
+    # Long arguments become the beginning of their JSON. It is twice as long as a line may be:
     # a secret that is learned before the line is written must not be cut, or it is not recognised.
     masked = tool.marked_values.hide_arguments(arguments)
     text = json.dumps(masked, ensure_ascii=False, default=str)

@@ -184,7 +184,7 @@ class IdentityTable(Table):
         """Return the name of the document's security scheme for the users.
 
         Raises:
-            SettingsError: The document lacks it, or several fit; `location` starts the message.
+            SettingsError: It is not in the document, or several fit; `location` starts the message.
         """
         fitting = [
             name
