@@ -64,7 +64,9 @@ def test_every_pattern_is_found_or_listed():
         "loading.other_files:_DOCUMENT_LINKS[0]",
     } <= (places)
     assert "codegen.output_state:_JSON_MARK" in places  # of bytes
-    assert any(place.startswith("auth.login:read_answer: ") for place in places)  # in a function
+    assert any(
+        place.startswith("auth.login:read_authorization_response: ") for place in places
+    )  # in a function
 
 
 @pytest.mark.long
