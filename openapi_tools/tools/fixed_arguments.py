@@ -58,6 +58,7 @@ def _read(variable: str, argument: str) -> str:
 
 
 def _mask(value: Any) -> Any:
+    # Only the variables: the text around them says what the argument is for.
     if isinstance(value, list):
         return [_mask(item) for item in value]
     if isinstance(value, dict):

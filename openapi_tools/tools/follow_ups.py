@@ -103,6 +103,7 @@ async def _poll_until_done(
         current().report_retry(delay, status=status, retry_after=retry_delay)
         await asyncio.sleep(delay)
         pause = min(2 * pause, _LONGEST_PAUSE)
+        # A poll that hangs ends with the caller's time: the operation can be asked for later.
         try:
             async with asyncio.timeout_at(end):
                 response, following = await poll(reader.long_operation.url, True)
@@ -111,6 +112,7 @@ async def _poll_until_done(
         retry_delay = None if following is None else following.pause
         if following is not None and following.long_operation:
             result, reader = response, following
+        # After a passing failure, such as 503, the same address is asked again.
         elif not (response.error or {}).get("retryable"):
             return response, reader
     if reader.is_done and reader.long_operation.url:

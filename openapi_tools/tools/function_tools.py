@@ -72,6 +72,7 @@ class FunctionTool(OperationTool):
         """Return the tool that a call runs, and its arguments; itself where it runs none."""
         if self._function.target_tool is None:
             return self, arguments
+        # Wrong arguments are an error of the call; whoever asks here gets no answer, but no error.
         try:
             target = self._function.target_tool(self.check(dict(arguments)))
         except OpenAPIToolsError:
@@ -80,11 +81,8 @@ class FunctionTool(OperationTool):
 
     def repair_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return arguments that do not fit in another form."""
-        return (
-            arguments
-            if self._function.repair_arguments is None
-            else self._function.repair_arguments(arguments)
-        )
+        repair = self._function.repair_arguments
+        return arguments if repair is None else repair(arguments)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request of the tool that a call runs; CallError where it runs none."""

@@ -146,9 +146,10 @@ async def ask(guard: Callable[..., Any], *subjects: Any) -> Any:
     try:
         return await _call_function(guard, *subjects)
     except (CallError, InputError):
-        raise
+        raise  # with the guardrail's own reason
     except PermissionError as error:
         raise DeniedError(str(error) or f"{_name(guard)} refuses the call.") from error
+    # A guardrail that is broken lets nothing pass.
     except Exception as error:
         logger.exception("%s failed; the call is refused", _name(guard))
         kind = type(error).__name__
@@ -165,6 +166,7 @@ async def _call_function(function: Callable[..., Any], *subjects: Any) -> Any:
 
 async def await_foreign(waiting: Awaitable[Any]) -> Any:
     """Await code of a user, whose own cancellation is a RuntimeError."""
+    # A guardrail whose own task is cancelled must not look like the call's cancellation.
     try:
         return await waiting
     except asyncio.CancelledError:

@@ -53,7 +53,7 @@ def load_package(
         credentials: As for `load_tools`.
         settings: How the API is called.
         client: As for `load_tools`.
-        members: Single settings, over `settings`: `base_url="http://localhost:8000"`.
+        members: Single settings, which override those in `settings`: `base_url="http://localhost:8000"`.
 
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.

@@ -192,8 +192,10 @@ class Pages:
         items = items or []
         digest = hashlib.blake2b(dump_json_bytes(items), digest_size=16).digest()
         self._step = next_step
+        # Servers disagree whether the first page is number 0 or 1.
         if step is not None and step.first and digest == self._digests[0]:
-            return []  # the first page again: its number is 1
+            return []
+        # A server that ignores the argument sends the same page for ever.
         if items and digest in self._digests and not self._grows:
             self._step = None
             return self._stop("loop", f"page {self.pages + 1} has the items of an earlier page")
@@ -217,6 +219,7 @@ class Pages:
                 self._stop_after_last_page()
             elif self.items == self._limits.max_items:
                 self._stop("max_items", paging.describe_step(step))
+            # An address elsewhere may be an attacker's, and gets no credentials.
             elif step.outside:
                 self._stop("outside", f"the next page is not requested: {step.outside}")
             elif not step.arguments and not step.url:

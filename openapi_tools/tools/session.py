@@ -173,8 +173,8 @@ def make_settings(source: Any, overrides: Mapping[str, object] | None = None) ->
     if isinstance(source, Settings):
         source = {name: getattr(source, name) for name in source.model_fields_set}
     elif source is not None and not isinstance(source, Mapping):
-        form = "Settings(timeout=10), or a dict of its members"
-        raise SettingsError(f"settings: give {form}, not {kind_of(source)}.")
+        form = "Settings(timeout=10), or a dict of settings"
+        raise SettingsError(f"settings: expected {form}, not {kind_of(source)}.")
     return Settings(**members_of(source, None, "settings") | dict(overrides or ()))
 
 

@@ -223,7 +223,8 @@ class OperationTool:
             caller = self._caller or await self._load_caller()
             return await caller.execute(Call(self, input, context, profile))
         except BaseException as error:  # noqa: BLE001 -- and raised on
-            context = None  # a traceback of this frame would show it
+            # Cancellation passes, but trackers of errors store the variables of frames.
+            context = None
             raise strip_traceback(error)  # noqa: B904 -- the same one
 
     async def __call__(self, call: Any, context: Any = None) -> ToolResult:
@@ -318,6 +319,7 @@ class OperationTool:
         return (type(self), ()) if self._session is None else self._session.__reduce__()
 
     def _copy_as(self, name: str) -> OperationTool:
+        # Names are attributes of classes: a generated tool's is one of its module.
         kind: Any = type(self)
         subclass = type(kind)(kind.__name__, (kind,), {"name": name})
         renamed: OperationTool = subclass(self._session)

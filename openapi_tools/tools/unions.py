@@ -70,6 +70,7 @@ def unite_tools(toolsets: Sequence[_UnionPart], names: tuple[str, ...]) -> Itera
     if any(isinstance(tool, FunctionTool) for part in toolsets for tool in part):
         hint = "call meta_tools() or code_tools() on the union."
         raise SettingsError(f"union: join the toolsets of documents first, then {hint}")
+    # All tools of a shared name get a prefix: no order of toolsets decides which one is meant.
     counts = Counter(tool.name for part in toolsets for tool in part)
     taken = {name for name, times in counts.items() if times == 1}
     for index, part in enumerate(toolsets, start=1):

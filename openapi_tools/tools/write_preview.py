@@ -64,6 +64,7 @@ async def find_changes(tool: Tool, arguments: Mapping[str, Any], context: Any) -
     is_shown = tool.method in _METHODS and tool.settings.show_changes
     if not is_shown or tool.session is None:
         return None
+    # A read that fails or takes too long leaves the question without changes, and stops no write.
     neighbours = list(_find_neighbours(tool, member_of(context, "offered")))
     with suppress(OpenAPIToolsError, TimeoutError):
         for reader in (other for other in neighbours if _is_reader(other, tool)):
@@ -94,6 +95,7 @@ def _find_neighbours(tool: Tool, visible: Any) -> Iterator[Tool]:
 
 
 def _is_reader(other: Tool, tool: Tool) -> bool:
+    # A read that a person has to approve would ask a question within a question.
     is_read = other.method == "GET" and _is_same_path(other.path, tool.path)
     shape = other.operation.answer
     is_whole = shape is None or not shape.fields
@@ -184,6 +186,7 @@ def _describe_undo(
         return f"call {tool.name} with the former {former}"
     if "PUT" in names:
         return f"call {names['PUT']} with the former state"
+    # What was deleted is created again where its collection takes a POST.
     above = tool.path.rstrip("/").rpartition("/")[0]
     creators = (t.name for t in neighbours if t.method == "POST" and _is_same_path(t.path, above))
     name = next(creators, "")
@@ -199,6 +202,7 @@ def _find_lines(
     make_line = partial(_make_line, (tool.marked_values.body, marked.response))
     request = tool.preview(dict(arguments))
     kind = request.headers.get("content-type", "")
+    # The preview's masked secrets are compared as such: a person sees no value of one.
     try:
         sent = json.loads(request.content) if is_json(kind) else _MISSING
     except ValueError:

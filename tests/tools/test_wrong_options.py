@@ -37,8 +37,8 @@ ROOT = document(
     components={"securitySchemes": {"key": KEY}},
 )
 WRONG = [
-    ("settings", "http://127.0.0.1", "settings: give Settings(timeout=10), or a dict of its"),
-    ("settings", Settings, "members, not the class Settings."),
+    ("settings", "http://127.0.0.1", "settings: expected Settings(timeout=10), or a dict of"),
+    ("settings", Settings, "settings, not the class Settings."),
     ("settings", 7, "not int."),
     ("settings", False, "not bool."),
     ("settings", {"base": "x"}, "base: unknown setting"),
@@ -160,7 +160,7 @@ MISTAKEN = [
     ({"time_out": 3}, "did you mean timeout"),
     ({"transport": "fast"}, "transport: this setting was removed"),
     ({"timeout": "soon"}, "timeout: input should be a valid number"),
-    ({"settings": 7, "timeout": 3}, "settings: give Settings(timeout=10)"),
+    ({"settings": 7, "timeout": 3}, "settings: expected Settings(timeout=10)"),
     ({"settings": {"timeot": 3}, "timeout": 3}, "timeot: unknown setting; did you mean timeout?"),
 ]
 
