@@ -66,6 +66,7 @@ MOST_CHARACTERS = 256_000  # characters of an input schema as JSON, in the form 
 _SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)
 """Parts of the budget for the schema before it is written for Gemini, which makes it longer."""
 _LEVELS = (64, 8, 4, 2, 1, 0)  # of nesting, tried for Gemini when the whole does not fit
+# Start-up: the modules of dialects and of restoring are imported for the profiles that need them.
 _PLAIN = frozenset({"openai", "mcp"})
 _SUBSETS = frozenset({"openai_strict", "gemini"})  # with nothing beside a `$ref`
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
