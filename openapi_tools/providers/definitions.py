@@ -151,14 +151,12 @@ def define_tool(
     if profile not in (*_PLAIN, "anthropic"):
         tool = getattr(tool, "portable", tool)
     schema = tool.input_schema
-    memory_or_new = memory or Memory()
+    memory = memory or Memory()
     try:
         if loosely:
-            return _DefinitionWriter(
-                tool, profile, memory_or_new, limits or limits_of(tool)
-            ).write()
+            return _DefinitionWriter(tool, profile, memory, limits or limits_of(tool)).write()
         _check_merge_patch(tool, profile)
-        shaped, notes = _shape_schema(schema, profile, memory_or_new)
+        shaped, notes = _shape_schema(schema, profile, memory)
     except CannotExpress:
         raise
     except _FAULTS as error:
@@ -257,11 +255,11 @@ class _DefinitionWriter:
         return self._build_definition(shaped, notes or (str(reason),))
 
     def _fit_levels(self, schema: Schema) -> tuple[Schema, tuple[str, ...]]:
-        """Return a schema for Gemini, which says in words what has no room."""
-        room, shortener = self._schema_limit(), self._memory.shortener
+        """Return a schema for Gemini, whose words describe what does not fit."""
+        limit, shortener = self._schema_limit(), self._memory.shortener
         failure = CannotExpress("it cannot be expressed")
         for share in _SHARES:
-            small = schema if share == 1 else shortener.fit(schema, int(room * share))
+            small = schema if share == 1 else shortener.fit(schema, int(limit * share))
             for levels in _LEVELS:
                 # Only the parts of the schema itself are those of other tools, too.
                 memory = self._memory if small is schema else Memory()
@@ -272,7 +270,7 @@ class _DefinitionWriter:
                     continue
                 if isinstance(words := small.get("description"), str):
                     shaped = {**shaped, "description": words}
-                if self._fits(shaped := shortener.shorten_words(shaped, room)):
+                if self._fits(shaped := shortener.shorten_words(shaped, limit)):
                     return shaped, notes
         raise failure
 
@@ -299,9 +297,9 @@ class _DefinitionWriter:
         return ProviderDefinition(value, notes, self._tool.input_schema, self._profile)
 
     def _fit_schema(self, schema: Schema, *, sharing: bool) -> Schema:
-        room = self._schema_limit()
-        room -= reserve_for_types(schema, room)
-        return self._memory.shortener.fit(schema, room, sharing=sharing)
+        limit = self._schema_limit()
+        limit -= reserve_for_types(schema, limit)
+        return self._memory.shortener.fit(schema, limit, sharing=sharing)
 
     def _show_types(self, shaped: Schema) -> Schema:
         sizes, inline = self._memory.shortener.sizes, self._profile in _SUBSETS
@@ -320,7 +318,7 @@ class _DefinitionWriter:
 
 
 def _check_merge_patch(tool: DescribedTool, profile: str) -> None:
-    """Raise CannotExpress where null has to be sent, but the profile has it for what is missing."""
+    """Raise CannotExpress where null must be sent: in strict mode it means a missing property."""
     if profile != "openai_strict" or getattr(tool, "method", "") in ("GET", "HEAD"):
         return
     try:

@@ -265,7 +265,7 @@ def _is_checked(pattern: str) -> bool:
 
 
 def _describing_keywords(schema: Form, form: Form, formats: dict[str, set[str]]) -> Form:
-    """Return a form's description and format; a format that the provider lacks is described."""
+    """Return a form's description and format; one that the provider does not know is described."""
     description = form.get("description", "")
     declared = schema.get("type", "")
     types = [

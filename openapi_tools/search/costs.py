@@ -32,7 +32,7 @@ ENCODINGS = {
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     ),
 }
-"""Names of files in tiktoken's cache, and their SHA-256: a wrong file would be fetched anew."""
+"""Names of files in tiktoken's cache, and their SHA-256: a wrong file would be fetched again."""
 
 
 def token_counter() -> tuple[str, Count]:

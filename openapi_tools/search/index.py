@@ -1,6 +1,6 @@
 """The index over tools: which terms are in which tools, and how much they count there.
 
-Weights are BM25F's over nine fields; `idf` is counted over all indexes that are searched together.
+Weights are BM25F's over nine fields; `idf` is that of all indexes that are searched together.
 
 Spec: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), 3.3 and 3.6.
 """
@@ -116,7 +116,7 @@ class Index:
 
 
 def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int, float]]:
-    """Return the scores of tools with one of the terms; how rare it is, counts over all indexes."""
+    """Return the scores of tools with one of the terms; a term is rare by all indexes."""
     total = sum(index.size for index in indexes)
     scores_by_index: dict[int, dict[int, float]] = {}
     for term in terms:
@@ -145,7 +145,7 @@ def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -
 
 
 def tool_texts(tool: Any) -> dict[str, list[str]]:
-    """Return the texts of a tool's fields."""
+    """Return the strings of a tool by fields."""
     summary, _, description = tool.description.partition("\n")
     properties = list(_iter_properties(tool.input_schema, _DEEP))
     words = [node.get("description") for _, node in properties]

@@ -64,7 +64,7 @@ class _Ask(NamedTuple):
     place: int
 
 
-class _ToolFacts(NamedTuple):
+class _ProducerFacts(NamedTuple):
     """The facts about a tool: `shape` is its path with `{}` for variables."""
 
     method: str
@@ -146,7 +146,7 @@ class _Graph:
                 ]
         return producers
 
-    def _score_candidates(self, place: int, tool: _ToolFacts, ask: _Ask) -> dict[int, float]:
+    def _score_candidates(self, place: int, tool: _ProducerFacts, ask: _Ask) -> dict[int, float]:
         weights: dict[int, float] = {}
         for key, share in ask.keys.items():
             for weight, other in self._index.get(key, ()):
@@ -164,7 +164,7 @@ class _Graph:
                 scores[other] = weight + near + len(theirs & required) - len(theirs - required)
         return scores
 
-    def _note_resource(self, facts: _ToolFacts, tool: Any) -> None:
+    def _note_resource(self, facts: _ProducerFacts, tool: Any) -> None:
         """Note the properties of objects at `/person/{id}`: others with these are persons, too."""
         if facts.method == "GET" and facts.shape[-1] == "{}" and "{}" not in facts.shape[-2:-1]:
             answer = tool.answer_schema or {}
@@ -172,7 +172,7 @@ class _Graph:
             for name in self._read_object(answer, answer).all_names:
                 self._owners[name].add(resource)
 
-    def _find_yields(self, tool: Any, facts: _ToolFacts) -> dict[str, float]:
+    def _find_yields(self, tool: Any, facts: _ProducerFacts) -> dict[str, float]:
         names = _path_names(facts.shape)
         yields: dict[str, float] = {}
         answer = tool.answer_schema
@@ -295,7 +295,7 @@ def _singular(word: str) -> str:
     return word[:-2] if word.endswith(("xes", "ches", "shes", "sses")) else word.removesuffix("s")
 
 
-def _read_facts(tool: Any) -> _ToolFacts:
+def _read_facts(tool: Any) -> _ProducerFacts:
     segments = _ENDING.sub("", tool.path).strip("/").split("/")
     schema = tool.input_schema
     shape = tuple(_VARIABLE.sub("{}", part).lower() for part in segments)
@@ -303,7 +303,7 @@ def _read_facts(tool: Any) -> _ToolFacts:
     creates = tool.method == "POST" and not finds
     bonus = 1.5 * finds - 2.5 * creates - 2 * tool.deprecated - (shape[-1] == "{}")
     asks = tuple(_find_asks(tool, segments, schema))
-    return _ToolFacts(tool.method, shape, asks, frozenset(ask.key for ask in asks), bonus)
+    return _ProducerFacts(tool.method, shape, asks, frozenset(ask.key for ask in asks), bonus)
 
 
 def _find_asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Iterator[_Ask]:

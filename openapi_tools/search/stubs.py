@@ -324,5 +324,5 @@ def _first_sentence(text: str, limit: int) -> str:
 
 
 def _one_line(text: str, limit: int) -> str:
-    """Return a text of a document as visible text on one line."""
+    """Return a string of a document as visible text on one line."""
     return truncate_text(" ".join(plain_text(text, 2 * limit).split()), limit)
