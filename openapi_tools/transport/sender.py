@@ -213,6 +213,9 @@ class Attempts:
             timeout = self._timeout_error()
             timeout.attempts = self.count
             raise timeout from None
+        finally:
+            # The exchange knows these attempts. Without that cycle its body is freed at once.
+            self._exchange = None
 
     @property
     def transport(self) -> httpx.AsyncBaseTransport:
