@@ -51,7 +51,7 @@ def fold_name(name: str) -> str:
 def find_properties(
     value: Any, containers: Collection[str], depth: int
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the members of an answer by folded name, the outermost first, down some containers."""
+    """Yield the properties of a response by folded name, the outermost first, down containers."""
     properties = list(value.items())[:_MOST_PROPERTIES] if isinstance(value, dict) else []
     yield from ((fold_name(name), property_value) for name, property_value in properties)
     for name, property_value in properties:
