@@ -11,8 +11,8 @@ import sys
 from importlib import import_module
 
 if sys.version_info < (3, 11):  # noqa: UP036 -- a clone may run without pip, which would say so
-    known = ".".join(map(str, sys.version_info[:2]))
-    reason = f"openapi_tools needs Python 3.11 or later; this is {known}."
+    version = ".".join(map(str, sys.version_info[:2]))
+    reason = f"openapi_tools needs Python 3.11 or later; this is {version}."
     raise (SystemExit if sys.argv[:1] == ["-m"] else ImportError)(reason)
 
 from openapi_tools._version import __version__

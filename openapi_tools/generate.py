@@ -40,7 +40,7 @@ from openapi_tools.loading import load
 from openapi_tools.loading.document_reader import EMPTY_OPTIONS, DocumentReader, LoadOptions
 from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
-from openapi_tools.options import Select, credentials_of
+from openapi_tools.options import Select, check_credentials
 from openapi_tools.tools.session import make_settings
 from openapi_tools.visible_text import StableNames
 
@@ -146,7 +146,9 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     """
     form = _manifest_layout(target, layout)
     try:
-        options = LoadOptions(source, make_settings(settings or {}), credentials, overlays)
+        options = LoadOptions(
+            source, make_settings({} if settings is None else settings), credentials, overlays
+        )
         toolset, data, file = _load_package(options, select, config, name, (output, form))
     except OpenAPIToolsError as error:
         source, credentials, overlays, options = "", None, (), EMPTY_OPTIONS  # for tracebacks
@@ -195,7 +197,7 @@ def _refuse_empty_package(skipped: Sequence[Skipped], standing: Sequence[str]) -
 def _load_package(
     options: LoadOptions, select: Select | None, config: Any, name: str, place: tuple[Any, str]
 ) -> tuple[Toolset, PackageData, ConfigFile | None]:
-    select, own = Select.of(select), credentials_of(options.credentials)
+    select, own = Select.parse(select), check_credentials(options.credentials)
     options, file = load.read_options(replace(options, credentials=own), config)
     settings, credentials = options.settings, options.credentials
     plain = replace(options, settings=settings.model_copy(update=_WITHOUT_FILES))

@@ -46,38 +46,38 @@ class Client(Protocol):
         """Close its connections."""
 
 
-def credentials_of(given: Any) -> Mapping[str, Any]:
+def check_credentials(credentials: Any) -> Mapping[str, Any]:
     """Return credentials by scheme name, none for None; CredentialsError for no mapping."""
-    if given is None:
+    if credentials is None:
         return {}
-    if isinstance(given, Mapping):
-        return given
+    if isinstance(credentials, Mapping):
+        return credentials
     form = '{"bearerAuth": "…"}'
     raise CredentialsError(
-        f"credentials: give a mapping by scheme name, {form}, not {kind_of(given)}; "
+        f"credentials: give a mapping by scheme name, {form}, not {type_name(credentials)}; "
         "toolset.security_schemes has the names."
     )
 
 
-def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str, Any]:
+def check_keys(mapping: Any, allowed: tuple[str, ...] | None, name: str) -> dict[str, Any]:
     """Return a mapping with known names (None for any) as a dict, {} for None; SettingsError."""
-    if given is None:
+    if mapping is None:
         return {}
-    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-        raise SettingsError(f"{name}: must be a mapping by name, not {kind_of(given)}.")
-    for key in given:
-        if known is not None and key not in known:
-            raise SettingsError(f"{name}: there is no {key!r:.60}; {list_names(known)}.")
-    return dict(given)
+    if not isinstance(mapping, Mapping) or not all(isinstance(key, str) for key in mapping):
+        raise SettingsError(f"{name}: must be a mapping by name, not {type_name(mapping)}.")
+    for key in mapping:
+        if allowed is not None and key not in allowed:
+            raise SettingsError(f"{name}: there is no {key!r:.60}; {list_names(allowed)}.")
+    return dict(mapping)
 
 
-def functions_of(given: Any, name: str) -> list[Any]:
+def list_functions(functions: Any, name: str) -> list[Any]:
     """Return functions, or one function, as a list; SettingsError for anything else."""
-    is_list = isinstance(given, Iterable) and not callable(given)
-    listed = list(given) if is_list else [given]
+    is_list = isinstance(functions, Iterable) and not callable(functions)
+    listed = list(functions) if is_list else [functions]
     for function in listed:
         if not callable(function):
-            raise SettingsError(f"{name}: give a list of functions, not {kind_of(function)}.")
+            raise SettingsError(f"{name}: give a list of functions, not {type_name(function)}.")
     return listed
 
 
@@ -105,52 +105,54 @@ def describe_unknown_setting(name: str, also: Iterable[str] = (), *, most: int =
     return f"{name}: unknown setting{close}"
 
 
-def close_names(name: object, known: Iterable[object], *, most: int = 3) -> str:
+def close_names(name: object, candidates: Iterable[object], *, most: int = 3) -> str:
     """Return the end of a message: the nearest names, or a full stop without any."""
-    close = nearest(name, known, most=most)
+    close = similar_names(name, candidates, most=most)
     return f"; did you mean {' or '.join(close)}?" if close else "."
 
 
-def nearest(name: object, known: Iterable[object], *, most: int = 3) -> list[str]:
+def similar_names(name: object, candidates: Iterable[object], *, most: int = 3) -> list[str]:
     """Return the names most like a wrong one, best first: in letters, or in words in any order."""
-    text, words = _as_compared(name)
+    text, words = _split_words(name)
     matcher = difflib.SequenceMatcher(b=text)
     in_order = difflib.SequenceMatcher(b=" ".join(sorted(words)))
     rough: list[tuple[float, float, str]] = []
-    for other in dict.fromkeys(map(str, islice(known, _MOST_NAMES))):
-        letters, others = _as_compared(other)
+    for other in dict.fromkeys(map(str, islice(candidates, _MOST_NAMES))):
+        letters, candidate_words = _split_words(other)
         matcher.set_seq1(letters)
-        alike = _alike(words, others)
+        alike = _word_similarity(words, candidate_words)
         rough.append((max(alike, matcher.quick_ratio()), alike, other))
     close: list[tuple[float, float, str]] = []
     for _, alike, other in sorted(rough, reverse=True)[:_COMPARED]:
-        letters, others = _as_compared(other)
+        letters, candidate_words = _split_words(other)
         matcher.set_seq1(letters)
-        in_order.set_seq1(" ".join(sorted(others)))
+        in_order.set_seq1(" ".join(sorted(candidate_words)))
         ratio = matcher.ratio()
         close.append((max(alike, ratio, in_order.ratio()), ratio, other))
     return [other for score, _, other in sorted(close, reverse=True)[:most] if score >= _NEAR]
 
 
-def _as_compared(name: object) -> tuple[str, frozenset[str]]:
+def _split_words(name: object) -> tuple[str, frozenset[str]]:
     """Return the letters of a name, and its words without the ends of plurals."""
     text = str(name)[:_LONGEST_NAME]
     words = (_PLURAL.sub("", word.lower()) for word in _WORD.findall(text))
     return text.lower(), frozenset(words) - _FILLERS
 
 
-def _alike(words: frozenset[str], others: frozenset[str]) -> float:
+def _word_similarity(words: frozenset[str], candidate: frozenset[str]) -> float:
     """Return how many words two names share, from 0 to 1; more where one has all of the other's."""
-    shared = 2 * len(words & others) / (len(words) + len(others) or 1)
-    return _NEAR + (1 - _NEAR) * shared if words and words <= others else shared
+    shared = 2 * len(words & candidate) / (len(words) + len(candidate) or 1)
+    return _NEAR + (1 - _NEAR) * shared if words and words <= candidate else shared
 
 
-def is_meant(typed: object, operation: Any) -> bool:
+def names_operation(typed: object, operation: Any) -> bool:
     """Tell whether a text is the id of an operation, or its method and path."""
     method, _, path = str(typed).strip().partition(" ")
     if path := path.strip():
-        known = operation.method in ("", method.upper())
-        return known and _PATH_VARIABLE.sub("{}", path) == _PATH_VARIABLE.sub("{}", operation.path)
+        is_method = operation.method in ("", method.upper())
+        return is_method and _PATH_VARIABLE.sub("{}", path) == _PATH_VARIABLE.sub(
+            "{}", operation.path
+        )
     return bool(typed) and typed == getattr(operation, "operation_id", "")
 
 
@@ -160,7 +162,7 @@ def why_skipped(name: object, skipped: Iterable[Any]) -> str:
     Models read it, too.
     """
     for item in skipped:
-        if (name and name == item.name) or is_meant(name, item):
+        if (name and name == item.name) or names_operation(name, item):
             if item.notice:
                 return str(item.notice)
             place = f"{item.method} {item.path}".strip()
@@ -168,23 +170,23 @@ def why_skipped(name: object, skipped: Iterable[Any]) -> str:
     return ""
 
 
-def kind_of(given: object) -> str:
+def type_name(value: object) -> str:
     """Return the name of a value's type for messages, as the value may be a secret."""
-    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
-def from_environment(value: Any, name: str, *, secret: bool = True) -> Any:
+def expand_variables(value: Any, name: str, *, secret: bool = True) -> Any:
     """Return texts, also those in lists and mappings, with `${NAME}` from the environment."""
     if isinstance(value, list | tuple):
-        return [from_environment(part, name, secret=secret) for part in value]
+        return [expand_variables(part, name, secret=secret) for part in value]
     if isinstance(value, Mapping):
-        return {key: from_environment(v, name, secret=secret) for key, v in value.items()}
+        return {key: expand_variables(v, name, secret=secret) for key, v in value.items()}
     if not isinstance(value, str):
         return value
-    return VARIABLE.sub(lambda match: _variable(match.group(1), name, secret=secret), value)
+    return VARIABLE.sub(lambda match: _read_variable(match.group(1), name, secret=secret), value)
 
 
-def variables_in(value: Any) -> list[str]:
+def find_variables(value: Any) -> list[str]:
     """Return the names of environment variables in texts, also in those of lists and mappings."""
     if isinstance(value, str):
         return VARIABLE.findall(value)
@@ -192,14 +194,14 @@ def variables_in(value: Any) -> list[str]:
     return [
         name
         for part in (parts if isinstance(value, list | tuple | Mapping) else ())
-        for name in variables_in(part)
+        for name in find_variables(part)
     ]
 
 
-def _variable(variable: str, name: str, *, secret: bool) -> str:
-    found = os.environ.get(variable)
-    if found:
-        return found
+def _read_variable(variable: str, name: str, *, secret: bool) -> str:
+    value = os.environ.get(variable)
+    if value:
+        return value
     reason = f"{name!r:.60}: the environment variable {variable} is not set or empty."
     if secret:
         raise CredentialsError(reason, scheme=name)
@@ -242,36 +244,36 @@ class Select:
 
     def __post_init__(self) -> None:
         for name in _LISTS:
-            given = getattr(self, name)
-            if given is None:
+            value = getattr(self, name)
+            if value is None:
                 continue
-            is_list = isinstance(given, Iterable) and not isinstance(given, str)
-            texts = tuple(given) if is_list else (given,)
+            is_list = isinstance(value, Iterable) and not isinstance(value, str)
+            texts = tuple(value) if is_list else (value,)
             if not all(isinstance(text, str) for text in texts):
-                raise _unfit(name, _TEXTS, given)
+                raise _selection_error(name, _TEXTS, value)
             object.__setattr__(self, name, texts)
         for name in ("deprecated", "read_only"):
-            if not isinstance(given := getattr(self, name), bool | None):
-                raise _unfit(name, "true or false", given)
+            if not isinstance(value := getattr(self, name), bool | None):
+                raise _selection_error(name, "true or false", value)
         if self.where is not None and not callable(self.where):
-            raise _unfit("where", "a function of the tool", self.where)
-        object.__setattr__(self, "exclude", Select.of(self.exclude))
+            raise _selection_error("where", "a function of the tool", self.where)
+        object.__setattr__(self, "exclude", Select.parse(self.exclude))
 
     @classmethod
-    def of(cls, given: Any) -> Select | None:
+    def parse(cls, selection: Any) -> Select | None:
         """Return a selection of members or of a function; None for None, else SettingsError."""
-        if given is None or isinstance(given, Select):
-            return given
-        if isinstance(given, Mapping):
-            members = members_of(given, tuple(cls.__dataclass_fields__), "select")
+        if selection is None or isinstance(selection, Select):
+            return selection
+        if isinstance(selection, Mapping):
+            members = check_keys(selection, tuple(cls.__dataclass_fields__), "select")
             # In a file, null is a slip rather than "no limit".
             if nulls := [name for name in _LISTS if members.get(name, ()) is None]:
-                raise _unfit(nulls[0], _TEXTS, None)
+                raise _selection_error(nulls[0], _TEXTS, None)
             return cls(**members)
-        if callable(given) and not isinstance(given, type):
-            return cls(where=given)
+        if callable(selection) and not isinstance(selection, type):
+            return cls(where=selection)
         form = 'Select(tags=["…"]), a dict of its members, or a function of the tool'
-        raise SettingsError(f"select: give {form}, not {kind_of(given)}.")
+        raise SettingsError(f"select: give {form}, not {type_name(selection)}.")
 
     def takes(self, tool: Any) -> bool:
         """Tell whether a tool is selected."""
@@ -300,19 +302,19 @@ class Select:
         return self.names is None or _matches(name, self.names)
 
 
-def unknown_in(
+def find_unknown_selections(
     selection: Any, tools: Sequence[Any], prefix: str = "", skipped: Sequence[Any] = ()
 ) -> Iterator[tuple[str, str]]:
     """Yield each member of a selection that no tool has, also without prefix, and a message."""
-    known: dict[str, Iterable[str]] = {
+    values_by_key: dict[str, Iterable[str]] = {
         "tags": {tag for tool in tools for tag in tool.tags},
         "methods": {*_METHODS, *(tool.method for tool in tools)},
         "names": [tool.name for tool in tools],
         "paths": [tool.path for tool in tools],
     }
-    for key, there in known.items():
-        for wanted in getattr(selection, key) or ():
-            text = wanted.upper() if key == "methods" else wanted
+    for key, there in values_by_key.items():
+        for pattern in getattr(selection, key) or ():
+            text = pattern.upper() if key == "methods" else pattern
             is_glob = key in ("names", "paths")
             patterns = (text, prefix + text)
             if not any(_matches(one, patterns) if is_glob else one == text for one in there):
@@ -333,8 +335,8 @@ def _advise_values(key: str, value: str, values: list[str]) -> str:
     return f"{close} The document has {listed}."
 
 
-def _unfit(name: str, kind: str, given: object) -> SettingsError:
-    return SettingsError(f"select: {name!r} must be {kind}, not {given!r:.60}.")
+def _selection_error(name: str, kind: str, value: object) -> SettingsError:
+    return SettingsError(f"select: {name!r} must be {kind}, not {value!r:.60}.")
 
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:
@@ -342,21 +344,21 @@ def _matches(text: str, patterns: Iterable[str]) -> bool:
     return any(text == pattern or fnmatchcase(text, pattern) for pattern in patterns)
 
 
-def member_of(context: object, name: str) -> Any:
+def context_value(context: object, name: str) -> Any:
     """Return a member of a `Context`, or of an object or mapping like it; None without it."""
     if isinstance(context, Mapping):
         return context.get(name)
     return getattr(context, name, None)
 
 
-def with_members(context: Any, **members: Any) -> Any:
+def replace_context_values(context: Any, **members: Any) -> Any:
     """Return a copy of a context with other members."""
     if context is None or isinstance(context, Mapping):
         return {**(context or {}), **members}
-    return _Overlaid(context, members)
+    return _ContextOverlay(context, members)
 
 
-class _Overlaid:
+class _ContextOverlay:
     def __init__(self, context: Any, members: dict[str, Any]) -> None:
         self._context = context
         self.__dict__.update(members)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import InputError
 from openapi_tools.json_values import dump_json
-from openapi_tools.options import member_of
+from openapi_tools.options import context_value
 
 if TYPE_CHECKING:
     from openapi_tools.errors import ErrorType
@@ -115,7 +115,7 @@ class Context:
 
 def user_of(context: object) -> str:
     """Return the user that a context names; InputError for another value than a string."""
-    user = member_of(context, "user")
+    user = context_value(context, "user")
     if isinstance(user, str):
         return user
     if user is not None and isinstance(context, Context | Mapping):  # others' may be objects

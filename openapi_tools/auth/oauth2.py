@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from openapi_tools.errors import CredentialsError, NotPicklableError, strip_traceback
-from openapi_tools.options import VARIABLE, from_environment, nearest
+from openapi_tools.options import VARIABLE, expand_variables, similar_names
 from openapi_tools.redaction import MASK, Secret
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class OAuth2:
         unknown = [name for name in members if name not in names]
         if unknown:
             # An unknown name may be a secret in the wrong place: only a similar known one is shown.
-            close = nearest(unknown[0], sorted(names), most=1)
+            close = similar_names(unknown[0], sorted(names), most=1)
             hint = (
                 f"; did you mean {close[0]!r}?" if close else f"; expected one of {sorted(names)}."
             )
@@ -202,7 +202,7 @@ def _refuse(reason: str) -> NoReturn:
 def _read_string(name: str, value: object) -> str:
     text = reveal_secret(value)
     if not isinstance(value, Secret):  # which was read from the environment already
-        text = from_environment(text, f"OAuth2 {name}")
+        text = expand_variables(text, f"OAuth2 {name}")
     if not isinstance(text, str):
         _refuse(f"{name} must be a string, not {type(value).__name__}.")
     text = text.strip()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from openapi_tools.auth.oauth2 import OAuth2, reveal_secret
 from openapi_tools.errors import CredentialsError
-from openapi_tools.options import from_environment
+from openapi_tools.options import expand_variables
 from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.requests import RequestAuth
 from openapi_tools.visible_text import strip_hidden
@@ -98,7 +98,7 @@ def make_credential(scheme: Scheme, credential: Any, *, expand: bool = True) -> 
         return Credential(masked, ask=_make_token_source(scheme, config))
     if callable(getattr(credential, "token", None)) and not _is_auth(credential):
         return Credential(masked, ask=_ask_tokens(credential))
-    credential = from_environment(credential, scheme.name) if expand else credential
+    credential = expand_variables(credential, scheme.name) if expand else credential
     if callable(credential) and not _is_auth(credential):
         return Credential(masked, ask=_ask_function(scheme, credential))
     return Credential(masked, _make_auth(scheme, credential))

@@ -48,14 +48,14 @@ class ClientFile:
         try:
             data = json.loads(
                 before.strip() or "{}",
-                object_pairs_hook=_unique,
-                parse_float=_exact,
+                object_pairs_hook=_check_unique,
+                parse_float=_parse_float,
                 parse_constant=_refuse_constant,
             )
             data.setdefault(key, {})[name] = entry
-            indent = found[1] if (found := _INDENT.search(before)) else 2
+            indent = match[1] if (match := _INDENT.search(before)) else 2
             text = json.dumps(data, indent=indent, ensure_ascii=not _is_unicode(data))
-        except _NotKeptError as error:
+        except _UnfaithfulError as error:
             reason = f"{error} Add by hand: {json.dumps({name: entry})}"
             raise SourceError(reason, source=str(self.path)) from None
         except (ValueError, RecursionError, AttributeError, TypeError):
@@ -117,22 +117,22 @@ def _unreadable(cause: str) -> str:
     return f"cannot be read ({cause})."
 
 
-class _NotKeptError(Exception):
+class _UnfaithfulError(Exception):
     """JSON that would not be the same when it is written again."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _check_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise _NotKeptError(f"has the key {json.dumps(twice[:100])} twice in one object.")
+        raise _UnfaithfulError(f"has the key {json.dumps(twice[:100])} twice in one object.")
     return found
 
 
-def _exact(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
     if Decimal(text) != Decimal(repr(number)):
-        raise _NotKeptError(f"has the number {text[:40]}, which cannot be written unchanged.")
+        raise _UnfaithfulError(f"has the number {text[:40]}, which cannot be written unchanged.")
     return number
 
 

@@ -17,7 +17,7 @@ from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.output import PROGRAM, clean, print_note, print_text
 from openapi_tools.cli.tool_loading import load_spec
 from openapi_tools.serving.serving_tables import read_serving
-from openapi_tools.shaping.configuration import has_apis, named_variables
+from openapi_tools.shaping.configuration import has_apis, list_variables
 
 _CLIENTS: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("clients.toml").read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def _create_entry(
             title = str(load_spec(spec).document["info"].get("title", ""))
     variables = dict.fromkeys(_VARIABLE.findall(" ".join(arguments)))
     if configuration:
-        variables |= dict.fromkeys(named_variables(configuration))
+        variables |= dict.fromkeys(list_variables(configuration))
     syntax = facts.get("env")
     if variables and syntax is None:
         names = " and ".join(variables)

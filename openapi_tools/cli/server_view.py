@@ -13,7 +13,7 @@ import click
 from openapi_tools.cli.output import print_note
 from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
 from openapi_tools.loading.load import load_tools
-from openapi_tools.options import close_names, from_environment
+from openapi_tools.options import close_names, expand_variables
 from openapi_tools.serving.serving_tables import RoleTable, read_serving, user_credential
 from openapi_tools.shaping.configuration import has_apis
 from openapi_tools.tools.toolset import Toolset
@@ -119,7 +119,7 @@ class ServerView:
         identity = table.read if tool.read_only else table.write
         location, schemes = f"apis.{self.api}.users", toolset.security_schemes
         if identity.mode == "static" and user.name in identity.tokens:
-            value = from_environment(identity.tokens[user.name], f"{location}.tokens")
+            value = expand_variables(identity.tokens[user.name], f"{location}.tokens")
             return user_credential(identity.choose_scheme(schemes, location), value, schemes)
         reason = f"mode {identity.mode}), which only the server can get"
         if identity.mode == "static":

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from openapi_tools.code.limits import CodeLimits
 from openapi_tools.code.program import ProgramFunctions, ProgramRun
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import kind_of, member_of
+from openapi_tools.options import context_value, type_name
 from openapi_tools.responses.truncation import shorten_value
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object
@@ -55,7 +55,7 @@ No files, network, classes with bases, `del`, `yield` or `async with`."""
 def make_code_tools(toolset: Any, limits: CodeLimits | None = None) -> list[MetaTool]:
     """Return the two tools over a toolset; SettingsError for limits of another type."""
     if not isinstance(limits, CodeLimits | None):
-        raise SettingsError(f"limits: give CodeLimits(seconds=…, …), not {kind_of(limits)}.")
+        raise SettingsError(f"limits: give CodeLimits(seconds=…, …), not {type_name(limits)}.")
     mode = _CodeMode(toolset, limits or CodeLimits())
     run = _input_schema("code", _LONGEST)
     return [
@@ -104,10 +104,10 @@ class _CodeMode:
         return "\n\n".join(sections) or "No function matches; try other words."
 
     async def run(self, call: Any, context: Any) -> ToolResult:
-        code, resume = call.arguments["code"], member_of(context, "resume")
+        code, resume = call.arguments["code"], context_value(context, "resume")
         key, owner = _conversation(context)
-        user = member_of(context, "user") or (key if owner is not None else None)
-        asked_by = (code, key, member_of(context, "user"))
+        user = context_value(context, "user") or (key if owner is not None else None)
+        asked_by = (code, key, context_value(context, "user"))
         paused = self._paused.get(resume) if isinstance(resume, str) else None
         if paused is not None and paused[0] == asked_by and paused[1].is_in_this_loop:
             run = self._take_paused(resume)
@@ -202,9 +202,9 @@ class _CodeMode:
 
 def _conversation(context: Any) -> tuple[Any, Any]:
     # The key of the call's conversation, None for none, and the object whose conversation it is.
-    owner = member_of(context, "conversation")
+    owner = context_value(context, "conversation")
     if owner is not None:
         return (owner if isinstance(owner, str | int) else (id(owner),)), owner
     # With these, the next context may be of another user: programs share no variables.
-    is_anyones = any(member_of(context, name) is not None for name in ("credentials", "state"))
+    is_anyones = any(context_value(context, name) is not None for name in ("credentials", "state"))
     return (None if is_anyones else ("",)), None

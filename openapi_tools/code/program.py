@@ -14,7 +14,7 @@ from openapi_tools.code.sandbox import Outcome, rewrite_program
 from openapi_tools.errors import ErrorType, PendingApproval, format_count
 from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.observability import report_unknown
-from openapi_tools.options import close_names, member_of, nearest, with_members
+from openapi_tools.options import close_names, context_value, replace_context_values, similar_names
 from openapi_tools.search.producers import iter_parts
 from openapi_tools.search.stubs import python_name
 
@@ -65,7 +65,7 @@ class ProgramFunctions:
         for each, node in properties.items():
             if any(name in (part.get("properties") or ()) for _, part in iter_parts(node, schema)):
                 return f"{mistake}: it belongs inside {python_name(each)}"
-        similar = nearest(name, map(python_name, properties))
+        similar = similar_names(name, map(python_name, properties))
         return f"{mistake} (did you mean {' or '.join(similar)}?)" if similar else mistake
 
     def declare(self, names: Iterable[str]) -> str:
@@ -127,9 +127,11 @@ class ProgramRun:
 
     def resume(self, context: Any) -> None:
         """Start or go on, with the context of a request."""
-        self._ask_person = member_of(context, "approve")
+        self._ask_person = context_value(context, "approve")
         approve = self.approve if callable(self._ask_person) else None
-        self._context = with_members(context, approve=approve, whole=True, answer=None, fields=None)
+        self._context = replace_context_values(
+            context, approve=approve, whole=True, answer=None, fields=None
+        )
         self._waiting_calls = 0
         self._paused.clear()
         self._gate.set()
@@ -256,8 +258,10 @@ class ProgramRun:
             return await self._collect_pages(name, args, kwargs)
         arguments = self._bind_arguments(name, args, kwargs)
         context = self._context
-        if key := member_of(context, "idempotency_key"):  # each call of a program is its own write
-            context = with_members(context, idempotency_key=f"{key}/{self.count}")
+        if key := context_value(
+            context, "idempotency_key"
+        ):  # each call of a program is its own write
+            context = replace_context_values(context, idempotency_key=f"{key}/{self.count}")
         result = await self._toolset.call(name, arguments, context=context)
         if not result.success:
             raise _CallFailedError(result.error["message"])

@@ -364,8 +364,8 @@ def setting_names(*acts_on: str) -> frozenset[str]:
 
 def setting(name: str) -> Setting:
     """Return the meaning of a setting."""
-    found: Setting = SettingFields.__annotations__[name].__metadata__[0]
-    return found
+    meaning: Setting = SettingFields.__annotations__[name].__metadata__[0]
+    return meaning
 
 
 def setting_type(name: str) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CredentialsError, SettingsError
 from openapi_tools.loading.load import aload_tools
-from openapi_tools.options import members_of
+from openapi_tools.options import check_keys
 from openapi_tools.tools import amplifier_tool  # noqa: F401 -- says that the extra is missing
 from openapi_tools.tools.packages import check_selected, options_of
 
@@ -97,7 +97,7 @@ def _split_config(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[s
 
 
 def _check_part(config: Any, location: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
-    part = members_of(config, keys, location)
+    part = check_keys(config, keys, location)
     needs_spec = keys is not _KEYS or ("specs" not in part and part)
     if needs_spec and part.get("spec") is None:
         raise SettingsError(f"{location}: 'spec' is missing; give the URL or path of a document.")

@@ -25,7 +25,7 @@ from openapi_tools.contracts.mcp_messages import (
 )
 from openapi_tools.contracts.mcp_sessions import share_sessions
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, require_extra
-from openapi_tools.options import member_of, with_members
+from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
 from openapi_tools.shaping.files import find_file, find_store
@@ -177,7 +177,7 @@ class ToolsServer(Server[Any]):
             except OpenAPIToolsError as error:
                 return make_call_result(ToolResult.failed("denied", error.reason), [])
             result = await _run_with_progress(request.session, tool(call, context))
-            if await wait_for_login(result, request, channel, member_of(context, "logged_in")):
+            if await wait_for_login(result, request, channel, context_value(context, "logged_in")):
                 result = await _run_with_progress(request.session, tool(call, context))
             links = self._files.make_links(request, result) if self._files.settings else []
             return channel.input_required(result) or make_call_result(result, links)
@@ -188,7 +188,7 @@ class ToolsServer(Server[Any]):
         params: types.CallToolRequestParams,
         channel: ElicitationChannel,
     ) -> Any:
-        context = with_members(
+        context = replace_context_values(
             await context_for(self._context, request),
             state=request,
             offered=channel.called,
@@ -196,9 +196,9 @@ class ToolsServer(Server[Any]):
             remote=mcp_messages.is_remote(request),
         )
         if channel.is_open:
-            context = with_members(context, approve=channel.approve)
+            context = replace_context_values(context, approve=channel.approve)
         if (client := _client_key(request, self)) is not None:
-            context = with_members(context, conversation=client)
+            context = replace_context_values(context, conversation=client)
         return context
 
     async def _notify_of_changes(self, request: ServerRequestContext[Any], _: Any) -> None:

@@ -25,7 +25,7 @@ from openapi_tools.contracts.mcp_messages import (
 )
 from openapi_tools.errors import OpenAPIToolsError, require_extra
 from openapi_tools.json_values import dump_json_bytes
-from openapi_tools.options import member_of, with_members
+from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.result import context_for
 from openapi_tools.shared_state import MemoryState, read_record, state_key
 from openapi_tools.tools.call import Call, CallOptions
@@ -238,7 +238,7 @@ class _TaskHandlers:
             context = await context_for(self._context, request)
         except OpenAPIToolsError as error:
             raise MCPError(INVALID_PARAMS, replace_surrogates(error.reason)) from None
-        return with_members(context, state=request, remote=is_remote(request))
+        return replace_context_values(context, state=request, remote=is_remote(request))
 
     async def _store_task(self, task: _Task, context: Any) -> None:
         record = dump_json_bytes(asdict(replace(task, updated=_utc_now())))
@@ -247,7 +247,7 @@ class _TaskHandlers:
 
 def _task_key(task_id: str, context: Any) -> str:
     # With the user in the key, the task does not exist for others.
-    return state_key("task", member_of(context, "user") or "", task_id)
+    return state_key("task", context_value(context, "user") or "", task_id)
 
 
 def _declares_tasks(request: ServerRequestContext[Any]) -> bool:

@@ -11,7 +11,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.errors import InputError, OpenAPIToolsError, require_extra
-from openapi_tools.options import Select, member_of
+from openapi_tools.options import Select, context_value
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
 from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
@@ -65,7 +65,7 @@ def to_tools(
 def _make_tool(
     tool: OperationTool, rule: Callable[..., bool], toolset: Iterable[OperationTool], context: Any
 ) -> Tool[Any]:
-    can_approve = callable(context) or member_of(context, "approve") is not None
+    can_approve = callable(context) or context_value(context, "approve") is not None
     is_asked = not tool.calls_another and (
         asks_about(rule, tool, toolset) or (tool.needs_approval and not can_approve)
     )
@@ -134,7 +134,7 @@ async def _run_call(
     called, called_arguments = tool.target_tool(arguments)
     if run.tool_call_approved:
         context = with_approval(context, called, called_arguments)
-    elif must_defer(called, member_of(context, "approve")):
+    elif must_defer(called, context_value(context, "approve")):
         _make_check(called)(run, **called_arguments)
         target = {"tool": called.name, "arguments": dict(called_arguments)}
         raise ApprovalRequired(metadata=None if called is tool else target)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.loading.loaded_tool import LoadedTool
-from openapi_tools.options import from_environment, unknown_in, variables_in
-from openapi_tools.shaping.tool_shape import Shape, faults
+from openapi_tools.options import expand_variables, find_unknown_selections, find_variables
+from openapi_tools.shaping.tool_shape import ToolShape, find_shape_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,7 +53,7 @@ def _check_selection(
     place: tuple[str, ...] = ("select",)
     table = config.data.select
     while table is not None:
-        for key, reason in unknown_in(table, tools, config.data.prefix, skipped):
+        for key, reason in find_unknown_selections(table, tools, config.data.prefix, skipped):
             config.fail((*place, key), reason)
         table, place = table.exclude, (*place, "exclude")
 
@@ -68,10 +68,12 @@ def _refuse_empty_selection(config: ConfigFile) -> None:
 
 
 def _check_shape(
-    tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
+    tool: LoadedTool, shape: ToolShape, config: ConfigFile, place: tuple[str, ...]
 ) -> None:
     schema = tool.own_schema()
-    config.check(faults(shape, tool.offered_schema(), tool.settings.description_chars), place)
+    config.check(
+        find_shape_faults(shape, tool.offered_schema(), tool.settings.description_chars), place
+    )
     # Reading the operation raises for a faulty document.
     if tool.operation.body is None and shape.media_types and config.names_one(place):
         config.fail((*place, "media_type"), "the tool has no body.")
@@ -85,10 +87,10 @@ def _check_shape(
     checker = Checker({key: part for key, part in schema.items() if key != "required"})
     parameters = {parameter.argument for parameter in tool.operation.parameters}
     for (key, name), value in values.items():
-        variables = variables_in(value) if key == "fixed" else []
+        variables = find_variables(value) if key == "fixed" else []
         if not all(map(os.environ.get, variables)):  # which `ConfigFile.remarks` reports
             continue
-        resolved = from_environment(value, name) if variables else value
+        resolved = expand_variables(value, name) if variables else value
         try:
             checker.check({name: resolved})
         except InputError as error:
@@ -110,7 +112,7 @@ def _parse_json(value: Any) -> Any:
 
 
 def _check_fields(
-    tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
+    tool: LoadedTool, shape: ToolShape, config: ConfigFile, place: tuple[str, ...]
 ) -> None:
     if shape.answer is None or not shape.answer.fields:
         return

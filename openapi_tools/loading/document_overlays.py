@@ -18,7 +18,7 @@ from openapi_tools.http_rules import WEB_URL
 from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.loading.plain_data import MAX_DEPTH, as_plain_data
 from openapi_tools.loading.source import Parsed, parse_document
-from openapi_tools.options import kind_of
+from openapi_tools.options import type_name
 
 if TYPE_CHECKING:
     from openapi_tools.loading.source import Source
@@ -72,7 +72,7 @@ def list_overlays(overlays: Any) -> list[Any]:
         return [overlays]
     if not isinstance(overlays, list | tuple):
         form = 'a list of URLs, paths, dicts or strings, as ["overlay.yaml"]'
-        raise SettingsError(f"overlays: give {form}, not {kind_of(overlays)}.")
+        raise SettingsError(f"overlays: give {form}, not {type_name(overlays)}.")
     return list(overlays)
 
 

@@ -25,7 +25,7 @@ from openapi_tools.errors import CallError, ErrorType, SettingsError, SourceErro
 from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.loading.source import Source, too_large
 from openapi_tools.model import Operation
-from openapi_tools.options import credentials_of, kind_of
+from openapi_tools.options import check_credentials, type_name
 from openapi_tools.requests import credential_origins, document_server_url, origin_of
 from openapi_tools.requests.builder import add_auth
 from openapi_tools.responses.text_content import is_html_page
@@ -63,7 +63,7 @@ def adapt_application(app: Any, settings: Settings) -> tuple[Any, Settings, http
     """Return source, settings and client for an ASGI application in this process."""
     if not inspect.iscoroutinefunction(app) and not inspect.iscoroutinefunction(type(app).__call__):
         reason = "source: give a document or an ASGI application, such as FastAPI's"
-        raise SettingsError(f"{reason}, not {kind_of(app)}.")
+        raise SettingsError(f"{reason}, not {type_name(app)}.")
 
     most = max(settings.max_document_bytes, settings.max_response_bytes, settings.max_file_bytes)
 
@@ -120,7 +120,7 @@ class Fetcher:
         self._settings = settings
         self._client = client
         self._record = record
-        self._user_credentials = dict(credentials_of(credentials))
+        self._user_credentials = dict(check_credentials(credentials))
         self._client_identifies = has_identity(client)
         self._origins = credential_origins(settings)
         # Until the document is read only credentials that bring their scheme can be sent.

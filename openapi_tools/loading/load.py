@@ -17,7 +17,7 @@ from openapi_tools.loading.loaded_tool import LoadedTool, ToolBuilder
 from openapi_tools.loading.openapi_3 import convert_to_openapi_3
 from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
-from openapi_tools.options import Select, credentials_of, kind_of
+from openapi_tools.options import Select, check_credentials, type_name
 from openapi_tools.requests import origin_of
 from openapi_tools.tools.document_info import DocumentInfo
 from openapi_tools.tools.session import (
@@ -149,7 +149,7 @@ def _load(
     loop: asyncio.AbstractEventLoop | None = None,
     record: FetchRecord | None = None,
 ) -> Toolset:
-    select, credentials = Select.of(select), credentials_of(options.credentials)
+    select, credentials = Select.parse(select), check_credentials(options.credentials)
     options, file = read_options(replace(options, credentials=credentials), config)
     if callable(options.source):
         options = _adapt_application(options)
@@ -188,9 +188,9 @@ def read_options(options: LoadOptions, config: Any) -> tuple[LoadOptions, Config
 
         if not isinstance(config, str | os.PathLike | Mapping | ConfigFile):
             form = 'a path, as "openapi-tools.toml", or a dict of its keys'
-            raise errors.SettingsError(f"config: give {form}, not {kind_of(config)}.")
+            raise errors.SettingsError(f"config: give {form}, not {type_name(config)}.")
         file = config if isinstance(config, ConfigFile) else read_configuration(config)
-        source, settings, credentials, overlays = file.under(
+        source, settings, credentials, overlays = file.apply_overrides(
             options.source, options.settings, options.credentials, options.overlays
         )
         options = replace(
@@ -347,9 +347,9 @@ def apply_configuration(
     file.check_schemes(toolset.security_schemes)
     tools = configured_tools.shape_tools(toolset, file, selects=selects)
     advice = toolset.session.credentials.advice
-    advice.variables = file.unset_variables(credentials_of(credentials))
+    advice.variables = file.unset_variables(check_credentials(credentials))
     advice.instruction = _CREDENTIAL_INSTRUCTION
-    return toolset.with_tools(tools, file.remarks(credentials_of(credentials)))
+    return toolset.with_tools(tools, file.remarks(check_credentials(credentials)))
 
 
 def _apply_lock(toolset: Toolset, file: ConfigFile) -> Toolset:

@@ -12,10 +12,10 @@ from openapi_tools.loading.inputs import Inputs
 from openapi_tools.requests.path_notations import is_plain
 from openapi_tools.shaping.response_lines import ResponseLines
 from openapi_tools.shaping.tool_shape import (
-    Shape,
+    ToolShape,
     credential_shape,
-    shaped_operation,
-    shaped_schema,
+    shape_operation,
+    shape_schema,
 )
 from openapi_tools.tools.tool import OperationTool
 from openapi_tools.visible_text import plain_text, strip_hidden
@@ -110,7 +110,7 @@ class LoadedTool(OperationTool):
         facts: ToolFacts,
         builder: ToolBuilder,
         node: OperationNode | None = None,
-        shape: Shape | None = None,
+        shape: ToolShape | None = None,
     ) -> None:
         super().__init__(builder.session)
         self._shape = shape
@@ -167,10 +167,10 @@ class LoadedTool(OperationTool):
         """JSON Schema 2020-12."""
         if self._input_schema is None:
             schema = self.own_schema()
-            schema = schema if self._shape is None else shaped_schema(schema, self._shape)
+            schema = schema if self._shape is None else shape_schema(schema, self._shape)
             if filled := self._builder.filled_parameters:
                 hidden = credential_shape(self._shaped_operation(), filled)
-                schema = shaped_schema(schema, hidden)
+                schema = shape_schema(schema, hidden)
             # Another thread may have built it before: its users compare schemas by identity.
             self._input_schema = self._input_schema or schema
         return self._input_schema
@@ -202,13 +202,13 @@ class LoadedTool(OperationTool):
         if self._operation is None:
             operation, filled = self._shaped_operation(), self._builder.filled_parameters
             if filled:
-                operation = shaped_operation(operation, credential_shape(operation, filled))
+                operation = shape_operation(operation, credential_shape(operation, filled))
             self._operation = self._operation or operation  # as for the schema
         return self._operation
 
     def _shaped_operation(self) -> Operation:
         operation = self._builder.operation(self._find_node(), self._media_types())
-        return operation if self._shape is None else shaped_operation(operation, self._shape)
+        return operation if self._shape is None else shape_operation(operation, self._shape)
 
     @property
     def pointer(self) -> str:
@@ -221,20 +221,20 @@ class LoadedTool(OperationTool):
         return self._find_node().operation_id
 
     @property
-    def form(self) -> tuple[str, Shape | None]:
+    def form(self) -> tuple[str, ToolShape | None]:
         """The document's own name for it, and the user's shape."""
         return self._facts.name, self._shape
 
-    def with_shape(self, shape: Shape) -> LoadedTool:
+    def with_shape(self, shape: ToolShape) -> LoadedTool:
         """Return the tool with another shape."""
         return LoadedTool(self._facts, self._builder, self._node, shape)
 
     def with_description(self, description: str) -> LoadedTool:
         """Return the tool with another description."""
-        return self.with_shape(replace(self._shape or Shape(), description=description))
+        return self.with_shape(replace(self._shape or ToolShape(), description=description))
 
     def _copy_as(self, name: str) -> LoadedTool:
-        return self.with_shape(replace(self._shape or Shape(), name=name))
+        return self.with_shape(replace(self._shape or ToolShape(), name=name))
 
     def _media_types(self) -> tuple[str, ...]:
         if self._shape is not None and self._shape.media_types:

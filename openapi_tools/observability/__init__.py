@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.observability.events import Event, EventKind, log_event, logger
-from openapi_tools.options import member_of
+from openapi_tools.options import context_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -257,5 +257,5 @@ def report_unknown(context: object, name: str, *, is_call: bool = True) -> None:
 
     A server counts and logs such names; `is_call` is false if the tool was only looked up.
     """
-    if callable(report := member_of(context, "unknown_tool")):
+    if callable(report := context_value(context, "unknown_tool")):
         report(name, is_call=is_call)

@@ -16,12 +16,12 @@ from pydantic import ValidationError
 from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.json_values import as_dict, follow_references
 from openapi_tools.model import AnswerShape
-from openapi_tools.options import close_names, kind_of
+from openapi_tools.options import close_names, type_name
 from openapi_tools.redaction import excerpt
 from openapi_tools.responses.json_content import READ_IN_PART
 from openapi_tools.shaping.config_tables import ToolAnswers
 from openapi_tools.shaping.json_queries import apply_expression, parse_expression
-from openapi_tools.shaping.tool_shape import over_answer
+from openapi_tools.shaping.tool_shape import merge_answer_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +94,9 @@ class ResponseShapes:
     ) -> ResponseShaper:
         """Return the shaper for a call, whose response is the documented one if `is_known`."""
         if not isinstance(shape, AnswerShape | Mapping | None):
-            raise InputError(f"answer: expected an AnswerShape or a mapping, got {kind_of(shape)}.")
+            raise InputError(
+                f"answer: expected an AnswerShape or a mapping, got {type_name(shape)}."
+            )
         keys = dict(shape.iter_arguments() if isinstance(shape, AnswerShape) else shape or {})
         if fields is not None:
             keys["fields"] = fields
@@ -121,7 +123,7 @@ def make_shaper(
     """Return a shaper; keys of the call override those of the tool, and these the settings."""
     call_shape = None if call_keys is None else _check_shape(call_keys)
     default = AnswerShape(settings.drop, settings.nulls, "", settings.max_items)
-    shape = over_answer(call_shape, over_answer(tool_shape, default)) or default
+    shape = merge_answer_shapes(call_shape, merge_answer_shapes(tool_shape, default)) or default
     if shape.fields:
         parse_expression(shape.fields)
     return ResponseShaper(

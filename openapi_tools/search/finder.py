@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json, to_json
 
 from openapi_tools.errors import SettingsError, format_count
-from openapi_tools.options import kind_of
+from openapi_tools.options import type_name
 from openapi_tools.search.index import Index, scores, terms
 from openapi_tools.search.producers import SHOWN, Producers
 
@@ -124,7 +124,7 @@ class Finder:
     def hits(self, query: str, limit: int = 8) -> list[Hit]:
         """Return the best tools for a query, as `Toolset.search` does."""
         if not isinstance(query, str):
-            raise SettingsError(f"query: give words, not {kind_of(query)}.")
+            raise SettingsError(f"query: give words, not {type_name(query)}.")
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise SettingsError(f"limit: give a whole number above 0, not {limit!r:.60}.")
         texts = [line for line in query[:_READ].splitlines() if line.strip()][:_MOST_LINES]
@@ -256,7 +256,7 @@ def embed_texts(embed: Embed, texts: Sequence[str]) -> list[array[float]]:
         try:
             batch_vectors = embed(batch)
         except Exception as error:
-            raise SettingsError(f"embed: the function raised {kind_of(error)}.") from error
+            raise SettingsError(f"embed: the function raised {type_name(error)}.") from error
         vectors += _check_vectors(batch_vectors, len(batch))
     if len({len(vector) for vector in vectors}) > 1:
         raise SettingsError("embed: the vectors differ in length.")
@@ -270,7 +270,7 @@ def _check_vectors(value: Any, count: int) -> list[array[float]]:
         vectors = [array("d", map(float, vector)) for vector in value]
     except (TypeError, ValueError):
         form = "a list of vectors, which are lists of numbers"
-        raise SettingsError(f"embed: return {form}, not {kind_of(value)}.") from None
+        raise SettingsError(f"embed: return {form}, not {type_name(value)}.") from None
     if len(vectors) != count:
         texts = format_count(count, "text")
         raise SettingsError(f"embed: {texts} got {format_count(len(vectors), 'vector')}.")

@@ -19,7 +19,7 @@ from openapi_tools.auth.authorization_server import SUCCESS
 from openapi_tools.auth.token_requests import make_form
 from openapi_tools.auth.token_source import SingleFlight
 from openapi_tools.errors import CallError, SettingsError, require_extra
-from openapi_tools.options import from_environment
+from openapi_tools.options import expand_variables
 from openapi_tools.redaction import Redactor, Secret
 from openapi_tools.serving.refusals import Refusals
 from openapi_tools.serving.signing_keys import (
@@ -301,7 +301,7 @@ def _read_static_tokens(tokens: Mapping[str, str], redactor: Redactor) -> dict[s
     # Returns digests by the name of the user; SettingsError for short and equal tokens.
     digests: dict[str, bytes] = {}
     for name, variable in tokens.items():
-        token = from_environment(variable, f"serve.auth.tokens.{name}").strip()
+        token = expand_variables(variable, f"serve.auth.tokens.{name}").strip()
         if not _SHORTEST <= len(token) <= _LONGEST or not _TOKEN.fullmatch(token):
             reason = f"give {_SHORTEST} letters and digits or more, such as: openssl rand -hex 32"
             raise SettingsError(f"serve.auth.tokens.{name}: {reason}")

@@ -17,7 +17,12 @@ from openapi_tools.errors import SettingsError
 from openapi_tools.options import VARIABLE
 from openapi_tools.shaping import config_tables
 from openapi_tools.shaping.config_tables import Configuration, Table
-from openapi_tools.shaping.configuration import ConfigFile, checked_table, placed, read_tables
+from openapi_tools.shaping.configuration import (
+    ConfigFile,
+    locate_message,
+    read_tables,
+    validate_table,
+)
 
 if TYPE_CHECKING:
     import os
@@ -341,16 +346,16 @@ def read_serving(path: str | os.PathLike[str]) -> Serving:
     for key in data:
         if key not in ("apis", "serve"):
             reason = f"unknown key {key!r:.60}; a server's file has [serve] and [apis.NAME] only."
-            raise SettingsError(placed(str(file), lines, (key,), reason))
+            raise SettingsError(locate_message(str(file), lines, (key,), reason))
     if not isinstance(tables, dict) or not tables:
         raise SettingsError(f"{file}: APIs are missing; add a table [apis.NAME] with a source.")
-    serve = checked_table(ServeTable, data.get("serve", {}), str(file), lines, ("serve",))
+    serve = validate_table(ServeTable, data.get("serve", {}), str(file), lines, ("serve",))
     serving = Serving(serve, {}, {}, {}, "serve" in data)
     for name, table in tables.items():
         if not _NAME.fullmatch(name) or name in _RESERVED_NAMES or f"/{name}/mcp" == serve.path:
             reason = "a name has at most 24 letters, digits, _ and -, and starts with a letter; "
             reason += f"{', '.join(_RESERVED_NAMES)} are reserved."
-            raise SettingsError(placed(str(file), lines, ("apis", name), reason))
+            raise SettingsError(locate_message(str(file), lines, ("apis", name), reason))
         _add_api(serving, name, table, file, lines)
     return serving
 
@@ -358,13 +363,13 @@ def read_serving(path: str | os.PathLike[str]) -> Serving:
 def _add_api(serving: Serving, name: str, table: Any, file: Path, lines: Lines) -> None:
     above = ("apis", name)
     try:
-        api = checked_table(ApiTable, table, str(file), lines, above)
+        api = validate_table(ApiTable, table, str(file), lines, above)
     except SettingsError as error:
         serving.faults[name] = error.reason
         return
     if api.mode is not None and not serving.serve.paths:
         reason = "an API has its own mode on its own path only: set `paths = true` in [serve]."
-        serving.faults[name] = placed(str(file), lines, (*above, "mode"), reason)
+        serving.faults[name] = locate_message(str(file), lines, (*above, "mode"), reason)
         return
     api_lines = {keys[2:]: number for keys, number in lines.items() if keys[:2] == above}
     serving.apis[name] = api

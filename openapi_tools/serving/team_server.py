@@ -16,7 +16,7 @@ import click
 from openapi_tools.auth.authorization_server import is_loopback
 from openapi_tools.errors import CallError, SettingsError, format_count, require_extra
 from openapi_tools.loading.fetch_record import FetchRecord
-from openapi_tools.options import from_environment
+from openapi_tools.options import expand_variables
 from openapi_tools.serving import web_server
 from openapi_tools.serving.own_hosts import mcp_security, server_hosts
 from openapi_tools.serving.refusals import Refusals
@@ -30,7 +30,7 @@ from openapi_tools.serving.server_records import (
     write_logs,
 )
 from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving, role_warnings
-from openapi_tools.shaping.configuration import checked_table
+from openapi_tools.shaping.configuration import validate_table
 
 if TYPE_CHECKING:
     import socket
@@ -317,7 +317,7 @@ def start_server(
     """
     serving = read_serving(config)
     table = {**serving.serve.model_dump(exclude_unset=True), **options}
-    serve = checked_table(ServeTable, table, "serve", {})
+    serve = validate_table(ServeTable, table, "serve", {})
     if logs:
         write_logs(serve.log)
         with suppress(AttributeError, ValueError):  # no such signal, or not the main thread
@@ -349,13 +349,13 @@ def _open_state(url: str) -> SharedState | None:
     # Imported here: it needs the extra `redis`.
     from openapi_tools.serving.redis_state import RedisState
 
-    return RedisState(from_environment(url, "redis"))
+    return RedisState(expand_variables(url, "redis"))
 
 
 def start_toolset_server(toolset: Toolset, options: dict[str, Any]) -> StartedServer:
     """Return a server of one toolset."""
     table = {"audit": "off", "grace": _GRACE, **options}
-    serve = checked_table(ServeTable, table, "serve", {})
+    serve = validate_table(ServeTable, table, "serve", {})
     if serve.log == "json":
         write_logs(serve.log)
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.auth.token_store import SharedTokenStore
 from openapi_tools.errors import CallError
 from openapi_tools.model import SecurityScheme
-from openapi_tools.options import from_environment
+from openapi_tools.options import expand_variables
 from openapi_tools.requests import origin_of
 from openapi_tools.serving.serving_tables import user_credential
 
@@ -32,7 +32,7 @@ class UserIdentity:
         self.scheme = table.choose_scheme(schemes, f"apis.{name}.users")
         self.declared, self._schemes = schemes.get(self.scheme, _BEARER), schemes
         self.config = table.client()
-        self.static: Mapping[str, str] = from_environment(table.tokens, f"apis.{name}.users.tokens")
+        self.static: Mapping[str, str] = expand_variables(table.tokens, f"apis.{name}.users.tokens")
         facts = [name, self.scheme, table.mode, table.audience, table.resource, table.client_id]
         self.id = json.dumps([*facts, *table.scopes])
 

@@ -12,12 +12,12 @@ from pydantic_core import PydanticOmit
 from openapi_tools.common.setting_fields import setting
 from openapi_tools.http_rules import is_media_type, is_wildcard
 from openapi_tools.model import AnswerShape, Paging
-from openapi_tools.options import variables_in
+from openapi_tools.options import find_variables
 from openapi_tools.settings import Settings
-from openapi_tools.shaping.tool_shape import Argument, Shape
+from openapi_tools.shaping.tool_shape import ArgumentShape, ToolShape
 
 
-def _written(value: Any) -> Any:
+def _check_json_value(value: Any) -> Any:
     """Return a value that JSON can say: no date, no infinite number."""
     try:
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
@@ -43,7 +43,7 @@ def _describe_settings(schema: dict[str, Any]) -> None:
     schema["additionalProperties"] = False
 
 
-_Value = Annotated[Any, AfterValidator(_written)]
+_Value = Annotated[Any, AfterValidator(_check_json_value)]
 _Seconds = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -68,7 +68,7 @@ class ToolAnswers(Answers):
     fields: str | None = None
 
 
-class Pages(Table):
+class PagesTable(Table):
     """How the next page is asked for; `items` and `next` are JMESPath."""
 
     style: Literal["page", "offset", "cursor", "limit", "link"]
@@ -101,26 +101,26 @@ class ToolTable(Table):
     wait: _Seconds | None = Field(default=None, ge=0)
     media_type: str | tuple[str, ...] = ()
     answer: ToolAnswers | None = None
-    pages: Pages | None = None
+    pages: PagesTable | None = None
 
     @field_validator("media_type")
     @classmethod
-    def _check_media_type(cls, given: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        if given == ():
+    def _check_media_type(cls, media_types: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if media_types == ():
             raise ValueError("an empty list names no media type; leave the key out.")
-        for kind in (given,) if isinstance(given, str) else given:
+        for kind in (media_types,) if isinstance(media_types, str) else media_types:
             if not is_media_type(kind) or is_wildcard(kind):
                 raise ValueError(f"{kind!r:.60} is not a media type such as 'application/json'.")
-        return given
+        return media_types
 
-    def shape(self, prefix: str) -> Shape:
+    def create_shape(self, prefix: str) -> ToolShape:
         """Return the table as a shape, with the prefix before a new name."""
         kinds = (self.media_type,) if isinstance(self.media_type, str) else self.media_type
         same = ("description", "hide", "fixed", "defaults", "timeout", "wait")
-        return Shape(
+        return ToolShape(
             **{name: getattr(self, name) for name in same},
             name=prefix + self.name if self.name else "",
-            arguments={n: Argument(a.name, a.description) for n, a in self.arguments.items()},
+            arguments={n: ArgumentShape(a.name, a.description) for n, a in self.arguments.items()},
             hints=self._hints(),
             media_types=kinds,
             answer=None if self.answer is None else AnswerShape(**self.answer.model_dump()),
@@ -130,8 +130,8 @@ class ToolTable(Table):
     def _hints(self) -> dict[str, bool]:
         """Return the hints; a read is idempotent and not destructive (RFC 9110, section 9.2)."""
         implied = {"idempotent": True, "destructive": False} if self.read_only else {}
-        given = {n: getattr(self, n) for n in ("read_only", "destructive", "idempotent")}
-        return {**implied, **{name: value for name, value in given.items() if value is not None}}
+        hints = {n: getattr(self, n) for n in ("read_only", "destructive", "idempotent")}
+        return {**implied, **{name: value for name, value in hints.items() if value is not None}}
 
 
 class SelectTable(Table):
@@ -167,14 +167,18 @@ class Configuration(Table):
 
     @field_validator("credentials")
     @classmethod
-    def _check_credentials(cls, given: dict[str, Any]) -> dict[str, Any]:
-        for name, value in given.items():
-            if not variables_in(value):
+    def _check_credentials(cls, credentials: dict[str, Any]) -> dict[str, Any]:
+        for name, value in credentials.items():
+            if not find_variables(value):
                 reason = "names no environment variable; write '${NAME}', and no secret, here."
                 raise ValueError(f"{name!r:.60} {reason}")
-        return given
+        return credentials
 
 
-TABLES: dict[str, type[BaseModel]] = {"answer": ToolAnswers, "answers": Answers, "pages": Pages}
+TABLES: dict[str, type[BaseModel]] = {
+    "answer": ToolAnswers,
+    "answers": Answers,
+    "pages": PagesTable,
+}
 TABLES |= {"arguments": ArgumentTable, "tools": ToolTable}
 TABLES |= dict.fromkeys(("exclude", "select"), SelectTable)  # those inside the file, by their keys

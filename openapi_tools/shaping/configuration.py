@@ -25,19 +25,21 @@ from openapi_tools.model import AnswerShape
 from openapi_tools.options import (
     Select,
     close_names,
-    from_environment,
+    expand_variables,
+    find_variables,
     resolve_paths,
-    variables_in,
     why_skipped,
 )
 from openapi_tools.settings import Settings
 from openapi_tools.shaping import config_tables
 from openapi_tools.shaping.config_tables import Configuration, SelectTable, ToolTable
-from openapi_tools.shaping.tool_shape import Fault, Shape, faults
+from openapi_tools.shaping.tool_shape import ShapeFault, ToolShape, find_shape_faults
 
 _Model = TypeVar("_Model", bound=BaseModel)
 Lines = dict[tuple[str, ...], int]  # line numbers of keys in a file, from 1
-Shapes = dict[str, tuple[Shape, tuple[str, ...]]]  # by a tool's name, with the keys of its table
+Shapes = dict[
+    str, tuple[ToolShape, tuple[str, ...]]
+]  # by a tool's name, with the keys of its table
 
 _PROJECT = ("tool", "openapi-tools")
 _MOST_BYTES = 1_000_000
@@ -62,33 +64,37 @@ class ConfigFile:
 
     def fail(self, place: tuple[str, ...], reason: str) -> NoReturn:
         """Raise SettingsError with the file, the line and the keys of a fault."""
-        raise SettingsError(placed(self.name, self._lines, place, reason))
+        raise SettingsError(locate_message(self.name, self._lines, place, reason))
 
-    def _address(self, text: str) -> str | Path:
+    def _resolve_address(self, text: str) -> str | Path:
         return text if "://" in text else self.folder / text
 
-    def under(
+    def apply_overrides(
         self, source: Any, settings: Any, credentials: Mapping[str, Any], overlays: Any
     ) -> tuple[Any, ...]:
         """Return source, settings, credentials, overlays: the given ones over the file's."""
-        given = {n: getattr(settings, n) for n in getattr(settings, "model_fields_set", ())}
-        members = self._settings() | given
-        if given.get("files") is not None:  # another store than the file's folder
-            members["download_dir"] = given.get("download_dir")
+        overrides = {n: getattr(settings, n) for n in getattr(settings, "model_fields_set", ())}
+        members = self._read_settings() | overrides
+        if overrides.get("files") is not None:  # another store than the file's folder
+            members["download_dir"] = overrides.get("download_dir")
         if source is None and self.data.source:
-            source = self._address(self.data.source)
-        own = {n: value for n, value in self.data.credentials.items() if not _unset(value)}
+            source = self._resolve_address(self.data.source)
+        own_credentials = {
+            n: value
+            for n, value in self.data.credentials.items()
+            if not _find_unset_variables(value)
+        }
         if self.data.overlays and isinstance(overlays, list | tuple):
-            overlays = [*map(self._address, self.data.overlays), *overlays]
-        return source, Settings(**members), {**own, **credentials}, overlays
+            overlays = [*map(self._resolve_address, self.data.overlays), *overlays]
+        return source, Settings(**members), {**own_credentials, **credentials}, overlays
 
     def check_schemes(self, schemes: Iterable[str]) -> None:
         """Raise SettingsError for a credential of a scheme that the document does not have."""
-        known = list(schemes)
+        names = list(schemes)
         for name, value in self.data.credentials.items():
-            if name not in known and not isinstance(value, Mapping):
+            if name not in names and not isinstance(value, Mapping):
                 reason = f"the document has no security scheme {name!r:.80}"
-                self.fail(("credentials", name), f"{reason}{close_names(name, known)}")
+                self.fail(("credentials", name), f"{reason}{close_names(name, names)}")
 
     def unset_variables(self, credentials: Mapping[str, Any]) -> dict[str, str]:
         """Return environment variables that are not set, by the scheme that reads them.
@@ -99,7 +105,7 @@ class ConfigFile:
         return {
             name: missing[0]
             for name, value in self.data.credentials.items()
-            if name not in credentials and (missing := _unset(value))
+            if name not in credentials and (missing := _find_unset_variables(value))
         }
 
     def remarks(self, credentials: Mapping[str, Any]) -> list[str]:
@@ -108,14 +114,14 @@ class ConfigFile:
             f"{self.name}: tools.{key}.fixed.{name}: {missing[0]} is not set; such calls fail."
             for key, table in self.data.tools.items()
             for name, value in table.fixed.items()
-            if (missing := _unset(value))
+            if (missing := _find_unset_variables(value))
         ]
         literal = [
             f"{self.name}: tools.{key}.defaults.{name}: {variables[0]} is not read, as a model "
             "sees defaults; give the value in `fixed`."
             for key, table in self.data.tools.items()
             for name, value in table.defaults.items()
-            if (variables := variables_in(value))
+            if (variables := find_variables(value))
         ]
         unset = [
             f"{self.name}: credentials.{name}: {variable} is not set; calls go without it."
@@ -123,13 +129,13 @@ class ConfigFile:
         ]
         return [*fixed, *literal, *unset]
 
-    def _settings(self) -> dict[str, Any]:
+    def _read_settings(self) -> dict[str, Any]:
         data, members = self.data, resolve_paths(self.data.settings, self.folder)
         if data.prefix:
             members["prefix"] = data.prefix
         if data.base_url:
             try:
-                members["base_url"] = from_environment(data.base_url, "base_url", secret=False)
+                members["base_url"] = expand_variables(data.base_url, "base_url", secret=False)
             except SettingsError as error:
                 self.fail(("base_url",), error.reason.partition(": ")[2])
         try:
@@ -144,105 +150,107 @@ class ConfigFile:
     def select(self) -> Select | None:
         """Return the selection; None when the file has none."""
         table = self.data.select
-        members = {} if table is None else self._members(table)
+        members = {} if table is None else self._selection_members(table)
         if self.data.read_only:
             members["read_only"] = True
-        return Select.of(members) if members else None
+        return Select.parse(members) if members else None
 
-    def _members(self, table: SelectTable) -> dict[str, Any]:
+    def _selection_members(self, table: SelectTable) -> dict[str, Any]:
         """Return the members of a selection; names are given without the prefix, or with it."""
         members = table.model_dump(exclude_none=True, exclude={"exclude"})
         if table.names and self.data.prefix:
             members["names"] = (*table.names, *(self.data.prefix + name for name in table.names))
         if table.exclude is not None:
-            members["exclude"] = self._members(table.exclude)
+            members["exclude"] = self._selection_members(table.exclude)
         return members
 
     def shapes(self, tools: Iterable[Any], skipped: Sequence[Any] = ()) -> Shapes:
         """Return the shape and the keys for each tool that the file names."""
         listed = list(tools)
-        found: Shapes = {}
+        shapes: Shapes = {}
         tables = self.data.tools.items()
         # A table for one tool overrides one for a pattern.
         for key, table in sorted(tables, key=lambda pair: not _is_pattern(pair[0])):
-            place, shape = ("tools", key), table.shape(self.data.prefix)
-            named = self._named(key, table, listed, skipped)
+            place, shape = ("tools", key), table.create_shape(self.data.prefix)
+            named = self._find_named_tools(key, table, listed, skipped)
             partial = _is_pattern(key) and (shape.has_arguments or shape.paging is not None)
             if partial:
-                known = ChainMap(*(tool.own_schema()["properties"] for tool in reversed(named)))
-                self.check(faults(shape, {"properties": known}), place)
+                properties = ChainMap(
+                    *(tool.own_schema()["properties"] for tool in reversed(named))
+                )
+                self.check(find_shape_faults(shape, {"properties": properties}), place)
             for tool in named:
-                own = shape.limited(tool.own_schema()["properties"]) if partial else shape
-                above = found.get(tool.name, (Shape(), place))[0]
-                found[tool.name] = (own.over(above), place)
-        return self._with_answers(found, listed)
+                limited = shape.limit_to(tool.own_schema()["properties"]) if partial else shape
+                above = shapes.get(tool.name, (ToolShape(), place))[0]
+                shapes[tool.name] = (limited.merge_over(above), place)
+        return self._apply_answers(shapes, listed)
 
-    def _with_answers(self, found: Shapes, tools: list[Any]) -> Shapes:
+    def _apply_answers(self, shapes: Shapes, tools: list[Any]) -> Shapes:
         if self.data.answers is None:
-            return found
-        usual = Shape(answer=AnswerShape(**self.data.answers.model_dump()))
+            return shapes
+        usual = ToolShape(answer=AnswerShape(**self.data.answers.model_dump()))
         for tool in tools:
-            known, place = found.get(tool.name, (Shape(), ("answers",)))
-            found[tool.name] = known.over(usual), place
-        return found
+            shape, place = shapes.get(tool.name, (ToolShape(), ("answers",)))
+            shapes[tool.name] = shape.merge_over(usual), place
+        return shapes
 
-    def _named(
+    def _find_named_tools(
         self, key: str, table: ToolTable, tools: list[Any], skipped: Sequence[Any]
     ) -> list[Any]:
         prefix = self.data.prefix
         if _is_pattern(key):
             if table.name:
                 self.fail(("tools", key, "name"), "one name cannot be given to several tools.")
-            found = [t for t in tools if fnmatchcase(t.name.removeprefix(prefix), key)]
-            found = found or [t for t in tools if fnmatchcase(t.name, key)]
+            matches = [t for t in tools if fnmatchcase(t.name.removeprefix(prefix), key)]
+            matches = matches or [t for t in tools if fnmatchcase(t.name, key)]
         else:
             named = (t for t in tools if key in (t.name, t.name.removeprefix(prefix)))
-            others = (t for t in tools if key in (t.operation_id, f"{t.method} {t.path}"))
-            found = list(islice(chain(named, others), 1))
-        if not found:
+            by_operation = (t for t in tools if key in (t.operation_id, f"{t.method} {t.path}"))
+            matches = list(islice(chain(named, by_operation), 1))
+        if not matches:
             names = [tool.name.removeprefix(prefix) for tool in tools]
             why = why_skipped(key, skipped) or why_skipped(prefix + key, skipped)
             end = f": {why}" if why else close_names(key, names)
             self.fail(("tools", key), f"the document has no such tool{end}")
-        return found
+        return matches
 
     def names_one(self, place: tuple[str, ...]) -> bool:
         """Tell whether the table at a place is for one tool, not for a pattern of names."""
         return not _is_pattern(place[-1])
 
-    def check(self, faults: Iterable[Fault], place: tuple[str, ...]) -> None:
+    def check(self, faults: Iterable[ShapeFault], place: tuple[str, ...]) -> None:
         """Raise SettingsError for the first fault of a shape."""
         for fault in faults:
             self.fail((*place, *fault.place), fault.reason)
 
 
-def _unset(value: Any) -> list[str]:
+def _find_unset_variables(value: Any) -> list[str]:
     """Return the environment variables that a credential names and that are not set."""
-    return [name for name in variables_in(value) if not os.environ.get(name)]
+    return [name for name in find_variables(value) if not os.environ.get(name)]
 
 
-def named_variables(path: str | os.PathLike[str]) -> list[str]:
+def list_variables(path: str | os.PathLike[str]) -> list[str]:
     """Return the environment variables that a configuration, or a server's file, names.
 
     Raises:
         SettingsError: The file cannot be read, or is not TOML.
     """
     tables, _ = read_tables(Path(path))
-    return list(dict.fromkeys(variables_in(tables)))
+    return list(dict.fromkeys(find_variables(tables)))
 
 
 def _is_pattern(key: str) -> bool:
     return " " not in key and _GLOB.search(key) is not None
 
 
-def read_configuration(given: str | os.PathLike[str] | Mapping[str, Any]) -> ConfigFile:
+def read_configuration(config: str | os.PathLike[str] | Mapping[str, Any]) -> ConfigFile:
     """Return a configuration from a TOML file or a mapping; SettingsError names the place."""
-    if isinstance(given, Mapping):
-        data, lines, name, folder = dict(given), Lines(), "config", Path.cwd()
+    if isinstance(config, Mapping):
+        data, lines, name, folder = dict(config), Lines(), "config", Path.cwd()
     else:
-        data, lines = read_tables(Path(given))
-        name, folder = str(Path(given)), Path(given).parent
-    return ConfigFile(checked_table(Configuration, data, name, lines), name, folder, lines)
+        data, lines = read_tables(Path(config))
+        name, folder = str(Path(config)), Path(config).parent
+    return ConfigFile(validate_table(Configuration, data, name, lines), name, folder, lines)
 
 
 def has_apis(path: str | os.PathLike[str]) -> bool:
@@ -252,9 +260,9 @@ def has_apis(path: str | os.PathLike[str]) -> bool:
 
 def read_tables(path: Path) -> tuple[dict[str, Any], Lines]:
     """Return the tables of a TOML file, and the lines of their keys; SettingsError."""
-    text = _read(path)
-    data: Any = _parsed(text, path)
-    lines = key_lines(text)
+    text = _read_text(path)
+    data: Any = _parse_toml(text, path)
+    lines = find_key_lines(text)
     if path.name == "pyproject.toml":
         for key in _PROJECT:
             data = data.get(key) if isinstance(data, dict) else None
@@ -265,7 +273,7 @@ def read_tables(path: Path) -> tuple[dict[str, Any], Lines]:
     return data, lines
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -278,7 +286,7 @@ def _read(path: Path) -> str:
         raise SettingsError(f"{path}: this is not UTF-8 text.") from None
 
 
-def _parsed(text: str, path: Path) -> dict[str, Any]:
+def _parse_toml(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -287,7 +295,7 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
         raise SettingsError(f"{place}: this is not TOML: {error!s:.200}.") from None
 
 
-def checked_table(
+def validate_table(
     kind: type[_Model], data: Any, name: str, lines: Lines, above: tuple[str, ...] = ()
 ) -> _Model:
     """Return a table of a kind that stands below some keys; SettingsError names the place."""
@@ -296,16 +304,18 @@ def checked_table(
     except ValidationError as error:
         fault = error.errors()[0]
     place = tuple(str(step) for step in fault["loc"][:_MOST_KEYS])
-    raise SettingsError(placed(name, lines, (*above, *place), _reason(fault, place, kind)))
+    raise SettingsError(
+        locate_message(name, lines, (*above, *place), _describe_fault(fault, place, kind))
+    )
 
 
-def _reason(fault: Any, place: tuple[str, ...], kind: type[BaseModel]) -> str:
+def _describe_fault(fault: Any, place: tuple[str, ...], kind: type[BaseModel]) -> str:
     if fault["type"] == "extra_forbidden":
         if place in (("apis",), ("serve",)):
             use = "`serve`, `install` and the commands that take --api"
             return f"this is a server's file, which is for {use}; give one API's document here."
-        known = config_tables.TABLES
-        table = next((known[key] for key in reversed(place[:-1]) if key in known), kind)
+        tables = config_tables.TABLES
+        table = next((tables[key] for key in reversed(place[:-1]) if key in tables), kind)
         close, names = close_names(place[-1], table.model_fields), ", ".join(table.model_fields)
         return f"unknown key{f'; there are {names}.' if close == '.' else close}"
     if fault["type"] in _KINDS:
@@ -314,30 +324,30 @@ def _reason(fault: Any, place: tuple[str, ...], kind: type[BaseModel]) -> str:
     return text if text.endswith(".") else f"{text[:1].lower()}{text[1:]}."
 
 
-def placed(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str:
+def locate_message(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str:
     """Return a message with the file, the line and the keys of a fault."""
-    known = (lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines)
-    line = next(known, 0)
+    numbers = (lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines)
+    line = next(numbers, 0)
     keys = ".".join(key if re.fullmatch(r"[\w-]+", key) else json.dumps(key) for key in place)
     return f"{name}{f':{line}' if line else ''}: {f'{keys}: ' if keys else ''}{reason}"
 
 
-def key_lines(text: str) -> Lines:
+def find_key_lines(text: str) -> Lines:
     """Return the line of each key of a TOML text, if the key begins its line."""
-    found: Lines = {}
+    numbers: Lines = {}
     table: tuple[str, ...] = ()
     quotes = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if not quotes:
             if header := _HEADER.match(line):
-                table = _keys(header["keys"])
-                found.setdefault(table, number)
+                table = _split_keys(header["keys"])
+                numbers.setdefault(table, number)
             elif pair := _PAIR.match(line):
-                found.setdefault((*table, *_keys(pair["keys"])), number)
+                numbers.setdefault((*table, *_split_keys(pair["keys"])), number)
         for mark in re.findall(r"\"\"\"|'''", line):  # of a text of several lines
             quotes = "" if mark == quotes else quotes or mark
-    return found
+    return numbers
 
 
-def _keys(text: str) -> tuple[str, ...]:
+def _split_keys(text: str) -> tuple[str, ...]:
     return tuple(key.strip("\"'") for key in _KEY.findall(text))

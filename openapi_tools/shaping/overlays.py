@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from openapi_tools.errors import InvalidOverlay
 from openapi_tools.json_paths import Queries, QueryError
 from openapi_tools.json_values import dump_json_bytes, is_equal, join_pointer
-from openapi_tools.options import nearest
+from openapi_tools.options import similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,20 +69,22 @@ class Overlay:
 
 def read_overlay(node: dict[str, Any], name: str, queries: Queries) -> Overlay:
     """Return an overlay from its plain data; InvalidOverlay for a wrong member or query."""
-    found = Overlay(name, _is_1_0(node, name), node.get("extends", ""), ())
-    _check(found, node, _ROOT, ("overlay", "info", "actions"))
-    _check(found, node["info"], _INFO, ("title", "version"), "info")
+    overlay = Overlay(name, _is_1_0(node, name), node.get("extends", ""), ())
+    _check_node(overlay, node, _ROOT, ("overlay", "info", "actions"))
+    _check_node(overlay, node["info"], _INFO, ("title", "version"), "info")
     actions, seen = node["actions"], dict[bytes, int]()
     if not actions:
-        raise found.error("is empty; an overlay has at least one action.", "actions")
+        raise overlay.error("is empty; an overlay has at least one action.", "actions")
     if len(actions) > MAX_ACTIONS:
-        raise found.error(f"more than {MAX_ACTIONS:,} actions; split the overlay.", "actions")
+        raise overlay.error(f"more than {MAX_ACTIONS:,} actions; split the overlay.", "actions")
     for number, action in enumerate(actions):
-        _check(found, action, _ACTION, ("target",), "actions", number)
+        _check_node(overlay, action, _ACTION, ("target",), "actions", number)
         if (first := seen.setdefault(dump_json_bytes(action), number)) != number:
-            raise found.error(f"equals action {first}; remove one.", "actions", number)
-    made = tuple(_action(found, action, number, queries) for number, action in enumerate(actions))
-    return replace(found, actions=made)
+            raise overlay.error(f"equals action {first}; remove one.", "actions", number)
+    checked = tuple(
+        _create_action(overlay, action, number, queries) for number, action in enumerate(actions)
+    )
+    return replace(overlay, actions=checked)
 
 
 def _is_1_0(node: dict[str, Any], name: str) -> bool:
@@ -97,8 +99,8 @@ def _is_1_0(node: dict[str, Any], name: str) -> bool:
     raise InvalidOverlay(reason, source=name, pointer=place)
 
 
-def _check(
-    overlay: Overlay, node: Any, known: _Kinds, needed: Sequence[str], *place: str | int
+def _check_node(
+    overlay: Overlay, node: Any, kinds: _Kinds, needed: Sequence[str], *place: str | int
 ) -> None:
     if not isinstance(node, dict):
         raise overlay.error("is not an object.", *place)
@@ -108,35 +110,35 @@ def _check(
     for key, value in node.items():
         if overlay.is_1_0 and place and _LATER[place[0]] == key:
             raise overlay.error(f"{key!r} is of Overlay 1.1; this is 1.0.", *place, key)
-        if key in known:
-            kind, name = known[key]
+        if key in kinds:
+            kind, name = kinds[key]
             if not isinstance(value, kind):
                 raise overlay.error(f"is not {name}.", *place, key)
         elif not key.startswith("x-"):
-            names = nearest(key, known, most=2) or known
+            names = similar_names(key, kinds, most=2) or kinds
             hint = f"did you mean {' or '.join(map(repr, names))}? Extensions begin with 'x-'."
             raise overlay.error(f"{key!r:.60} is unknown; {hint}", *place, key)
 
 
-def _action(overlay: Overlay, node: dict[str, Any], number: int, queries: Queries) -> Action:
-    found: dict[str, JSONPath] = {}
+def _create_action(overlay: Overlay, node: dict[str, Any], number: int, queries: Queries) -> Action:
+    queries_by_key: dict[str, JSONPath] = {}
     for member in ("target", "copy"):
         try:
             if member in node:
-                found[member] = queries.compile(node[member])
+                queries_by_key[member] = queries.compile(node[member])
         except QueryError as error:
             reason = f"{node[member]!r:.100} {error}"
             raise overlay.error(reason, "actions", number, member) from None
     kinds = [kind for kind in ("update", "copy") if kind in node]
     kind = "remove" if node.get("remove") else kinds[0] if len(kinds) == 1 else ""
-    return Action(node, found["target"], found.get("copy"), kind, number)
+    return Action(node, queries_by_key["target"], queries_by_key.get("copy"), kind, number)
 
 
 def apply_overlays(
     root: Any, overlays: Sequence[Overlay], queries: Queries, *, max_depth: int
 ) -> tuple[Any, list[str]]:
     """Return plain data with overlays applied in order, and warnings; nothing is shared."""
-    run = _Run(root, queries, max_depth)
+    run = _OverlayRun(root, queries, max_depth)
     warnings: list[str] = []
     for overlay in overlays:
         for action in overlay.actions:
@@ -148,7 +150,7 @@ def apply_overlays(
     return run.root, warnings
 
 
-class _Run:
+class _OverlayRun:
     """Applies actions to a document and copies the values it changes; `own` has copies by id."""
 
     overlay: Overlay
@@ -166,19 +168,19 @@ class _Run:
     def error(self, reason: str, *place: str | int) -> InvalidOverlay:
         return self.overlay.error(reason, "actions", self.action.number, *place)
 
-    def _said(self, text: str) -> str:
+    def _warning(self, text: str) -> str:
         return f"{self.overlay.name}#/actions/{self.action.number}: {text}."
 
     def step(self) -> Iterator[str]:
         places = self.queries.find_locations(self.action.target, self.root)
         for pattern in sorted(self.queries.bad_patterns):
-            yield self._said(f"the pattern {pattern!r:.60} cannot be used, and matches nothing")
+            yield self._warning(f"the pattern {pattern!r:.60} cannot be used, and matches nothing")
         self.queries.bad_patterns.clear()
         if not self.action.kind:
             reason = "has neither 'remove' nor one of 'update' and 'copy', so nothing is changed"
-            yield self._said(reason)
+            yield self._warning(reason)
         elif not places:
-            yield self._said(f"{self.text} selects nothing, so nothing is changed")
+            yield self._warning(f"{self.text} selects nothing, so nothing is changed")
         elif self.action.kind == "remove":
             self._remove(places)
         else:
@@ -192,7 +194,7 @@ class _Run:
             parents.setdefault(place[:-1], set()).add(place[-1])
         # The deepest parents first: then no place moves before its turn.
         for parent in sorted(parents, key=len, reverse=True):
-            node, keys = self._mine(parent), parents[parent]
+            node, keys = self._copy_path(parent), parents[parent]
             if isinstance(node, list):
                 node[:] = [value for index, value in enumerate(node) if index not in keys]
             else:
@@ -201,25 +203,25 @@ class _Run:
 
     def _merge(self, places: list[Location]) -> Iterator[str]:
         value, is_1_0 = self._value(), self.overlay.is_1_0
-        kinds = {_kind(self._at(place)) for place in places}
+        kinds = {_kind(self._value_at(place)) for place in places}
         self._check(kinds, value)
         if is_1_0 and "array" in kinds and isinstance(value, list):
-            yield self._said("Overlay 1.0 appends an array as one entry, 1.1 joins arrays")
+            yield self._warning("Overlay 1.0 appends an array as one entry, 1.1 joins arrays")
         size, depth = self._measure(value)
         self.queries.count_steps(size * len(places))
         if max(map(len, places)) + depth > self.max_depth:
             raise self.error(f"the document would be deeper than {self.max_depth} levels.")
         changes = [self._put(place, value) for place in places]
         if not any(changes):
-            yield self._said(f"{self.text} has the value already, so nothing is changed")
+            yield self._warning(f"{self.text} has the value already, so nothing is changed")
 
     def _value(self) -> Any:
         if self.action.source is None:
             return self.action.node["update"]
-        found = self.queries.find_locations(self.action.source, self.root)
-        if len(found) != 1:
-            raise self.error(f"selects {len(found)} values; it must select one.", "copy")
-        return self._at(found[0])
+        locations = self.queries.find_locations(self.action.source, self.root)
+        if len(locations) != 1:
+            raise self.error(f"selects {len(locations)} values; it must select one.", "copy")
+        return self._value_at(locations[0])
 
     def _check(self, kinds: set[str], value: Any) -> None:
         names = " and ".join(f"{kind}s" for kind in sorted(kinds))
@@ -233,37 +235,37 @@ class _Run:
             raise self.error(reason, self.action.kind)
 
     def _put(self, place: Location, value: Any) -> bool:
-        old = self._at(place)
+        old = self._value_at(place)
         if isinstance(old, dict):
             return self._merge_objects(place, value)
         if isinstance(old, list):
             is_list = isinstance(value, list) and not self.overlay.is_1_0
-            return self._append(self._mine(place), value if is_list else [value])
-        self._mine(place[:-1])[place[-1]] = value
+            return self._append(self._copy_path(place), value if is_list else [value])
+        self._copy_path(place[:-1])[place[-1]] = value
         return not is_equal(old, value)
 
     def _append(self, node: list[Any], values: list[Any]) -> bool:
-        self._count(values)
+        self._count_added(values)
         node += values
         return bool(values)
 
     def _merge_objects(self, place: Location, value: dict[str, Any]) -> bool:
         changed = False
-        waiting: list[tuple[Any, dict[str, Any], Location]] = [(self._mine(place), value, ())]
+        waiting: list[tuple[Any, dict[str, Any], Location]] = [(self._copy_path(place), value, ())]
         while waiting:
             node, new, inner = waiting.pop()
             for key, member in new.items():
                 old = node.get(key)
                 if key not in node:
-                    self._count(member)
+                    self._count_added(member)
                     node[key], changed = member, True
                 elif _kind(old) != _kind(member):
                     self._refuse(old, member, place, (*inner, key))
                 elif isinstance(old, dict):
-                    node[key] = old = self._copied(old)
+                    node[key] = old = self._copy_once(old)
                     waiting.append((old, member, (*inner, key)))
                 elif isinstance(old, list):
-                    node[key] = old = self._copied(old)
+                    node[key] = old = self._copy_once(old)
                     changed |= self._append(old, member)
                 else:
                     node[key] = member
@@ -277,24 +279,24 @@ class _Run:
             spot = join_pointer((*place, *inner))
             raise self.error(f"{reason}, at {spot} of the document.", self.action.kind, *inner)
 
-    def _at(self, place: Location) -> Any:
+    def _value_at(self, place: Location) -> Any:
         return reduce(getitem, place, self.root)
 
-    def _mine(self, place: Location) -> Any:
-        self.root = node = self._copied(self.root)
+    def _copy_path(self, place: Location) -> Any:
+        self.root = node = self._copy_once(self.root)
         for key in place:
-            node[key] = node = self._copied(node[key])
+            node[key] = node = self._copy_once(node[key])
         return node
 
-    def _copied(self, node: Any) -> Any:
+    def _copy_once(self, node: Any) -> Any:
         if id(node) in self.own:
             return node
         self.queries.count_steps(1 + len(node) // 16)
-        made = node.copy()
-        self.own[id(made)] = made
-        return made
+        copied = node.copy()
+        self.own[id(copied)] = copied
+        return copied
 
-    def _count(self, value: Any) -> None:
+    def _count_added(self, value: Any) -> None:
         self.added += self._measure(value)[0]
         if self.added > MAX_ADDED:
             raise self.error(f"the overlays add more than {MAX_ADDED:,} values.")

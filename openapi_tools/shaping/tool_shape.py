@@ -28,7 +28,7 @@ _ARGUMENT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 MAX_WORDS = SettingFields.description_chars
 
 
-class Fault(NamedTuple):
+class ShapeFault(NamedTuple):
     """A fault of a shape: the keys that lead to it, and a reason."""
 
     place: tuple[str, ...]
@@ -36,7 +36,7 @@ class Fault(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class ArgumentShape:
     """A new name and description of an argument; empty for its own."""
 
     name: str = ""
@@ -44,7 +44,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ToolShape:
     """The shape that a user gives one tool: the keys of `[tools.NAME]` in docs/shaping.md.
 
     `name` includes the prefix; `hints` are `read_only`, `idempotent` and `destructive`.
@@ -55,7 +55,7 @@ class Shape:
     hide: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    arguments: Mapping[str, Argument] = field(default_factory=dict)
+    arguments: Mapping[str, ArgumentShape] = field(default_factory=dict)
     hints: Mapping[str, bool] = field(default_factory=dict)
     timeout: float | None = None
     wait: float | None = None
@@ -73,22 +73,22 @@ class Shape:
         """Whether it changes arguments."""
         return bool(self.hide or self.fixed or self.defaults or self.arguments)
 
-    def limited(self, known: Mapping[str, Any]) -> Shape:
+    def limit_to(self, properties: Mapping[str, Any]) -> ToolShape:
         """Return the shape without arguments that a tool does not have, and pages by them."""
         pages = self.paging
-        has_pages = pages is not None and {pages.argument, pages.size} <= {"", *known}
+        has_pages = pages is not None and {pages.argument, pages.size} <= {"", *properties}
         kept: dict[str, Any] = {
-            key: {name: said for name, said in getattr(self, key).items() if name in known}
+            key: {name: said for name, said in getattr(self, key).items() if name in properties}
             for key in ("fixed", "defaults", "arguments")
         }
-        hide = tuple(name for name in self.hide if name in known)
+        hide = tuple(name for name in self.hide if name in properties)
         return replace(self, hide=hide, paging=pages if has_pages else None, **kept)
 
-    def renamed(self, argument: str) -> str:
+    def new_name(self, argument: str) -> str:
         """Return an argument's new name, or its own."""
-        return self.arguments.get(argument, Argument()).name or argument
+        return self.arguments.get(argument, ArgumentShape()).name or argument
 
-    def over(self, other: Shape) -> Shape:
+    def merge_over(self, other: ToolShape) -> ToolShape:
         """Return both shapes as one; this one overrides the other."""
         merged: dict[str, Any] = {"hints": {**other.hints, **self.hints}}
         merged["arguments"] = {**other.arguments, **self.arguments}
@@ -96,16 +96,18 @@ class Shape:
             usual = {n: v for n, v in getattr(other, key).items() if n not in contrary}
             merged[key] = {**usual, **getattr(self, key)}
         for name in self.arguments.keys() & other.arguments.keys():
-            own, less = self.arguments[name], other.arguments[name]
-            said = Argument(own.name or less.name, own.description or less.description)
+            upper, less = self.arguments[name], other.arguments[name]
+            said = ArgumentShape(upper.name or less.name, upper.description or less.description)
             merged["arguments"][name] = said
         merged["hide"] = tuple(dict.fromkeys((*other.hide, *self.hide)))
-        merged["answer"] = over_answer(self.answer, other.answer)
+        merged["answer"] = merge_answer_shapes(self.answer, other.answer)
         unset = [item.name for item in fields(self) if getattr(self, item.name) in (None, "", ())]
         return replace(self, **{name: getattr(other, name) for name in unset} | merged)
 
 
-def over_answer(answer: AnswerShape | None, other: AnswerShape | None) -> AnswerShape | None:
+def merge_answer_shapes(
+    answer: AnswerShape | None, other: AnswerShape | None
+) -> AnswerShape | None:
     """Return both shapes of answers as one; the first overrides the other."""
     if answer is None or other is None:
         return answer or other
@@ -113,124 +115,133 @@ def over_answer(answer: AnswerShape | None, other: AnswerShape | None) -> Answer
     return replace(answer, **{name: getattr(other, name) for name in unset})
 
 
-def shaped_schema(schema: Schema, shape: Shape) -> Schema:
+def shape_schema(schema: Schema, shape: ToolShape) -> Schema:
     """Return an input schema without hidden arguments, with new names, words and defaults."""
     if not shape.has_arguments:
         return schema
     hidden = shape.hidden
     shown = {name: part for name, part in schema["properties"].items() if name not in hidden}
-    properties = {shape.renamed(name): _said(part, name, shape) for name, part in shown.items()}
+    properties = {
+        shape.new_name(name): _describe_argument(part, name, shape) for name, part in shown.items()
+    }
     optional = hidden | shape.defaults.keys()
-    required = [shape.renamed(n) for n in schema.get("required", ()) if n not in optional]
+    required = [shape.new_name(n) for n in schema.get("required", ()) if n not in optional]
     kept = {key: part for key, part in schema.items() if key not in ("required", "$defs")}
-    made = {**kept, "properties": properties, **({"required": required} if required else {})}
+    shaped = {**kept, "properties": properties, **({"required": required} if required else {})}
     definitions = reachable_definitions(properties, schema.get("$defs", {}))
-    return {**made, "$defs": definitions} if definitions else made
+    return {**shaped, "$defs": definitions} if definitions else shaped
 
 
-def _said(part: Any, name: str, shape: Shape) -> Any:
-    words = shape.arguments.get(name, Argument()).description
-    more = {"description": words} if words else {}
-    more |= {"default": shape.defaults[name]} if name in shape.defaults else {}
-    return {**(part if isinstance(part, dict) else {}), **more} if more else part
+def _describe_argument(part: Any, name: str, shape: ToolShape) -> Any:
+    words = shape.arguments.get(name, ArgumentShape()).description
+    changes = {"description": words} if words else {}
+    changes |= {"default": shape.defaults[name]} if name in shape.defaults else {}
+    return {**(part if isinstance(part, dict) else {}), **changes} if changes else part
 
 
-def shaped_operation(operation: Operation, shape: Shape) -> Operation:
+def shape_operation(operation: Operation, shape: ToolShape) -> Operation:
     """Return an operation with the user's shape of its calls and answers."""
     gone = frozenset(shape.hide) - shape.fixed.keys() - shape.defaults.keys()
-    defaults = {shape.renamed(name): value for name, value in shape.defaults.items()}
+    defaults = {shape.new_name(name): value for name, value in shape.defaults.items()}
     paging = shape.paging or operation.paging
     return replace(
         operation,
-        parameters=_shown(operation.parameters, shape, gone),
-        body=None if operation.body is None else _body(operation.body, shape, gone),
+        parameters=_rename_parts(operation.parameters, shape, gone),
+        body=None if operation.body is None else _shape_body(operation.body, shape, gone),
         fixed={**operation.fixed, **shape.fixed},
         defaults={**operation.defaults, **defaults},
         hints={**operation.hints, **shape.hints},
         timeout=shape.timeout or operation.timeout,
         wait=operation.wait if shape.wait is None else shape.wait,
-        answer=over_answer(shape.answer, operation.answer),
-        paging=None if paging is None else _paging(paging, shape),
+        answer=merge_answer_shapes(shape.answer, operation.answer),
+        paging=None if paging is None else _shape_paging(paging, shape),
     )
 
 
-def _shown(parts: tuple[Any, ...], shape: Shape, gone: Collection[str] = ()) -> tuple[Any, ...]:
+def _rename_parts(
+    parts: tuple[Any, ...], shape: ToolShape, gone: Collection[str] = ()
+) -> tuple[Any, ...]:
     """Return parts of a request under their arguments' new names, without those that are gone."""
     kept = (part for part in parts if part.argument not in gone)
-    return tuple(replace(part, argument=shape.renamed(part.argument)) for part in kept)
+    return tuple(replace(part, argument=shape.new_name(part.argument)) for part in kept)
 
 
-def _body(body: RequestBody, shape: Shape, gone: Collection[str]) -> RequestBody | None:
+def _shape_body(body: RequestBody, shape: ToolShape, gone: Collection[str]) -> RequestBody | None:
     if body.argument in gone:
         return None
     return replace(
         body,
-        argument=shape.renamed(body.argument),
-        properties=_shown(body.properties, shape, gone),
+        argument=shape.new_name(body.argument),
+        properties=_rename_parts(body.properties, shape, gone),
         encodings=tuple(
-            replace(part, headers=_shown(part.headers, shape, gone)) for part in body.encodings
+            replace(part, headers=_rename_parts(part.headers, shape, gone))
+            for part in body.encodings
         ),
-        choice=shape.renamed(body.choice),
-        choices=_shown(body.choices, shape),
+        choice=shape.new_name(body.choice),
+        choices=_rename_parts(body.choices, shape),
     )
 
 
-def _paging(paging: Paging, shape: Shape) -> Paging | None:
+def _shape_paging(paging: Paging, shape: ToolShape) -> Paging | None:
     """Return paging with the arguments' new names, none for hidden ones; None for a fixed page."""
     if paging.argument.partition(".")[0] in shape.fixed:
         return None
-    argument, size = (_renamed_path(path, shape) for path in (paging.argument, paging.size))
+    argument, size = (_rename_path(path, shape) for path in (paging.argument, paging.size))
     return replace(paging, argument=argument, size=size)
 
 
-def _renamed_path(path: str, shape: Shape) -> str:
+def _rename_path(path: str, shape: ToolShape) -> str:
     """Return an argument, or a property in one as `q.page`, under its new name; empty if hidden."""
     name, dot, rest = path.partition(".")
-    return "" if name in shape.hidden else f"{shape.renamed(name)}{dot}{rest}"
+    return "" if name in shape.hidden else f"{shape.new_name(name)}{dot}{rest}"
 
 
-def credential_shape(operation: Operation, filled: Collection[tuple[str, str]]) -> Shape:
+def credential_shape(operation: Operation, filled: Collection[tuple[str, str]]) -> ToolShape:
     """Return the shape that hides the parameters, by `parameter_key`, that credentials fill."""
     hidden = (
         parameter.argument
         for parameter in operation.parameters
         if parameter_key(parameter.location, parameter.name) in filled
     )
-    return Shape(hide=tuple(hidden))
+    return ToolShape(hide=tuple(hidden))
 
 
-def faults(shape: Shape, schema: Schema, most_words: int = MAX_WORDS) -> Iterator[Fault]:
+def find_shape_faults(
+    shape: ToolShape, schema: Schema, most_words: int = MAX_WORDS
+) -> Iterator[ShapeFault]:
     """Yield the faults of a shape for a tool with this input schema."""
     if shape.name and not _NAME.fullmatch(shape.name):
-        yield Fault(("name",), f"{shape.name!r:.80} does not match {_NAME.pattern}.")
+        yield ShapeFault(("name",), f"{shape.name!r:.80} does not match {_NAME.pattern}.")
     if len(shape.description) > most_words:
         reason = f"{len(shape.description)} characters; at most {most_words} (description_chars)."
-        yield Fault(("description",), reason)
-    known, required = schema.get("properties", {}), schema.get("required", ())
+        yield ShapeFault(("description",), reason)
+    properties, required = schema.get("properties", {}), schema.get("required", ())
     for key in ("hide", "fixed", "defaults", "arguments"):
         for name in getattr(shape, key):
-            if name not in known:
-                reason = f"the tool has no argument {name!r:.80}{close_names(name, known)}"
-                yield Fault((key, name), reason)
+            if name not in properties:
+                reason = f"the tool has no argument {name!r:.80}{close_names(name, properties)}"
+                yield ShapeFault((key, name), reason)
     for name in shape.hide:
         if name in required and name not in shape.fixed and name not in shape.defaults:
             reason = f"{name!r:.80} is required; give it a value in `fixed` or `defaults`."
-            yield Fault(("hide", name), reason)
+            yield ShapeFault(("hide", name), reason)
     for name in shape.fixed.keys() & shape.defaults.keys():
-        yield Fault(("defaults", name), f"{name!r:.80} has a fixed value already.")
+        yield ShapeFault(("defaults", name), f"{name!r:.80} has a fixed value already.")
     if shape.paging is not None:
-        yield from (Fault(("pages", key), why) for key, why in paging_faults(shape.paging, known))
-    yield from _renaming_faults(shape, known)
+        yield from (
+            ShapeFault(("pages", key), why) for key, why in paging_faults(shape.paging, properties)
+        )
+    yield from _find_renaming_faults(shape, properties)
 
 
-def _renaming_faults(shape: Shape, known: Mapping[str, Any]) -> Iterator[Fault]:
-    taken = set(known)
+def _find_renaming_faults(shape: ToolShape, properties: Mapping[str, Any]) -> Iterator[ShapeFault]:
+    taken = set(properties)
     for name, said in shape.arguments.items():
         place = ("arguments", name, "name")
         if not said.name or said.name == name:
             continue
         if not _ARGUMENT.fullmatch(said.name) or said.name in RESERVED_ARGUMENTS:
-            yield Fault(place, f"{said.name!r:.80} cannot be an argument's name.")
+            yield ShapeFault(place, f"{said.name!r:.80} cannot be an argument's name.")
         elif said.name in taken:
-            yield Fault(place, f"another argument is called {said.name!r:.80}.")
+            yield ShapeFault(place, f"another argument is called {said.name!r:.80}.")
         taken.add(said.name)

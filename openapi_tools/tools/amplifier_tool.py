@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import PrivateAttr, model_serializer
 
 from openapi_tools.errors import DeniedError, InputError, require_extra
-from openapi_tools.options import member_of, with_members
+from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import (
     Context,
@@ -144,9 +144,9 @@ class AmplifierTool:
     def _context(self, context: Any) -> Any:
         context = Context(state=self._coordinator) if context is None else context
         can_ask = _read(self._coordinator, "approval_system") is not None
-        if not can_ask or member_of(context, "approve") is not None:
+        if not can_ask or context_value(context, "approve") is not None:
             return context
-        return with_members(context, approve=self._approve, offered=self._called or None)
+        return replace_context_values(context, approve=self._approve, offered=self._called or None)
 
     def _call_id(self, arguments: object) -> str:
         # loop-streaming stores it by the calling task; loop-basic does not expose it.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
 from openapi_tools.model import AnswerShape
-from openapi_tools.options import member_of
+from openapi_tools.options import context_value
 from openapi_tools.result import Context
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ async def choose_response(call: Call, endpoint: Endpoint) -> None:
     """Set how long a call waits for a result, and how its response is read."""
     call.wait, call.shaper = _seconds_to_wait(call), endpoint.shaper
     if call.context is not None:
-        call.returns_all = member_of(call.context, "whole") is True
-        call.most_bytes = member_of(call.context, "most_bytes") or 0
+        call.returns_all = context_value(call.context, "whole") is True
+        call.most_bytes = context_value(call.context, "most_bytes") or 0
         await _choose_shaper(call, endpoint)
     if call.returns_all or call.options.is_page:
         call.shaper = endpoint.shapes.remove_limits(call.shaper)
@@ -30,7 +30,7 @@ async def choose_response(call: Call, endpoint: Endpoint) -> None:
 
 def find_keyed_write(call: Call, endpoint: Endpoint) -> KeyedWrite | None:
     """Return how a write with an idempotency key is sent once; None for another call."""
-    if member_of(call.context, "idempotency_key") is None:
+    if context_value(call.context, "idempotency_key") is None:
         return None
     # Start-up: it makes a reader of records, and few calls have a key.
     from openapi_tools.tools.idempotency import keyed_write
@@ -41,7 +41,7 @@ def find_keyed_write(call: Call, endpoint: Endpoint) -> KeyedWrite | None:
 def _seconds_to_wait(call: Call) -> float | None:
     seconds = call.options.wait
     if seconds is None:
-        seconds = member_of(call.context, "wait")
+        seconds = context_value(call.context, "wait")
     if seconds is None:
         return call.tool.operation.wait
     if isinstance(seconds, int | float) and 0 <= seconds < math.inf:
@@ -60,7 +60,7 @@ async def _choose_shaper(call: Call, endpoint: Endpoint) -> None:
 
 
 def _find_shape(context: Any) -> tuple[Any, Any]:
-    shape, fields = member_of(context, "answer"), member_of(context, "fields")
+    shape, fields = context_value(context, "answer"), context_value(context, "fields")
     if not isinstance(context, Context | Mapping):  # attributes of other objects may differ
         fields = fields if isinstance(fields, str) else None
         shape = shape if isinstance(shape, AnswerShape | Mapping) else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.schemes import TokenContext
-from openapi_tools.options import member_of, with_members
+from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.result import context_for, user_of
 
 if TYPE_CHECKING:
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 async def apply_user_credentials(call: Call) -> None:
     """Set the user of a call, and put the context's credentials over those of the session."""
-    if callable(source := member_of(call.context, "credentials")):
-        call.context = with_members(call.context, credentials=await context_for(source, call.tool))
+    if callable(source := context_value(call.context, "credentials")):
+        call.context = replace_context_values(
+            call.context, credentials=await context_for(source, call.tool)
+        )
     call.user = user_of(call.context)
     call.user_credentials = call.user_credentials.with_overlay(
-        member_of(call.context, "credentials"), call.redactor, call.user
+        context_value(call.context, "credentials"), call.redactor, call.user
     )
 
 

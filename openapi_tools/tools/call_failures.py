@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from openapi_tools import errors
-from openapi_tools.options import member_of
+from openapi_tools.options import context_value
 from openapi_tools.redaction import redact_error
 from openapi_tools.requests import base_url_with_server_path
 from openapi_tools.result import ToolResult
@@ -52,7 +52,7 @@ def error_result(error: Exception, tool_name: str) -> ToolResult:
 
 def hide_secrets(error: errors.OpenAPIToolsError, call: Call) -> None:
     """Mask the secrets of a call in an error, and leave out local folders for a remote client."""
-    if isinstance(error, errors.CallError) and member_of(call.context, "remote") is True:
+    if isinstance(error, errors.CallError) and context_value(call.context, "remote") is True:
         error.leave_out_folder()
     redact_error(error, call.redactor)
 

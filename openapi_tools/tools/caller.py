@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError, strip_traceback
 from openapi_tools.observability import UNOBSERVED
-from openapi_tools.options import member_of
+from openapi_tools.options import context_value
 from openapi_tools.redaction import redact_error
 from openapi_tools.requests.builder import describe_files
 from openapi_tools.responses.reader import read_response
@@ -315,7 +315,7 @@ class Caller:
         call.follow_up = follow_up = endpoint.find_follow_up(call)
         keep = None
         if endpoint.files is not None:
-            is_remote = member_of(call.context, "remote") is True
+            is_remote = context_value(call.context, "remote") is True
             keep = partial(endpoint.files.keep, for_remote=is_remote)
         read = partial(
             read_response,

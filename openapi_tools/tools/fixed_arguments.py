@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError
-from openapi_tools.options import VARIABLE, from_environment, variables_in
+from openapi_tools.options import VARIABLE, expand_variables, find_variables
 from openapi_tools.redaction import MASK
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class FixedArguments:
         """
         if self._read_values is None:
             for name, value in self._written.items():
-                self._redactor.learn(*(_read(variable, name) for variable in variables_in(value)))
-            values = {name: from_environment(v, name) for name, v in self._written.items()}
+                self._redactor.learn(*(_read(variable, name) for variable in find_variables(value)))
+            values = {name: expand_variables(v, name) for name, v in self._written.items()}
             self._read_values = lambda: values
         return self._read_values()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
 from openapi_tools.json_values import as_dict, follow_references, is_equal
-from openapi_tools.options import member_of, with_members
+from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.requests.excerpts import (
     describe_properties,
     escape_ascii,
@@ -53,7 +53,7 @@ class Guards:
         """Return the call to make, or a result in place of it; approval comes last."""
         # A person approves what is sent, after all changes of the other guardrails.
         for guard in sorted(self.inputs, key=lambda guard: isinstance(guard, Approval)):
-            if isinstance(guard, Approval) and callable(member_of(context, "approve")):
+            if isinstance(guard, Approval) and callable(context_value(context, "approve")):
                 call = call.with_changes(await find_changes(tool, call.arguments, context))
             copy = call.model_copy(deep=True)  # a guardrail may change it in place
             verdict = await ask(guard, copy, context)
@@ -101,7 +101,7 @@ class Approval:
 
     async def __call__(self, call: ToolCall, context: Any) -> None:
         """Raise a `DeniedError` unless the call is approved."""
-        approve = member_of(context, "approve")
+        approve = context_value(context, "approve")
         if not callable(approve):
             raise DeniedError(f"{call.name} needs approval, but approval is not configured.")
         if await _call_function(approve, call) is not True:
@@ -196,12 +196,12 @@ def with_approval(
     """
 
     def approve(call: ToolCall) -> Any:
-        original = member_of(context, "approve")
+        original = context_value(context, "approve")
         is_seen = call.name == tool.name and is_equal(call.arguments, tool.check(dict(arguments)))
         is_seen = is_seen and changes in (None, call.changes)
         return is_seen or (callable(original) and original(call))
 
-    return with_members(context, approve=approve)
+    return replace_context_values(context, approve=approve)
 
 
 def describe_question(tool: Tool, call: ToolCall, limit: int = 4_000) -> str:

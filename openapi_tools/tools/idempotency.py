@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
 from openapi_tools.json_values import digest_of, dump_json_bytes
-from openapi_tools.options import member_of
+from openapi_tools.options import context_value
 from openapi_tools.result import ToolResult
 from openapi_tools.shared_state import LEASE, read_record, state_key
 
@@ -152,7 +152,7 @@ def keyed_write(call: Call, server: str) -> KeyedWrite | None:
     Raises:
         InputError: The key is unusable, or nothing can keep the promise.
     """
-    tool, key = call.tool, member_of(call.context, "idempotency_key")
+    tool, key = call.tool, context_value(call.context, "idempotency_key")
     settings = tool.settings
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
         raise InputError(f"'idempotency_key' must be a string of 1 to {_LONGEST_KEY} characters.")

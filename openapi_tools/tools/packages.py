@@ -17,9 +17,9 @@ from openapi_tools.common.json_schema import transform_schemas
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import CredentialsError, SettingsError, strip_traceback
 from openapi_tools.json_values import omit_keys
-from openapi_tools.options import VARIABLE, Select, close_names, from_environment, members_of
+from openapi_tools.options import VARIABLE, Select, check_keys, close_names, expand_variables
 from openapi_tools.requests.body import file_schema
-from openapi_tools.shaping.tool_shape import credential_shape, shaped_operation, shaped_schema
+from openapi_tools.shaping.tool_shape import credential_shape, shape_operation, shape_schema
 from openapi_tools.tools.document_info import DocumentInfo
 from openapi_tools.tools.session import Provenance, Session, make_settings, open_session
 from openapi_tools.tools.toolset import Toolset
@@ -59,7 +59,7 @@ def load_package(
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
         SettingsError: A wrong setting, or one that was decided when the package was generated.
     """
-    select = Select.of(select)
+    select = Select.parse(select)
     settings = make_settings(settings, members)
     index = _index(package)
     if settings is not DEFAULT_SETTINGS:
@@ -203,8 +203,8 @@ def _hide_parameters(tool: OperationTool, filled: frozenset[tuple[str, str]]) ->
     shape = credential_shape(tool.operation, filled)
     if shape.hide:
         schema, operation = tool.input_schema, tool.operation
-        vars(tool)["input_schema"] = shaped_schema(schema, shape)
-        vars(tool)["operation"] = shaped_operation(operation, shape)
+        vars(tool)["input_schema"] = shape_schema(schema, shape)
+        vars(tool)["operation"] = shape_operation(operation, shape)
 
 
 def _check_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
@@ -220,17 +220,17 @@ def _check_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
 
 def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Turn a mount plan's configuration into options of `load_tools`; reads `${NAME}`."""
-    parts = members_of(config, _KEYS, "configuration")
-    members = members_of(parts.get("settings"), None, "settings")
+    parts = check_keys(config, _KEYS, "configuration")
+    members = check_keys(parts.get("settings"), None, "settings")
     if parts.get(_BASE_URL) is not None:
         members[_BASE_URL] = parts[_BASE_URL]
     base_url = members.get(_BASE_URL)
     if _BASE_URL in members:
-        members[_BASE_URL] = from_environment(base_url, _BASE_URL, secret=False)
-    select = members_of(parts.get("select"), _SELECT_KEYS, "select")
-    credentials = members_of(parts.get("credentials"), None, "credentials")
+        members[_BASE_URL] = expand_variables(base_url, _BASE_URL, secret=False)
+    select = check_keys(parts.get("select"), _SELECT_KEYS, "select")
+    credentials = check_keys(parts.get("credentials"), None, "credentials")
     return {
-        "select": Select.of(select) if select else None,
+        "select": Select.parse(select) if select else None,
         "credentials": credentials,
         "settings": _read_settings(members, str(base_url)),
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import format_count
 from openapi_tools.json_values import dump_json_bytes, select_attributes
-from openapi_tools.options import kind_of
+from openapi_tools.options import type_name
 from openapi_tools.result import ToolResult
 from openapi_tools.shaping import paging
 from openapi_tools.tools.argument_reader import find_operation
@@ -43,9 +43,9 @@ class PageLimits(NamedTuple):
 
 def _find_fault(name: Any, arguments: Any, limits: PageLimits) -> str:
     if not isinstance(name, str):
-        return f"pages: give the name of a tool, not {kind_of(name)}."
+        return f"pages: give the name of a tool, not {type_name(name)}."
     if not isinstance(arguments, Mapping):
-        return f"pages: the arguments must be a mapping by name, not {kind_of(arguments)}."
+        return f"pages: the arguments must be a mapping by name, not {type_name(arguments)}."
     for limit, value in limits._asdict().items():
         if value is None and limit != "max_pages":
             continue

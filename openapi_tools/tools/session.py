@@ -14,7 +14,7 @@ from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.http_rules import names_credential, parameter_key
 from openapi_tools.model import Operation, SecurityScheme, Server
 from openapi_tools.observability import Observers
-from openapi_tools.options import credentials_of, describe_unknown_setting, kind_of, members_of
+from openapi_tools.options import check_credentials, check_keys, describe_unknown_setting, type_name
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests import (
     base_url_with_server_path,
@@ -174,8 +174,8 @@ def make_settings(source: Any, overrides: Mapping[str, object] | None = None) ->
         source = {name: getattr(source, name) for name in source.model_fields_set}
     elif source is not None and not isinstance(source, Mapping):
         form = "Settings(timeout=10), or a dict of settings"
-        raise SettingsError(f"settings: expected {form}, not {kind_of(source)}.")
-    return Settings(**members_of(source, None, "settings") | dict(overrides or ()))
+        raise SettingsError(f"settings: expected {form}, not {type_name(source)}.")
+    return Settings(**check_keys(source, None, "settings") | dict(overrides or ()))
 
 
 def add_default_settings(settings: Settings, **defaults: Any) -> Settings:
@@ -214,7 +214,7 @@ def open_session(
     session = Session(
         settings=settings,
         credentials=Credentials(
-            credentials_of(credentials),
+            check_credentials(credentials),
             schemes or {},
             redactor=redactor,
             ca_file=settings.ca_file,

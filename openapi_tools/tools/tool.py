@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import strip_traceback
 from openapi_tools.http_rules import can_override, is_destructive, is_idempotent, is_read
-from openapi_tools.options import functions_of
+from openapi_tools.options import list_functions
 from openapi_tools.tools.call import Call
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class OperationTool:
         Raises:
             SettingsError: They are not functions.
         """
-        self._require_guards().add_inputs(functions_of(guardrails, "guardrails"), self)
+        self._require_guards().add_inputs(list_functions(guardrails, "guardrails"), self)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions of the `ToolResult` and the context, which may be async.
@@ -303,7 +303,7 @@ class OperationTool:
         Raises:
             SettingsError: They are not functions.
         """
-        self._require_guards().outputs.extend(functions_of(guardrails, "guardrails"))
+        self._require_guards().outputs.extend(list_functions(guardrails, "guardrails"))
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
         """Add a function of an exception and the context, which may be async.
@@ -313,7 +313,7 @@ class OperationTool:
         Raises:
             SettingsError: It is not a function.
         """
-        self._require_guards().errors.extend(functions_of(on_error_func, "on_error_func"))
+        self._require_guards().errors.extend(list_functions(on_error_func, "on_error_func"))
 
     def __reduce__(self) -> Any:
         return (type(self), ()) if self._session is None else self._session.__reduce__()

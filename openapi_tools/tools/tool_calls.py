@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from openapi_tools.errors import InputError
 from openapi_tools.observability import report_unknown
-from openapi_tools.options import with_members
+from openapi_tools.options import replace_context_values
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.call import DEFAULT_OPTIONS, Call, CallOptions
 from openapi_tools.tools.caller import read_call_id
@@ -41,7 +41,7 @@ async def call_tool(
 ) -> ToolResult:
     """Call a tool by name and arguments or by a tool call, as `Toolset.call` does."""
     if fields is not None:
-        context = with_members(context, fields=fields)
+        context = replace_context_values(context, fields=fields)
     name, values = tool_call, {} if arguments is None else arguments
     if not isinstance(name, str):
         try:
@@ -51,7 +51,7 @@ async def call_tool(
         name, values = read.name, {**read.arguments, CALL_ID: read.id}
     if wait is not None and toolset.called is not toolset:
         # The function that calls the tool passes the context on, not the options.
-        wait, context = None, with_members(context, wait=wait)
+        wait, context = None, replace_context_values(context, wait=wait)
     options = DEFAULT_OPTIONS if wait is None else CallOptions(wait=wait)
     return (await call_named_tool(toolset, name, values, context, profile, options))[0]
 

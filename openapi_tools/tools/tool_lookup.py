@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from openapi_tools.errors import SettingsError, format_count
-from openapi_tools.options import Select, close_names, is_meant, unknown_in, why_skipped
+from openapi_tools.options import (
+    Select,
+    close_names,
+    find_unknown_selections,
+    names_operation,
+    why_skipped,
+)
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
@@ -25,7 +31,7 @@ def find_tool(tools: Mapping[str, _Tool], typed: object, skipped: Iterable[Skipp
     """
     if isinstance(typed, str) and typed in tools:
         return tools[typed]
-    candidates = [tool for tool in tools.values() if is_meant(typed, tool)]
+    candidates = [tool for tool in tools.values() if names_operation(typed, tool)]
     if len(candidates) > 1:
         names = " and ".join(tool.name for tool in candidates)
         raise KeyError(f"{excerpt(repr(typed), 100)} is the operationId of {names}; name one.")
@@ -36,10 +42,10 @@ def find_tool(tools: Mapping[str, _Tool], typed: object, skipped: Iterable[Skipp
 
 def select_tools(tools: Iterable[_Tool], select: object, skipped: Sequence[Skipped]) -> list[_Tool]:
     """Return the tools that are selected; SettingsError for a selection of nothing."""
-    selection, listed = Select.of(select), list(tools)
+    selection, listed = Select.parse(select), list(tools)
     selected = [tool for tool in listed if selection is None or selection.takes(tool)]
     if selection is not None and not selected:
-        for _, reason in unknown_in(selection, listed, skipped=skipped):
+        for _, reason in find_unknown_selections(selection, listed, skipped=skipped):
             raise SettingsError(f"select: {reason}")
     return selected
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from openapi_tools.options import Select, functions_of
+from openapi_tools.options import Select, list_functions
 from openapi_tools.tools.definition_lists import DefinitionLists
 from openapi_tools.tools.document_info import DocumentInfo
 from openapi_tools.tools.function_tools import FunctionSource, FunctionTool
@@ -335,13 +335,13 @@ class Toolset:
         Raises:
             SettingsError: They are not functions.
         """
-        functions = functions_of(guardrails, "guardrails")
+        functions = list_functions(guardrails, "guardrails")
         for tool in self.called:
             tool.add_input_guardrails(functions)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions that pass, change or withhold results, as input guardrails are added."""
-        functions = functions_of(guardrails, "guardrails")
+        functions = list_functions(guardrails, "guardrails")
         for tool in self.called:
             tool.add_output_guardrails(functions)
 

@@ -8,7 +8,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Protocol
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import kind_of
+from openapi_tools.options import type_name
 from openapi_tools.tools.document_info import DocumentInfo
 from openapi_tools.tools.function_tools import FunctionTool
 from openapi_tools.visible_text import strip_hidden
@@ -46,7 +46,7 @@ def check_parts(toolsets: Sequence[object], kind: type) -> None:
     """Raise SettingsError unless there are toolsets, and nothing else."""
     strangers = [part for part in toolsets if not isinstance(part, kind)]
     if strangers or not toolsets:
-        stranger = kind_of(strangers[0]) if strangers else "nothing"
+        stranger = type_name(strangers[0]) if strangers else "nothing"
         raise SettingsError(f"union: expected toolsets, got {stranger}.")
 
 

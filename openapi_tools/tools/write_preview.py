@@ -23,7 +23,7 @@ from openapi_tools.json_values import (
     resolve_pointer,
     split_pointer,
 )
-from openapi_tools.options import member_of, variables_in, with_members
+from openapi_tools.options import context_value, find_variables, replace_context_values
 from openapi_tools.redaction import redact_data
 from openapi_tools.requests.excerpts import (
     describe_pointer,
@@ -65,7 +65,7 @@ async def find_changes(tool: Tool, arguments: Mapping[str, Any], context: Any) -
     if not is_shown or tool.session is None:
         return None
     # A read that fails or takes too long leaves the question without changes, and stops no write.
-    neighbours = list(_find_neighbours(tool, member_of(context, "offered")))
+    neighbours = list(_find_neighbours(tool, context_value(context, "offered")))
     with suppress(OpenAPIToolsError, TimeoutError):
         for reader in (other for other in neighbours if _is_reader(other, tool)):
             read_arguments = _arguments_of_read(tool, reader, arguments)
@@ -120,7 +120,7 @@ def _arguments_of_read(
         if value is not _MISSING and read.fixed.get(name, value) != value:
             return None
         if value is not _MISSING and name not in read.fixed:
-            if variables_in(value):  # a secret of the write that the read does not have
+            if find_variables(value):  # a secret of the write that the read does not have
                 return None
             read_arguments[name] = value
     # What only the write takes may choose another resource, unless it is a header.
@@ -142,7 +142,7 @@ def _parameter_keys(operation: Operation) -> dict[str, tuple[str, Any]]:
 
 async def _read_state(reader: Tool, arguments: dict[str, Any], context: Any) -> ToolResult | None:
     """Return the whole state, or the 404 that says there is none; None for anything else."""
-    own_context = with_members(
+    own_context = replace_context_values(
         context, whole=True, most_bytes=_BYTES, wait=0, approve=None, answer=None, fields=None
     )
     async with asyncio.timeout(_SECONDS):

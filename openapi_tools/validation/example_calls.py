@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import as_dict, as_list
-from openapi_tools.options import nearest
+from openapi_tools.options import similar_names
 from openapi_tools.validation.messages import Flaw, is_quoted_json, join_names, kind_of
 from openapi_tools.validation.samples import Path, Sampler
 
@@ -66,7 +66,9 @@ def _wrapped_names(flaw: Flaw, properties: Mapping[str, Any]) -> list[str]:
 def _example_paths(flaw: Flaw, properties: Mapping[str, Any]) -> list[Path]:
     if _is_unknown(flaw):
         name = str(flaw.place[0])
-        return [(n,) for n in nearest(name, properties, most=1) if abs(len(n) - len(name)) < _LIKE]
+        return [
+            (n,) for n in similar_names(name, properties, most=1) if abs(len(n) - len(name)) < _LIKE
+        ]
     return [tuple(map(str, flaw.place))] if flaw.keyword in ("required", "type") else []
 
 
@@ -90,7 +92,7 @@ def _find_homes(names: list[str], schema: Mapping[str, Any]) -> list[tuple[list[
         places = [
             path for names_there, path in there if names_there == inner and len(path) == len(nearby)
         ]
-        is_clear = len(inner) > 1 or not nearest(inner[0], as_dict(schema.get("properties")))
+        is_clear = len(inner) > 1 or not similar_names(inner[0], as_dict(schema.get("properties")))
         if is_clear and len(places) <= _MOST_PLACES:
             homes_found.append((inner, places))
         names = [name for name in names if name not in inner]

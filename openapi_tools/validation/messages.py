@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import UNIONS
 from openapi_tools.errors import format_count
-from openapi_tools.options import nearest
+from openapi_tools.options import similar_names
 from openapi_tools.redaction import redact_text
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ def _describe_unknown(flaw: Flaw) -> str:
     text = _unknown_kind(flaw)
     if not names:
         return f"{text}; leave it out"
-    similar = nearest(flaw.place[-1], names)
+    similar = similar_names(flaw.place[-1], names)
     text += f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
     if flaw.keyword == "listed":
         return text
@@ -308,7 +308,9 @@ def join_names(names: list[str]) -> str:
 def _describe_choice(flaw: Flaw) -> str:
     options = format_value(flaw.limit, _LISTED_CHARS)
     texts = [option for option in flaw.limit if isinstance(option, str)]
-    close = nearest(flaw.value, texts) if "… " in options and isinstance(flaw.value, str) else []
+    close = (
+        similar_names(flaw.value, texts) if "… " in options and isinstance(flaw.value, str) else []
+    )
     if close:
         options = f"{len(flaw.limit)} values; did you mean {' or '.join(map(format_value, close))}?"
     return f"{format_value(flaw.value)} is not one of {options}"

@@ -24,7 +24,7 @@ from openapi_tools.serving.serving_tables import ApiTable, AuthTable, ServeTable
 from openapi_tools.serving.team_server import StartedServer
 from openapi_tools.serving.user_credentials import UserAccess, UserCredentials
 from openapi_tools.serving.web_server import open_socket
-from openapi_tools.shaping.configuration import checked_table
+from openapi_tools.shaping.configuration import validate_table
 
 ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-9876543210"
 
@@ -85,7 +85,7 @@ async def refuse_login(user, identity):
 
 
 def read_table(kind, given, *above):
-    return checked_table(kind, given, "serve.toml", {}, above)
+    return validate_table(kind, given, "serve.toml", {}, above)
 
 
 def table(issuer, **members):

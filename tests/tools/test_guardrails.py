@@ -22,7 +22,7 @@ from openapi_tools import (
     ToolResult,
     require_approval,
 )
-from openapi_tools.options import with_members
+from openapi_tools.options import replace_context_values
 from openapi_tools.tools.guardrails import describe_question
 
 PET = {
@@ -328,5 +328,5 @@ def test_a_person_is_asked_about_every_argument_in_plain_characters():
 
 
 def test_a_context_with_another_approver_can_be_copied():
-    both = with_members(Context(state="mine"), approve=lambda call: True)
+    both = replace_context_values(Context(state="mine"), approve=lambda call: True)
     assert copy.copy(both).state == "mine"

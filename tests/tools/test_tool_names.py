@@ -7,7 +7,7 @@ from documents import document
 
 from openapi_tools import Toolset, load_tools
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import close_names, nearest
+from openapi_tools.options import close_names, similar_names
 
 ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "string"}}
 PATHS = {
@@ -114,21 +114,21 @@ NAMES = [
     ],
 )
 def test_the_nearest_name_comes_first(wrong, best):
-    assert nearest(wrong, NAMES)[0] == best
-    assert nearest(wrong, NAMES) == nearest(wrong, iter(NAMES))
+    assert similar_names(wrong, NAMES)[0] == best
+    assert similar_names(wrong, NAMES) == similar_names(wrong, iter(NAMES))
 
 
 def test_at_most_three_are_named_and_none_that_is_not_like_it():
     assert close_names("issue", NAMES).count(" or ") == 2
     assert close_names("zzz", NAMES) == close_names("", NAMES) == close_names("x", []) == "."
-    assert nearest(5, [4, 50, "x"]) == ["50"]
+    assert similar_names(5, [4, 50, "x"]) == ["50"]
 
 
 def test_the_beginnings_of_long_names_are_compared():
     names = ["ab" * 20_000 + str(number) for number in range(300)]
 
-    assert len(nearest("ba" * 100_000, names * 100)) == 3
-    assert nearest("issues_get" + "\ud800" * 100_000, ["issues_get" + "\ud800" * 70]) != []
+    assert len(similar_names("ba" * 100_000, names * 100)) == 3
+    assert similar_names("issues_get" + "\ud800" * 100_000, ["issues_get" + "\ud800" * 70]) != []
 
 
 @pytest.mark.parametrize(

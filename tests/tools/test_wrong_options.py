@@ -106,7 +106,7 @@ def test_mappings_and_a_function_are_taken_as_they_are_meant():
 )
 def test_a_member_of_a_selection_of_a_wrong_type_is_refused(members, said):
     with pytest.raises(SettingsError, match=re.escape(said)):
-        Select.of(members)
+        Select.parse(members)
 
 
 def test_a_selection_takes_any_collection_of_texts():
