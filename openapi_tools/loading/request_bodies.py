@@ -85,29 +85,33 @@ class RequestBodies:
         self._wanted: tuple[str, ...] = () if isinstance(general, dict) else general
         self._forms = FormBodies(document)
 
-    def read(self, node: Node, resource: Resource, own: tuple[str, ...] = ()) -> Content:
-        """Return how a body is sent; `own` has the media types that the user chose for it."""
-        if len(own) > 1:
-            return _merge_bodies([self.read(node, resource, (kind,)) for kind in own])
+    def read(self, node: Node, resource: Resource, chosen_types: tuple[str, ...] = ()) -> Content:
+        """Return how a body is sent; `chosen_types` are the media types that the user wants."""
+        if len(chosen_types) > 1:
+            return _merge_bodies([self.read(node, resource, (kind,)) for kind in chosen_types])
         content = dict(islice((node.get("content") or _JSON).items(), MAX_CHOICES))
-        wanted = own or self._wanted
-        listed, chosen = choose_media_type(content, wanted)
+        preferences = chosen_types or self._wanted
+        listed, chosen = choose_media_type(content, preferences)
         declared, owner = self._media_type(content[listed], resource)
         schema = self._schema(chosen, declared, owner)
-        if not wanted and (better := self._kind_for_files(chosen, schema, content, resource)):
-            chosen = better
+        if not preferences and (
+            upload_type := self._media_type_of_files(chosen, schema, content, resource)
+        ):
+            chosen = upload_type
             declared, owner = self._media_type(content[chosen], resource)
             schema = self._schema(chosen, declared, owner)
-        if own and not http_rules.matches_type(chosen, own[0]):
-            chosen = own[0]
-        others = tuple(kind for kind in content if kind != chosen)
-        found = Content(chosen, others, is_true(node.get("required")), schema)
-        found.file = (
-            not wanted and http_rules.is_text(chosen) and any(map(http_rules.is_bytes, others))
+        if chosen_types and not http_rules.matches_type(chosen, chosen_types[0]):
+            chosen = chosen_types[0]
+        alternatives = tuple(kind for kind in content if kind != chosen)
+        result = Content(chosen, alternatives, is_true(node.get("required")), schema)
+        result.file = (
+            not preferences
+            and http_rules.is_text(chosen)
+            and any(map(http_rules.is_bytes, alternatives))
         )
-        self._complete(found, declared, owner, as_string(node.get("description")))
-        self._show_example(found, declared, owner)
-        return found
+        self._complete_content(result, declared, owner, as_string(node.get("description")))
+        self._show_example(result, declared, owner)
+        return result
 
     def _show_example(self, content: Content, declared: Node, resource: Resource) -> None:
         """Add an example of the body to its schema, or the parts of one to its members."""
@@ -129,7 +133,9 @@ class RequestBodies:
         target = self._document.references.follow(node, resource)
         return as_dict(target.node), target.resource
 
-    def _kind_for_files(self, kind: str, schema: Node, content: Node, resource: Resource) -> str:
+    def _media_type_of_files(
+        self, kind: str, schema: Node, content: Node, resource: Resource
+    ) -> str:
         """Return the media type that can hold a body's files; empty to keep the present one."""
         # Bytes have no place in JSON and urlencoded forms.
         if not (http_rules.is_json(kind) or http_rules.is_form(kind)):
@@ -151,9 +157,9 @@ class RequestBodies:
             return {"type": "array", "items": convert(declared["itemSchema"], resource)}
         schema = convert(declared.get("schema"), resource)
         is_list = _family(kind) == "" and http_rules.is_sequential(kind)
-        return self._lines(schema) if is_list else schema
+        return self._lines_schema(schema) if is_list else schema
 
-    def _lines(self, schema: Node) -> Node:
+    def _lines_schema(self, schema: Node) -> Node:
         """Return the schema of all JSON values of a body, for one that may be of each value."""
         content = self._document.schemas.content
         inner = content(schema)
@@ -168,51 +174,58 @@ class RequestBodies:
         kind = ["array", "string"] if inner.keys() <= ANNOTATIONS else "array"
         return ensure_items({**schema, "type": kind})
 
-    def _complete(self, found: Content, declared: Node, resource: Resource, words: str) -> None:
-        kind, schema = found.media_type, found.schema
+    def _complete_content(
+        self, content: Content, declared: Node, resource: Resource, words: str
+    ) -> None:
+        kind, schema = content.media_type, content.schema
         if http_rules.is_merge_patch(kind):
             schema = self._document.schemas.patch(schema)
         family = _family(kind)
         if family == "form":
             form = self._forms.read(kind, schema, declared, resource)
-            schema, found.encodings, found.headers = form
+            schema, content.encodings, content.headers = form
         inner = self._document.schemas.content(schema)
         if family == "wildcard" and not is_file(inner, untyped=True):
-            kind = found.media_type = "application/json"
+            kind = content.media_type = "application/json"
         if family == "form":
-            found.schema, found.flat = schema, self._is_flat(schema, inner, required=found.required)
+            content.schema, content.flat = (
+                schema,
+                self._is_flat(schema, inner, required=content.required),
+            )
             return
         if is_binary(inner) and (http_rules.is_json(kind) or http_rules.is_sequential(kind)):
-            found.file = True
+            content.file = True
             schema = file_argument_schema(self._settings, inner, "The body, as it is sent.")
         elif family == "json" or http_rules.is_json(kind):
-            found.flat = self._is_flat(schema, inner, required=found.required)
-            schema = inner if found.flat else schema
+            content.flat = self._is_flat(schema, inner, required=content.required)
+            schema = inner if content.flat else schema
         elif http_rules.is_text(kind):
-            schema = self._text(kind, inner, declared, resource, words)
-            if found.file:
-                told = self._described(schema, words)
+            schema = self._text_schema(kind, inner, declared, resource, words)
+            if content.file:
+                described = self._add_description(schema, words)
                 schema = file_argument_schema(
-                    self._settings, told, "The body, as text or as bytes."
+                    self._settings, described, "The body, as text or as bytes."
                 )
         elif not http_rules.is_sequential(kind):
-            found.file = True
+            content.file = True
             schema = file_argument_schema(self._settings, inner, "The body's bytes.")
-        found.schema = self._described(schema, words)
+        content.schema = self._add_description(schema, words)
 
-    def _text(self, kind: str, inner: Node, declared: Node, resource: Resource, words: str) -> Node:
+    def _text_schema(
+        self, kind: str, inner: Node, declared: Node, resource: Resource, words: str
+    ) -> Node:
         """Return the schema of a body that is text; a structure becomes the text that holds it."""
         if inner.get("type") in ("string", "number", "integer", "boolean"):
             return inner
-        told = f"The body as text ({http_rules.essence(kind)})."
+        description = f"The body as text ({http_rules.essence(kind)})."
         if http_rules.is_xml(kind):
             shape = _outline_xml(declared.get("schema"), resource, self._document.references)
-            known = f"Its elements: {shape}" if shape.startswith("<") else ""
-            own = plain_text(words, self._settings.description_chars)
-            told = " ".join(filter(None, (own, told, known)))
-        return {"type": "string", "description": told}
+            elements = f"Its elements: {shape}" if shape.startswith("<") else ""
+            text = plain_text(words, self._settings.description_chars)
+            description = " ".join(filter(None, (text, description, elements)))
+        return {"type": "string", "description": description}
 
-    def _described(self, schema: Node, words: str) -> Node:
+    def _add_description(self, schema: Node, words: str) -> Node:
         """Return a schema with the request body's own description, unless it has one."""
         if not words or "description" in schema:
             return schema
@@ -235,17 +248,17 @@ def _merge_bodies(contents: list[Content]) -> Content:
     """Merge alternative bodies; each takes the whole body as one argument."""
     for content in contents:
         content.flat, content.headers = False, ()
-    first, *others = contents
+    first, *alternatives = contents
     schemas = [content.schema for content in contents]
     if any(schema != first.schema for schema in schemas):
         first.schema = {"anyOf": schemas}
-    first.choices = tuple(others)
+    first.choices = tuple(alternatives)
     return first
 
 
-def choose_media_type(kinds: Collection[str], wanted: tuple[str, ...]) -> tuple[str, str]:
+def choose_media_type(kinds: Collection[str], preferences: tuple[str, ...]) -> tuple[str, str]:
     """Return the media type to send, as listed and as sent: the user's first, then JSON, forms."""
-    for pattern in wanted:
+    for pattern in preferences:
         for kind in kinds:
             if http_rules.matches_type(kind, pattern) or http_rules.matches_type(pattern, kind):
                 return kind, pattern if http_rules.is_wildcard(kind) else kind
@@ -301,13 +314,13 @@ class _XmlOutline:
         name = _element_name(schema, name)
         if schema.get("type") == "array":
             wrapped = is_true(as_dict(schema.get("xml")).get("wrapped"))
-            more = depth > 0 and self._left > 0
-            item = self.element(schema.get("items"), resource, name, depth - 1) if more else "…"
+            has_room = depth > 0 and self._left > 0
+            item = self.element(schema.get("items"), resource, name, depth - 1) if has_room else "…"
             return _format_element(name, "", item) if wrapped else item
-        members = schema.get("properties")
-        if not members:
+        properties = schema.get("properties")
+        if not properties:
             return _format_element(name, "", escape(str(schema.get("type", "")), quote=False))
-        inner = self._content(members, resource, depth) if depth else ("", "…")
+        inner = self._content(properties, resource, depth) if depth else ("", "…")
         return _format_element(name, *inner)
 
     def _content(self, members: Node, resource: Resource, depth: int) -> tuple[str, str]:
@@ -337,16 +350,16 @@ def _resolve_xml_schema(
             parts.insert(0, part)
     out: Node = {}
     for part in parts:
-        members = {**out.get("properties", {}), **as_dict(part.get("properties"))}
-        out |= {**part, "properties": members}
+        properties = {**out.get("properties", {}), **as_dict(part.get("properties"))}
+        out |= {**part, "properties": properties}
     return out, resource
 
 
 def _element_name(schema: Node, name: str) -> str:
     xml = as_dict(schema.get("xml"))
-    own = xml.get("name") if isinstance(xml.get("name"), str) else name
+    own_name = xml.get("name") if isinstance(xml.get("name"), str) else name
     prefix = xml.get("prefix")
-    return f"{prefix}:{own}" if isinstance(prefix, str) and prefix else str(own)
+    return f"{prefix}:{own_name}" if isinstance(prefix, str) and prefix else str(own_name)
 
 
 def _format_element(name: str, attributes: str, inner: str) -> str:
