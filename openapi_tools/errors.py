@@ -78,7 +78,7 @@ class InvalidOverlay(DocumentError):  # noqa: N818 -- as above
 
 
 class UnresolvableReference(DocumentError):  # noqa: N818 -- as above
-    """A `$ref` leads nowhere, in a cycle, or to a place it may not lead to."""
+    """A `$ref` leads nowhere, in a cycle, or where it may not lead."""
 
 
 class UnsupportedFeature(DocumentError):  # noqa: N818 -- as above
@@ -86,7 +86,7 @@ class UnsupportedFeature(DocumentError):  # noqa: N818 -- as above
 
 
 class SourceError(OpenAPIToolsError):
-    """The document could not be read at all: no such file, no answer, too large.
+    """The document could not be read at all: no such file, no response, too large.
 
     Attributes:
         source: File or URL that was asked for.
@@ -169,7 +169,7 @@ class SettingsError(OpenAPIToolsError):
 
 
 class CredentialsError(SettingsError):
-    """Credentials that do not fit the document, or that a call lacks; never shows the value.
+    """Credentials that do not fit the document, or missing in a call; never shows the value.
 
     Attributes:
         scheme: Name of the security scheme.

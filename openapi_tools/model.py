@@ -50,7 +50,8 @@ class Parameter(_Value):
     argument: str = ""  # the tool's argument that feeds it; `name` unless that had to be changed
     # As in the document, or `tabDelimited` (2.0's `tsv`); empty for the default of the location.
     style: str = ""
-    explode: bool | None = None  # one pair per member; None: for `form`, `cookie` and `deepObject`
+    # One pair per property; None: for `form`, `cookie` and `deepObject`.
+    explode: bool | None = None
     allow_reserved: bool = False  # reserved characters are sent as they are
     media_type: str = ""  # for `content`: how the value is written before it is encoded
     inner: tuple[str, ...] = ()  # 2.0's `collectionFormat` of the arrays in it, the outermost first
@@ -77,7 +78,7 @@ class Parameter(_Value):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Property(_Value):
-    """A member of the body that is an argument of its own."""
+    """A property of the body that is an argument of its own."""
 
     name: str  # in the body
     argument: str = ""  # of the tool; `name` unless that had to be changed
@@ -92,11 +93,11 @@ class Property(_Value):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Encoding(_Value):
-    """How one member of a form or multipart body is written (OpenAPI 3.2.0, section 4.15)."""
+    """How one property of a form or multipart body is written (OpenAPI 3.2.0, section 4.15)."""
 
-    name: str  # or position; `*` for members and items that have no encoding of their own
+    name: str  # or position; `*` for properties and items that have no encoding of their own
     content_type: str = ""  # empty for text of primitives, JSON of objects, octets of files
-    style: str = ""  # set when the member is written by `style`, as a query parameter would be
+    style: str = ""  # set when the property is written by `style`, as a query parameter would be
     explode: bool = True  # this and the next one as in Parameter, with `style` only
     allow_reserved: bool = False
     # The argument is a file object, `{"base64": …}` or `{"text": …}`; a string is sent as text.
@@ -111,9 +112,9 @@ class RequestBody(_Value):
 
     media_type: str  # for instance `"application/json"`
     argument: str = ""  # the one that is the whole body; empty when `properties` feed it
-    properties: tuple[Property, ...] = ()  # the arguments that are members of the body
+    properties: tuple[Property, ...] = ()  # the arguments that are properties of the body
     required: bool = False  # a body is sent even when no argument feeds it (as `{}`)
-    encodings: tuple[Encoding, ...] = ()  # of members that are not written the default way
+    encodings: tuple[Encoding, ...] = ()  # of properties that are not written the default way
     file: bool = False  # the whole body is a file object: `{"base64": …}` or `{"text": …}`
     alternatives: tuple[str, ...] = ()  # the other media types that the document lists
     choice: str = ""  # the argument that names the media type, where the model chooses it
@@ -152,25 +153,25 @@ class SecurityScheme(_Value):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AnswerShape(_Value):
-    """How answers are made smaller for a model; None leaves a member to the settings."""
+    """How responses are made smaller for a model; None leaves a field to the settings."""
 
-    drop: tuple[str, ...] | None = None  # name patterns of members, at any depth: `"*_url"`
-    nulls: bool | None = None  # whether members whose value is null are shown
-    fields: str | None = None  # a JMESPath expression that chooses parts of the answer
+    drop: tuple[str, ...] | None = None  # name patterns of properties, at any depth: `"*_url"`
+    nulls: bool | None = None  # whether properties whose value is null are shown
+    fields: str | None = None  # a JMESPath expression that chooses parts of the response
     max_items: int | None = None  # of each list; 0 for all
     max_chars: int | None = None  # of the output as text; at least 100
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Paging(_Value):
-    """How the next page of an operation's answer is asked for."""
+    """How the next page of an operation's response is asked for."""
 
-    # `page` (its number), `offset` (items to skip), `cursor` (a text of the last answer), `limit`
+    # `page` (its number), `offset` (items to skip), `cursor` (a string of the last one), `limit`
     # (a greater size), or `link` (the address of the next page).
     style: str
     argument: str = ""  # takes the number, the offset or the cursor
     size: str = ""  # the argument that takes the number of items of a page; empty without one
-    items: str = ""  # JMESPath of the list; empty for the answer itself, or the only list in it
+    items: str = ""  # JMESPath of the list; empty for the response itself, or the only list in it
     next: str = ""  # JMESPath of the next cursor or address; empty for the known places
 
 
@@ -185,19 +186,19 @@ class Operation(_Value):
     body: RequestBody | None = None
     servers: tuple[Server, ...] = ()  # its own, its path's or the document's; the first is used
     security: tuple[Mapping[str, tuple[str, ...]], ...] = ()  # alternatives; schemes with scopes
-    accept: tuple[str, ...] = ()  # media types of the documented answers, JSON first
+    accept: tuple[str, ...] = ()  # media types of the documented responses, JSON first
     tags: tuple[str, ...] = ()
     deprecated: bool = False
-    extensions: tuple[str, ...] = ()  # of the `x-` members that are `true`, sorted; 32 at most
-    response_headers: tuple[str, ...] = ()  # of documented answers, in lower case; no usual ones
+    extensions: tuple[str, ...] = ()  # of the `x-` properties that are `true`, sorted; 32 at most
+    response_headers: tuple[str, ...] = ()  # of documented responses, in lower case; no usual ones
     redirects: tuple[str, ...] = ()  # documented statuses below 400, where a 3xx is among them
     fixed: Mapping[str, Any] = field(default_factory=dict)  # of hidden arguments
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of arguments that a call lacks
     hints: Mapping[str, bool] = field(default_factory=dict)  # `read_only`, `destructive` …
     timeout: float | None = None  # seconds for a call; None for what the settings say
-    wait: float | None = None  # seconds to wait for the end of long work (202)
-    answer: AnswerShape | None = None  # how its answers are made smaller
-    paging: Paging | None = None  # how the next page is asked for; None where no way is known
+    wait: float | None = None  # seconds to wait for the end of a long-running operation (202)
+    answer: AnswerShape | None = None  # how its responses are made smaller
+    paging: Paging | None = None  # how the next page is asked for; None if no way is known
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -76,14 +76,14 @@ _MAX_MOUNTS = 8  # leading parts of a path that an operation id may lack, at mos
 
 
 def strip_hidden(text: str) -> str:
-    """Return a text without characters that neither are shown nor shape others."""
+    """Return a text without invisible characters, but for those that shape others."""
     if text.isascii() or not _HIDDEN.search(text):
         return text
     return _SHAPING_OR_UNSEEN.sub(lambda match: match[1] or "", text)
 
 
 def strip_hidden_in(value: Any) -> Any:
-    """Return JSON-native data whose texts are `visible`."""
+    """Return JSON-native data without hidden characters (`strip_hidden`)."""
     if isinstance(value, str):
         return strip_hidden(value)
     if isinstance(value, list):
@@ -119,7 +119,7 @@ def _strip_controls(text: str) -> str:
 
 
 def truncate_text(text: str, limit: int) -> str:
-    """Return a text cut at the last word boundary that leaves room for the mark, if it is long."""
+    """Return a text cut at the last word boundary that leaves space for the mark, if it is long."""
     if len(text) <= limit:
         return text
     head = text[:limit]
@@ -276,7 +276,7 @@ def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def hides_wire_name(name: str, wire: str) -> bool:
-    """Tell whether an argument's name hides its wire name: it was cut, or lost letters."""
+    """Return whether an argument's name hides its wire name: it was cut, or lost letters."""
     return name != wire and not (
         wire.isascii() and len(wire) <= MAX_LENGTH and _OTHER.sub("", wire)
     )
@@ -284,7 +284,7 @@ def hides_wire_name(name: str, wire: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_portable(name: str) -> bool:
-    """Tell whether every provider and coordinator takes a name unchanged."""
+    """Return whether every provider and coordinator takes a name unchanged."""
     identifies = name.isascii() and name.isidentifier()
     return identifies and len(name) <= MAX_LENGTH and name not in RESERVED_ARGUMENTS
 

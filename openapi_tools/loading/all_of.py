@@ -1,4 +1,4 @@
-"""`allOf` merged into one schema, where that says the same.
+"""`allOf` merged into one schema, if that says the same.
 
 Objects that are closed each, as generators write inheritance, are closed over the properties of all
 of them: read word for word such a schema would accept nothing.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.references import Resource, Target
 
 _MAX_VARIANTS = 200  # schemas that are looked at for one base
-MAX_COPIES: Final = 200_000  # members copied while branches are merged; then they stay
+MAX_COPIES: Final = 200_000  # properties copied while branches are merged; then they stay
 
 _LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
@@ -45,7 +45,7 @@ class _NotExactError(Exception):
 def merge_all(
     schema: Node, inline: Callable[[Node], Node], report: Callable[[str, str], None] = ignore_report
 ) -> Node:
-    """Return a schema with its `allOf` merged as far as is exact; `inlined` replaces a `$ref`.
+    """Return a schema with its `allOf` merged as far as is exact; `inline` replaces a `$ref`.
 
     `report` takes a keyword and what a warning says about it.
     """
@@ -143,7 +143,7 @@ def _is_closed(part: Node) -> bool:
 
 
 def _has_rival_closed_objects(parts: list[Node]) -> bool:
-    """Tell whether a closed object excludes properties that another part of it declares."""
+    """Return whether a closed object excludes properties that another part of it declares."""
     if not any(map(_is_closed, parts)):
         return False
     names = {name for part in parts for name in part.get("properties", ())}
@@ -162,7 +162,7 @@ def _open_for_each_other(parts: list[Node]) -> list[Node]:
 
 
 def _are_exclusive(first: Node, second: Node) -> bool:
-    """Tell whether no value is of the types, or in the enumerations, of two schemas."""
+    """Return whether no value is of the types, or in the enumerations, of two schemas."""
     ours, theirs = _listed_values(first), _listed_values(second)
     if ours is not None and theirs is not None:
         return not any(json_values.contains_value(theirs, value) for value in ours)
@@ -220,7 +220,7 @@ def _drop_open_items(schema: Node, other: Node) -> Node:
 
 
 def _has_different_group(first: Node, second: Node) -> bool:
-    """Tell whether both schemas have, and differ in, a group of dependent keywords."""
+    """Return whether both schemas have, and differ in, a group of dependent keywords."""
     return any(
         first.keys() & group
         and second.keys() & group
@@ -230,7 +230,7 @@ def _has_different_group(first: Node, second: Node) -> bool:
 
 
 def _limits_undeclared(one: Node, other: Node) -> bool:
-    """Tell whether one side limits the members or items that only the other side declares."""
+    """Return whether one side limits the properties or items that only the other side declares."""
     for key in _CLOSING & one.keys():
         if one[key] is True or one[key] == {}:
             continue

@@ -97,7 +97,7 @@ def resolve_contradictions(
 
 
 def may_have_contradictions(out: Node) -> bool:
-    """Tell quickly whether keywords of a schema may contradict one another."""
+    """Return quickly whether keywords of a schema may contradict one another."""
     keywords = CHECKED_KEYWORDS.intersection(out)
     if len(keywords) != 1:
         return bool(keywords)
@@ -233,7 +233,7 @@ def _drop_impossible_bounds(out: Node, *, may_be_empty: bool, report: Report) ->
 
 
 def _has_number(out: Node) -> bool:
-    """Tell whether a number keeps the bounds of a schema."""
+    """Return whether a number keeps the bounds of a schema."""
     low = max(out.get("minimum", -inf), out.get("exclusiveMinimum", -inf))
     high = min(out.get("maximum", inf), out.get("exclusiveMaximum", inf))
     is_open = out.get("exclusiveMinimum") == low or out.get("exclusiveMaximum") == high

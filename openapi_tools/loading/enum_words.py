@@ -28,7 +28,7 @@ _LONGEST = 200  # characters of the words of one value
 
 
 def has_enum_words(node: Node) -> bool:
-    """Tell whether a Schema Object may name the values of its enum."""
+    """Return whether a Schema Object may name the values of its enum."""
     return not _EXTENSIONS.isdisjoint(node)
 
 

@@ -38,7 +38,7 @@ _KEYWORDS = frozenset({*_SINGLE, *_NAMED})
 
 
 def has_examples(holder: Node) -> bool:
-    """Tell whether a Parameter or Media Type Object has examples."""
+    """Return whether a Parameter or Media Type Object has examples."""
     return not _KEYWORDS.isdisjoint(holder)
 
 
@@ -95,7 +95,7 @@ def _meanings(value: Any) -> Iterator[Any]:
 def add_property_examples(
     properties: Node, values: Iterable[Any], schemas: Schemas, limit: int
 ) -> Node:
-    """Return an object's members with their parts of an example of the object.
+    """Return an object's properties with their parts of an example of the object.
 
     It is that of the first example whose members all fit, else of the first one.
     """

@@ -1,4 +1,4 @@
-"""Form and multipart bodies: how each of their members is written, and which of them are files.
+"""Form and multipart bodies: how each of their properties is written, and which of them are files.
 
 Spec: Swagger 2.0 `type: file`; OpenAPI 3.0.4 sections 4.7.14 and 4.7.15, 3.1.2 sections 4.8.14 and
 4.8.15, 3.2.0 sections 4.14 and 4.15.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ALTERNATIVES = ("anyOf", "allOf")
 _HOLDERS = {*_ALTERNATIVES, "properties"}
 _STYLED = frozenset({"style", "explode", "allowReserved"})
-_NESTED = 4  # alternatives inside one another whose members are looked for; they may go in a circle
+_NESTED = 4  # levels of alternatives that are searched; they may form a cycle
 _SHAPED = _HOLDERS | {"type", "$ref"}
 _KEPT = ("title", "description", "deprecated")
 _TEXTUAL = (None, "string", ["string", "null"])
@@ -51,7 +51,7 @@ _UNTYPED = frozenset(
 
 
 class PartHeader(NamedTuple):
-    """A header that the document declares for one part, the member `part` of a body."""
+    """A header that the document declares for one part, the property `part` of a body."""
 
     part: str
     parameter: Parameter
@@ -60,7 +60,7 @@ class PartHeader(NamedTuple):
 
 
 class FormContent(NamedTuple):
-    """A form, or a member of it, with file arguments; `encodings` that are not default."""
+    """A form, or a property of it, with file arguments; `encodings` that are not default."""
 
     schema: Any
     encodings: tuple[Encoding, ...]
@@ -97,7 +97,7 @@ class FormBodies:
         return form._replace(encodings=form.encodings + other_encodings)
 
     def has_files(self, schema: Any, depth: int = _NESTED) -> bool:
-        """Tell whether properties of a body, or the items of one, are files."""
+        """Return whether properties of a body, or the items of one, are files."""
         whole = self._document.schemas.content(schema) if isinstance(schema, dict) else {}
         members = [*whole.get("properties", {}).values(), whole.get("additionalProperties")]
         branches = [branch for key in _ALTERNATIVES for branch in whole.get(key, ())]
@@ -120,7 +120,7 @@ class FormBodies:
     def _read_properties(
         self, schema: Node, nodes: Node, resource: Resource, *, multipart: bool, depth: int
     ) -> FormContent:
-        """Return how the members of an object are written, those of its alternatives among them."""
+        """Return how an object's properties are written, and those of its alternatives."""
         whole = self._document.schemas.content(schema)
         if not whole.keys() & {*_HOLDERS, "additionalProperties"}:
             return FormContent(schema, (), ())
@@ -185,7 +185,7 @@ class FormBodies:
     def _find_files(
         self, declared: Any, *, untyped: bool, depth: int = 4
     ) -> tuple[Node, str] | None:
-        """Return a member with files in it, and its media type if the document names one."""
+        """Return a property with files in it, and its media type if the document names one."""
         if not isinstance(declared, dict) or depth == 0:
             return None
         declared = self._document.schemas.content(declared)
@@ -291,7 +291,7 @@ class FormBodies:
 
 
 def _media_ranges(node: Any) -> str:
-    """Return the `contentType` of a file whose first media type is a range, else an empty text."""
+    """Return the `contentType` of a file if its first media type is a range, else `""`."""
     kinds = as_dict(node).get("contentType")
     listed = [kind.strip() for kind in kinds.split(",")] if isinstance(kinds, str) else [""]
     is_open = not all(map(http_rules.is_media_type, listed)) or "*/*" in listed
@@ -303,7 +303,7 @@ def _is_default(encoding: Encoding) -> bool:
 
 
 def is_file(schema: Node, *, untyped: bool) -> bool:
-    """Tell whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
+    """Return whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
     if is_binary(schema):
         return True
     types, kind = schema.get("type"), schema.get("contentMediaType")
@@ -313,7 +313,7 @@ def is_file(schema: Node, *, untyped: bool) -> bool:
 
 
 def is_binary(schema: Node) -> bool:
-    """Tell whether the format or encoding of a converted schema says that it describes bytes.
+    """Return whether the format or encoding of a converted schema says that it describes bytes.
 
     The type may be missing, or `object`: what published documents write for files.
     """

@@ -18,7 +18,7 @@ _MAX_BRANCHES = 1000  # schemas in one another's `allOf` that are looked into
 
 
 class HiddenProperties:
-    """Finds the members of one document's schemas that have a mark, such as `readOnly`."""
+    """Finds the properties of one document's schemas that have a mark, such as `readOnly`."""
 
     def __init__(self, references: References, mark: str, limits: Callable[[Node], bool]) -> None:
         self._references = references
@@ -52,7 +52,7 @@ class HiddenProperties:
             pending += [(branch, owner) for branch in as_list(node.get("allOf"))]
 
     def is_hidden(self, value: Any, resource: Resource) -> bool:
-        """Tell whether a member, or the component it refers to, has the mark."""
+        """Return whether a property, or the component it refers to, has the mark."""
         if not isinstance(value, dict):
             return False
         if self._mark in value and is_true(value[self._mark]):

@@ -1,4 +1,4 @@
-"""Operation -> input schema, and which argument feeds which place.
+"""Operation -> input schema, and which argument feeds which parameter.
 
 Spec: OpenAPI 3.2.0, section 4.12 (Parameter Object); JSON Schema 2020-12.
 """
@@ -160,11 +160,11 @@ class Inputs:
     def _follow_reference(self, node: Any, resource: Resource) -> Target | None:
         try:
             return self._document.references.follow(node, resource)
-        except DocumentError:  # an answer that cannot be read does not spoil the request
+        except DocumentError:  # a response that cannot be read does not spoil the request
             return None
 
     def answer_schema(self, operation: OperationNode) -> Node | None:
-        """Return the schema of JSON answers of success; None where one of them can be anything."""
+        """Return the schema of successful JSON responses; None if one of them can be anything."""
         schemas, converted = self._document.response_schemas, []
         try:
             for kind, node, resource in self._response_media_types(operation):
@@ -174,7 +174,7 @@ class Inputs:
                     target = self._document.references.follow(node, resource)
                     one = schemas.convert(as_dict(target.node).get("schema"), target.resource)
                     converted += [one] if one not in converted else []
-        except DocumentError:  # as in `_answers`
+        except DocumentError:  # as in `_responses`
             return None
         if not converted or not all(converted):
             return None
@@ -262,7 +262,7 @@ class Inputs:
         return not is_own and not documents.is_left_out(node)
 
     def _accepted_media_types(self, operation: OperationNode) -> tuple[str, ...]:
-        """Return the media types of an operation's successful answers, JSON first."""
+        """Return the media types of an operation's successful responses, JSON first."""
         kinds: Iterable[str] = (kind for kind, *_ in self._response_media_types(operation))
         if self._document.dialect.swagger:
             kinds = self._produced_media_types(operation)
@@ -286,12 +286,12 @@ class Inputs:
                 yield from ((kind, node, resource) for kind, node in content.items())
 
     def _produced_media_types(self, operation: OperationNode) -> list[str]:
-        """Return the media types of answers in Swagger 2.0, which are for all of them."""
+        """Return the media types of responses in Swagger 2.0, which are for all of them."""
         produces = operation.node.get("produces", self._document.root.get("produces"))
         return list(filter(is_string, as_list(produces)))
 
     def _response_headers(self, operation: OperationNode) -> tuple[str, ...]:
-        """Return the headers of answers, in lower case, but for those that results keep anyway."""
+        """Return the response headers, in lower case, but for those that results always have."""
         nodes = (as_dict(answer.get("headers")) for _, answer, _ in self._responses(operation))
         names = (name.lower() for node in nodes for name in node)
         kept = (name for name in names if is_token(name) and should_keep_header(name) is None)
@@ -301,7 +301,7 @@ class Inputs:
         for status, node in as_dict(operation.node.get("responses")).items():
             try:
                 answer, resource, _ = self._document.references.follow(node, operation.resource)
-            except DocumentError:  # an answer that cannot be read does not spoil the request
+            except DocumentError:  # a response that cannot be read does not spoil the request
                 continue
             if isinstance(answer, dict):
                 yield str(status), answer, resource
@@ -325,7 +325,7 @@ def _redirect_statuses(operation: OperationNode) -> tuple[str, ...]:
 
 
 def _body_arguments(content: Content | None) -> list[InputArgument]:
-    """Return a body's members, or one argument for all of it, then the headers of its parts."""
+    """Return a body's properties, or one argument for all of it, then the headers of its parts."""
     if content is None:
         return []
     needed = frozenset(content.schema.get("required", ()))

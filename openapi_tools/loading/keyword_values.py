@@ -47,12 +47,12 @@ def _is_printable(value: Any, limit: int) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can be a member's name: short, without control characters."""
+    """Return whether a text can be a property's name: short, without control characters."""
     return _is_printable(text, MAX_LABEL)
 
 
 def is_longer(value: Any, limit: int) -> bool:
-    """Tell whether a value has more than about `limit` characters as JSON, or is not plain JSON."""
+    """Return whether a value is longer than about `limit` characters as JSON, or no plain JSON."""
     if isinstance(value, str):
         return len(value) + 3 > limit or _has_control_characters(value)
     if isinstance(value, list) and _are_strings(value):
@@ -140,7 +140,7 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def is_readable(key: str, value: Any) -> bool:
-    """Tell whether a schema keeps a member; members that no version has count as kept."""
+    """Return whether a schema keeps a keyword; those that no version has count as kept."""
     if key in NULLABLE:
         return json_values.as_boolean(value) is not None
     if key in SCHEMA_APPLICATORS:
@@ -222,7 +222,7 @@ def _clean_required(out: Node) -> None:
 
 
 def is_nullable(node: Mapping[str, Any]) -> bool:
-    """Tell whether a Schema Object of 3.0 (or 2.0, as an extension) also takes null."""
+    """Return whether a Schema Object of 3.0 (or 2.0, as an extension) also takes null."""
     return any(json_values.is_true(node[key]) for key in NULLABLE.intersection(node))
 
 
@@ -240,7 +240,7 @@ def make_nullable(out: Node) -> Node:
 
 
 def explain_discriminator(out: Node, discriminator: Any) -> None:
-    """Say in the description which member selects the variant (OpenAPI 3.1.1, section 4.8.25).
+    """Say in the description which property selects the variant (OpenAPI 3.1.1, section 4.8.25).
 
     Without `anyOf` schemas that name this one in their `allOf` are the variants, so it is open.
     """

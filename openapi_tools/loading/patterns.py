@@ -75,7 +75,7 @@ def read_pattern(pattern: str) -> PatternReading:
 
 @lru_cache(maxsize=4096)
 def matches(pattern: str, text: str) -> bool | None:
-    """Tell whether a pattern is found in a text; None where the engine cannot soon tell."""
+    """Return whether a pattern is found in a text; None if checking would take too long."""
     if len(pattern) > _LONGEST_CHECKED:
         return None
     try:
@@ -122,7 +122,7 @@ def _describe_fault(pattern: str) -> str:
 
 
 def _is_mask(pattern: str) -> bool:
-    """Tell whether a pattern stands for characters one by one, as `YYYY-MM-DD` and `###-##`."""
+    """Return whether a pattern stands for characters one by one, as `YYYY-MM-DD` and `###-##`."""
     if len(pattern) > _LONGEST_MASK:
         return False
     if {*pattern} <= _MASK_LETTERS | _MASK_SIGNS:
@@ -139,7 +139,7 @@ def _is_mask(pattern: str) -> bool:
 
 
 def _is_prose(pattern: str) -> bool:
-    """Tell whether a pattern lists characters or says in words what is allowed."""
+    """Return whether a pattern lists characters or says in words what is allowed."""
     if not _META.isdisjoint(pattern.translate(_PARENTHESES)):
         return False
     return len(_RANGE.findall(pattern)) > 1 or (

@@ -41,7 +41,7 @@ _PLAIN = frozenset(
     {"type", "properties", "required", "title", "description", "examples", "default", "deprecated"}
     | {"readOnly", "writeOnly", "format", "additionalProperties"}
 )
-"""Keywords of a schema whose members can become arguments of their own without changing it."""
+"""Keywords of a schema whose properties can become arguments of their own without changing it."""
 
 _DEEPEST_XML = 6
 _MOST_XML = 80
@@ -51,7 +51,7 @@ _JSON: Node = {"application/json": {}}
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making one
 class Content:
-    """A body before its arguments have names: `flat` members, a `file`, or one of `choices`."""
+    """A body before its arguments have names: `flat` properties, a `file`, or one of `choices`."""
 
     media_type: str
     alternatives: tuple[str, ...]
@@ -114,7 +114,7 @@ class RequestBodies:
         return result
 
     def _show_example(self, content: Content, declared: Node, resource: Resource) -> None:
-        """Add an example of the body to its schema, or the parts of one to its members."""
+        """Add an example of the body to its schema, or the parts of one to its properties."""
         document = self._document
         values = [*example_values(declared, resource, document.references)]
         limit, schema = self._settings.description_chars, content.schema
@@ -232,7 +232,7 @@ class RequestBodies:
         return {**schema, "description": plain_text(words, self._settings.description_chars)}
 
     def _is_flat(self, schema: Node, inner: Node, *, required: bool) -> bool:
-        """Tell whether the members of a body become arguments; `inner` is its resolved schema."""
+        """Return whether a body's properties become arguments; `inner` is its resolved schema."""
         return (
             self._settings.body == "flat"
             and _PLAIN.issuperset(inner)
@@ -285,7 +285,7 @@ def _rank(kind: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _family(kind: str) -> str:
-    """Return the family of a media type: `form`, `wildcard`, `json` or an empty text."""
+    """Return the family of a media type: `form`, `wildcard`, `json` or an empty string."""
     if http_rules.is_form(kind) or http_rules.is_multipart(kind):
         return "form"
     if http_rules.is_wildcard(kind):
@@ -363,7 +363,7 @@ def _element_name(schema: Node, name: str) -> str:
 
 
 def _format_element(name: str, attributes: str, inner: str) -> str:
-    """Return an element; only its content where it has no name."""
+    """Return an element; only its content if it has no name."""
     if not name:
         return inner
     return f"<{name}{attributes}>{inner}</{name}>" if inner else f"<{name}{attributes}/>"

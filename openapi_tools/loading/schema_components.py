@@ -129,7 +129,7 @@ def _collect_names(nodes: list[Any], below: list[Any]) -> set[str]:
 def _break_cycles(
     definitions: dict[str, Node], in_place: Mapping[str, frozenset[str]]
 ) -> dict[str, Node]:
-    """Return definitions none of which reaches itself without going into a member of the value."""
+    """Return definitions none of which reaches itself by in-place references alone."""
     # Published documents have `A: {anyOf: [A, string]}`, on which a validator never ends: the
     # reference that closes such a cycle is taken out.
     cut: dict[str, set[str]] = {}
@@ -198,7 +198,7 @@ def complete_schema(
 
 
 def shrink_schema(schema: Node) -> Node:
-    """Return an input schema of at most `MAX_SCHEMA` characters; the same one where it fits."""
+    """Return an input schema of at most `MAX_SCHEMA` characters; the schema itself if it fits."""
     if json_size(schema) <= MAX_SCHEMA:
         return schema
     plain = partial(loosen_schema, keywords=_WORDS | _CUT)

@@ -134,7 +134,7 @@ def _has_fitting_parts(schema: Node, value: Any, definitions: DefinitionFinder, 
 
 
 def satisfies(keyword: str, limit: Any, value: Any) -> bool:
-    """Tell whether a scalar keeps what one keyword says; values of other types always do."""
+    """Return whether a scalar keeps what one keyword says; values of other types always do."""
     if keyword in _OF_NUMBERS and not is_type(value, "number"):
         return True
     if keyword in _OF_STRINGS and not isinstance(value, str):
@@ -146,7 +146,7 @@ def satisfies(keyword: str, limit: Any, value: Any) -> bool:
 
 
 def all_satisfy(keyword: str, limit: Any, values: list[Any]) -> bool:
-    """Tell whether all of several scalars keep what one keyword says."""
+    """Return whether all of several scalars keep what one keyword says."""
     if keyword == "maxLength" and _STRING.issuperset(map(type, values)):
         return bool(max(map(len, values)) <= limit)  # large enumerations often have this bound
     return all(satisfies(keyword, limit, value) for value in values)
@@ -179,7 +179,7 @@ _CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def has_plain_examples(schema: Node) -> bool:
-    """Tell quickly whether all values that a schema shows are of its one type, or in its enum."""
+    """Return quickly whether all values that a schema shows are of its one type, or in its enum."""
     kind = schema.get("type")
     plain = _PYTHON_TYPES.get(kind) if isinstance(kind, str) else None
     if plain is None or not _OTHER_ASSERTIONS.isdisjoint(schema):
@@ -311,7 +311,7 @@ class SchemaExamples:
         return items if all(fits(self._schema, item, self._definitions) for item in items) else []
 
     def _meanings(self, schema: Any, value: Any, depth: int) -> list[Any]:
-        """Return the different values that a value may mean in the place of a schema."""
+        """Return the different values that a value may mean for a schema."""
         readings = self._readings(schema, value, depth + 1)
         return unique_values(each for each in readings if fits(schema, each, self._definitions))
 
@@ -356,7 +356,7 @@ class SchemaExamples:
         }
 
     def _convert_part(self, schema: Any, value: Any, depth: int) -> Any:
-        """Return a part as it is meant; unchanged where it fits or has no one meaning."""
+        """Return a part as it is meant; unchanged if it fits or is ambiguous."""
         self._left -= 1
         if not isinstance(schema, dict) or self._left < 0 or fits(schema, value, self._definitions):
             return value
@@ -376,7 +376,7 @@ def _find_in_enum(values: list[Any], value: Any) -> list[Any]:
 
 
 def parse_text(text: str) -> Any:
-    """Return the JSON value that a text holds; the text where it holds none."""
+    """Return the JSON value that a string holds; the string if it holds none."""
     word = text.strip().lower()
     if word in ("true", "false"):
         return word == "true"

@@ -63,7 +63,7 @@ _OBJECT_LIMITS = frozenset({"properties", "additionalProperties"})
 
 
 class Schemas:
-    """Converts the schemas of one document, without the members that are marked `hidden`."""
+    """Converts the schemas of one document, without the properties that are marked `hidden`."""
 
     def __init__(
         self, references: References, words: int, *, ref_siblings: bool, hidden: str
@@ -132,7 +132,7 @@ class Schemas:
         return schema
 
     def declares_items(self, array: Node) -> bool:
-        """Tell whether the document has the `items` of a converted array, even if they are `{}`."""
+        """Return whether a converted array has the document's own `items`, even `{}`."""
         return id(array["items"]) not in self._added_items
 
     def closure(self, uses: frozenset[str]) -> Closure:
@@ -196,7 +196,7 @@ class Schemas:
         return self.definition(name).schema
 
     def content(self, schema: Node) -> Node:
-        """Return the schema behind a `$ref`, merged with its siblings where that is exact."""
+        """Return the schema behind a `$ref`, merged with its siblings if that is exact."""
         for _ in range(MAX_INLINED):
             if "$ref" not in schema:
                 break
@@ -213,7 +213,7 @@ class Schemas:
         return schema
 
     def is_recursive(self, schema: Node) -> bool:
-        """Tell whether a `$ref` leads to a definition that reaches itself."""
+        """Return whether a `$ref` leads to a definition that reaches itself."""
         if "$ref" not in schema:
             return False
         name = target_name(schema)
@@ -255,7 +255,7 @@ class Schemas:
         return name
 
     def _has_limits(self, node: Node) -> bool:
-        """Tell whether a schema with a `$ref` says more than where that leads."""
+        """Return whether a schema with a `$ref` says more than its target."""
         said = _LIMITING.intersection(node) if self._ref_siblings else ()
         return keyword_values.is_nullable(node) or any(
             keyword_values.is_readable(key, node[key]) for key in said
@@ -374,7 +374,7 @@ class Schemas:
         return out
 
     def _inline_reference(self, branch: Node) -> Node:
-        """Return a branch of `allOf` with its `$ref` replaced by what it leads to, if it can be."""
+        """Return a branch of `allOf` with its `$ref` replaced by its target, if possible."""
         if branch.keys() != {"$ref"}:
             return branch
         name = target_name(branch)

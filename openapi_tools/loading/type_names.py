@@ -53,7 +53,7 @@ _LONGEST = 100
 
 
 def names_file(kind: Any) -> bool:
-    """Tell whether a type that JSON Schema does not have means a file."""
+    """Return whether a type that JSON Schema does not have means a file."""
     return isinstance(kind, str) and kind.lower() in _FILES
 
 
