@@ -55,7 +55,7 @@ def _find_fault(name: Any, arguments: Any, limits: PageLimits) -> str:
     return ""
 
 
-class Pages:
+class PagedItems:
     """The items of a paged call: `async for item in pages`, or `await pages.collect()`.
 
     Nothing is raised but cancellation. It is iterated once.
@@ -79,7 +79,7 @@ class Pages:
         limits: PageLimits,
         profile: str | None,
         context: Any,
-        on_page: Callable[[Pages], Any] | None,
+        on_page: Callable[[PagedItems], Any] | None,
     ) -> None:
         self._toolset, self._name = toolset, name
         self._arguments = {} if arguments is None else arguments

@@ -91,7 +91,7 @@ class Session:
             return self._sender
 
     async def aclose(self) -> None:
-        """Close the connections; texts of others are no longer searched for the secrets."""
+        """Close the connections; other text is no longer searched for this session's secrets."""
         await self.sender.aclose()
         self.redactor.release()
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.search.finder import Finder, Hit
     from openapi_tools.search.meta_tools import MetaTool
-    from openapi_tools.tools.pages import Pages
+    from openapi_tools.tools.pages import PagedItems
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
 
@@ -280,9 +280,9 @@ class Toolset:
         max_items: int | None = None,
         max_pages: int = 1000,
         timeout: float | None = None,
-        on_page: Callable[[Pages], Any] | None = None,
+        on_page: Callable[[PagedItems], Any] | None = None,
         context: Any = None,
-    ) -> Pages:
+    ) -> PagedItems:
         """Return the items of a paged call, page after page: `async for item in pages`.
 
         Every page is a call as by `call`, with its checks, guardrails, credentials and events.
@@ -300,9 +300,9 @@ class Toolset:
             An asynchronous iterator, which raises nothing but cancellation: `stopped` says how it
             ended. `await pages.collect()` returns all items as one result.
         """
-        from openapi_tools.tools.pages import PageLimits, Pages
+        from openapi_tools.tools.pages import PagedItems, PageLimits
 
-        return Pages(
+        return PagedItems(
             self.called,
             name,
             arguments,
