@@ -202,14 +202,14 @@ def _read_variable(variable: str, name: str, *, secret: bool) -> str:
     value = os.environ.get(variable)
     if value:
         return value
-    reason = f"{name!r:.60}: the environment variable {variable} is not set or empty."
+    reason = f"{name!r:.60}: the environment variable {variable} is not set, or empty."
     if secret:
         raise CredentialsError(reason, scheme=name)
     raise SettingsError(reason)
 
 
 _LISTS = ("tags", "methods", "names", "paths")
-_TEXTS = "a text or a list of texts"
+_TEXTS = "a string or a list of strings"
 
 
 @dataclass(frozen=True, slots=True)

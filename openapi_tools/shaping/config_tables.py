@@ -22,7 +22,7 @@ def _check_json_value(value: Any) -> Any:
     try:
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"JSON has no such value ({error!s:.100}).") from None
+        raise ValueError(f"JSON cannot express this value ({error!s:.100}).") from None
     return value
 
 
@@ -107,7 +107,7 @@ class ToolTable(Table):
     @classmethod
     def _check_media_type(cls, media_types: str | tuple[str, ...]) -> str | tuple[str, ...]:
         if media_types == ():
-            raise ValueError("an empty list names no media type; leave the key out.")
+            raise ValueError("an empty list names no media type; remove the key.")
         for kind in (media_types,) if isinstance(media_types, str) else media_types:
             if not is_media_type(kind) or is_wildcard(kind):
                 raise ValueError(f"{kind!r:.60} is not a media type such as 'application/json'.")
@@ -170,7 +170,7 @@ class Configuration(Table):
     def _check_credentials(cls, credentials: dict[str, Any]) -> dict[str, Any]:
         for name, value in credentials.items():
             if not find_variables(value):
-                reason = "names no environment variable; write '${NAME}', and no secret, here."
+                reason = "must name an environment variable, '${NAME}', instead of a secret."
                 raise ValueError(f"{name!r:.60} {reason}")
         return credentials
 

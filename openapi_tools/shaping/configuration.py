@@ -48,7 +48,7 @@ _HEADER = re.compile(r"\s*+\[{1,2}+(?P<keys>[^\]]++)\]{1,2}+\s*+(?:#.*)?$")
 _ONE = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PAIR = re.compile(rf"\s*(?P<keys>{_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
 _KEY = re.compile(_ONE)
-_KINDS = {"dict_type": "a table", "model_type": "a table", "string_type": "a text"}
+_KINDS = {"dict_type": "a table", "model_type": "a table", "string_type": "a string"}
 _KINDS |= {"tuple_type": "a list"}
 _GLOB = re.compile(r"[*?\[]")
 
@@ -200,7 +200,7 @@ class ConfigFile:
         prefix = self.data.prefix
         if _is_pattern(key):
             if table.name:
-                self.fail(("tools", key, "name"), "one name cannot be given to several tools.")
+                self.fail(("tools", key, "name"), "several tools cannot have the same name.")
             matches = [t for t in tools if fnmatchcase(t.name.removeprefix(prefix), key)]
             matches = matches or [t for t in tools if fnmatchcase(t.name, key)]
         else:
@@ -313,7 +313,8 @@ def _describe_fault(fault: Any, place: tuple[str, ...], kind: type[BaseModel]) -
     if fault["type"] == "extra_forbidden":
         if place in (("apis",), ("serve",)):
             use = "`serve`, `install` and the commands that take --api"
-            return f"this is a server's file, which is for {use}; give one API's document here."
+            reason = f"this is a server configuration, which is for {use}"
+            return f"{reason}; use the configuration of one API here."
         tables = config_tables.TABLES
         table = next((tables[key] for key in reversed(place[:-1]) if key in tables), kind)
         close, names = close_names(place[-1], table.model_fields), ", ".join(table.model_fields)

@@ -30,11 +30,11 @@ MAX_ACTIONS = 10_000
 MAX_ADDED = 2_000_000  # values that the overlays of one load may add to a document
 
 _Kinds: TypeAlias = "dict[str, tuple[type, str]]"
-_TEXT = (str, "a text")
-_ROOT: _Kinds = {"overlay": _TEXT, "info": (dict, "an object"), "extends": _TEXT}
+_STRING = (str, "a string")
+_ROOT: _Kinds = {"overlay": _STRING, "info": (dict, "an object"), "extends": _STRING}
 _ROOT |= {"actions": (list, "an array")}
-_INFO: _Kinds = {"title": _TEXT, "version": _TEXT, "description": _TEXT}
-_ACTION: _Kinds = {"target": _TEXT, "description": _TEXT, "copy": _TEXT}
+_INFO: _Kinds = {"title": _STRING, "version": _STRING, "description": _STRING}
+_ACTION: _Kinds = {"target": _STRING, "description": _STRING, "copy": _STRING}
 _ACTION |= {"update": (object, "a value"), "remove": (bool, "a boolean")}
 _LATER: dict[str | int, str] = {"info": "description", "actions": "copy"}
 """Members that are of Overlay 1.1 only, by the first key of their place."""
@@ -80,7 +80,9 @@ def read_overlay(node: dict[str, Any], name: str, queries: Queries) -> Overlay:
     for number, action in enumerate(actions):
         _check_node(overlay, action, _ACTION, ("target",), "actions", number)
         if (first := seen.setdefault(dump_json_bytes(action), number)) != number:
-            raise overlay.error(f"equals action {first}; remove one.", "actions", number)
+            raise overlay.error(
+                f"is the same as action {first}; remove one of them.", "actions", number
+            )
     checked = tuple(
         _create_action(overlay, action, number, queries) for number, action in enumerate(actions)
     )
@@ -94,7 +96,7 @@ def _is_1_0(node: dict[str, Any], name: str) -> bool:
     reason = f"{version!r:.60} is not a version 1.0.x or 1.1.x; write it in quotes."
     if "overlay" not in node:
         is_openapi = not node.keys().isdisjoint({"openapi", "swagger"})
-        kind = "is an OpenAPI document, not an overlay" if is_openapi else "lacks 'overlay'"
+        kind = "is an OpenAPI document, not an overlay" if is_openapi else "'overlay' is missing"
         reason, place = f"{kind}; an overlay begins with 'overlay: 1.1.0'.", ""
     raise InvalidOverlay(reason, source=name, pointer=place)
 
@@ -106,10 +108,10 @@ def _check_node(
         raise overlay.error("is not an object.", *place)
     for key in needed:
         if key not in node:
-            raise overlay.error(f"lacks {key!r}.", *place)
+            raise overlay.error(f"{key!r} is missing.", *place)
     for key, value in node.items():
         if overlay.is_1_0 and place and _LATER[place[0]] == key:
-            raise overlay.error(f"{key!r} is of Overlay 1.1; this is 1.0.", *place, key)
+            raise overlay.error(f"{key!r} needs Overlay 1.1; this is 1.0.", *place, key)
         if key in kinds:
             kind, name = kinds[key]
             if not isinstance(value, kind):
@@ -174,13 +176,13 @@ class _OverlayRun:
     def step(self) -> Iterator[str]:
         places = self.queries.find_locations(self.action.target, self.root)
         for pattern in sorted(self.queries.bad_patterns):
-            yield self._warning(f"the pattern {pattern!r:.60} cannot be used, and matches nothing")
+            yield self._warning(f"the pattern {pattern!r:.60} cannot be used and matches nothing")
         self.queries.bad_patterns.clear()
         if not self.action.kind:
-            reason = "has neither 'remove' nor one of 'update' and 'copy', so nothing is changed"
+            reason = "has neither 'remove' nor one of 'update' and 'copy', so it changes nothing"
             yield self._warning(reason)
         elif not places:
-            yield self._warning(f"{self.text} selects nothing, so nothing is changed")
+            yield self._warning(f"{self.text} selects nothing, so it changes nothing")
         elif self.action.kind == "remove":
             self._remove(places)
         else:
@@ -206,14 +208,14 @@ class _OverlayRun:
         kinds = {_kind(self._value_at(place)) for place in places}
         self._check(kinds, value)
         if is_1_0 and "array" in kinds and isinstance(value, list):
-            yield self._warning("Overlay 1.0 appends an array as one entry, 1.1 joins arrays")
+            yield self._warning("Overlay 1.0 appends an array as one item; 1.1 concatenates arrays")
         size, depth = self._measure(value)
         self.queries.count_steps(size * len(places))
         if max(map(len, places)) + depth > self.max_depth:
             raise self.error(f"the document would be deeper than {self.max_depth} levels.")
         changes = [self._put(place, value) for place in places]
         if not any(changes):
-            yield self._warning(f"{self.text} has the value already, so nothing is changed")
+            yield self._warning(f"{self.text} already has the value, so it changes nothing")
 
     def _value(self) -> Any:
         if self.action.source is None:
@@ -226,7 +228,7 @@ class _OverlayRun:
     def _check(self, kinds: set[str], value: Any) -> None:
         names = " and ".join(f"{kind}s" for kind in sorted(kinds))
         if "primitive" in kinds and self.overlay.is_1_0:
-            hint = "in Overlay 1.0 update the object around them; 1.1 can update them."
+            hint = "update the object around them in Overlay 1.0, or use 1.1."
             raise self.error(f"{self.text} selects {names}; {hint}", "target")
         if len(kinds) > 1 and not self.overlay.is_1_0:
             raise self.error(f"{self.text} selects {names}; select one kind only.", "target")

@@ -211,7 +211,7 @@ def find_shape_faults(
 ) -> Iterator[ShapeFault]:
     """Yield the faults of a shape for a tool with this input schema."""
     if shape.name and not _NAME.fullmatch(shape.name):
-        yield ShapeFault(("name",), f"{shape.name!r:.80} does not match {_NAME.pattern}.")
+        yield ShapeFault(("name",), f"{shape.name!r:.80} must match {_NAME.pattern}.")
     if len(shape.description) > most_words:
         reason = f"{len(shape.description)} characters; at most {most_words} (description_chars)."
         yield ShapeFault(("description",), reason)
@@ -223,10 +223,10 @@ def find_shape_faults(
                 yield ShapeFault((key, name), reason)
     for name in shape.hide:
         if name in required and name not in shape.fixed and name not in shape.defaults:
-            reason = f"{name!r:.80} is required; give it a value in `fixed` or `defaults`."
+            reason = f"{name!r:.80} is required; set its value in `fixed` or `defaults`."
             yield ShapeFault(("hide", name), reason)
     for name in shape.fixed.keys() & shape.defaults.keys():
-        yield ShapeFault(("defaults", name), f"{name!r:.80} has a fixed value already.")
+        yield ShapeFault(("defaults", name), f"{name!r:.80} already has a fixed value.")
     if shape.paging is not None:
         yield from (
             ShapeFault(("pages", key), why) for key, why in paging_faults(shape.paging, properties)
@@ -243,5 +243,5 @@ def _find_renaming_faults(shape: ToolShape, properties: Mapping[str, Any]) -> It
         if not _ARGUMENT.fullmatch(said.name) or said.name in RESERVED_ARGUMENTS:
             yield ShapeFault(place, f"{said.name!r:.80} cannot be an argument's name.")
         elif said.name in taken:
-            yield ShapeFault(place, f"another argument is called {said.name!r:.80}.")
+            yield ShapeFault(place, f"another argument is named {said.name!r:.80}.")
         taken.add(said.name)

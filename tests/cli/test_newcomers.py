@@ -204,7 +204,12 @@ MISTAKES = [
     ("a number", 7, {}, "a document is a URL, a path, a dict, a string or bytes"),
     ("nothing", None, {}, "source: give a document, or a configuration that names one"),
     ("a response", {"data": []}, {}, "looks like a response of an API, not its description"),
-    ("a URL in settings", "shop.json", {"settings": "http://x"}, "give Settings(timeout=10), or"),
+    (
+        "a URL in settings",
+        "shop.json",
+        {"settings": "http://x"},
+        "expected Settings(timeout=10), or",
+    ),
     ("a tag in select", "shop.json", {"select": "pets"}, 'select: give Select(tags=["…"])'),
     ("a token", "museum.yaml", {"credentials": "t"}, '{{"bearerAuth": "…"}}'),
     ("a scheme", "museum.yaml", {"credentials": {"a": "t"}}, "it has 'MuseumPlaceholderAuth'"),

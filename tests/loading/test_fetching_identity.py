@@ -272,7 +272,7 @@ def test_a_document_for_everybody_is_used_where_credentials_get_none(given, refu
 
 def test_a_wrong_value_is_refused_before_anything_is_fetched():
     wrong = {"me": {"in": "header", "name": "X-Key", "value": 7}}
-    with Site(by_identity) as site, pytest.raises(CredentialsError, match="must be a text"):
+    with Site(by_identity) as site, pytest.raises(CredentialsError, match="must be a string"):
         load(site, credentials=wrong)
 
     assert site.asked == []

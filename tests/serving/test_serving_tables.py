@@ -55,7 +55,7 @@ FAULTS = {
     "an unknown key": ('source = "a"\nmodes = "code"', "apis.bad.modes: unknown key; did you mean"),
     "a secret in the file": (
         'source = "a"\n[apis.bad.credentials]\nkey = "s3cr3t"',
-        "apis.bad.credentials: 'key' names no environment variable",
+        "apis.bad.credentials: 'key' must name an environment variable",
     ),
     "a mode without a path": ('source = "a"\nmode = "code"', "set `paths = true` in [serve]"),
 }

@@ -218,5 +218,5 @@ async def test_a_table_for_one_tool_overrides_what_a_pattern_says_of_an_argument
 def test_one_table_cannot_give_an_argument_a_fixed_value_and_a_default():
     own = {"fixed": {"size": 7}, "defaults": {"size": 8}}
 
-    with pytest.raises(SettingsError, match="'size' has a fixed value already"):
+    with pytest.raises(SettingsError, match="'size' already has a fixed value"):
         loaded(first_page, {"tools": {"*": {"defaults": {"size": 5}}, "list_things": own}})

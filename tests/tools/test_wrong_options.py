@@ -48,7 +48,7 @@ WRONG = [
     ("select", ["get_a"], "not list."),
     ("select", Select, "not the class Select."),
     ("select", {"tag": "b"}, "select: there is no 'tag'; there are tags, methods"),
-    ("select", {"tags": 7}, "select: 'tags' must be a text or a list of texts, not 7."),
+    ("select", {"tags": 7}, "select: 'tags' must be a string or a list of strings, not 7."),
     ("credentials", SECRET, 'give a mapping by scheme name, {"bearerAuth": "…"}, not str'),
     ("credentials", [("key", SECRET)], "not list;"),
     ("credentials", 7, "not int;"),
@@ -93,7 +93,7 @@ def test_mappings_and_a_function_are_taken_as_they_are_meant():
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ({"tags": 7}, "'tags' must be a text or a list of texts"),
+        ({"tags": 7}, "'tags' must be a string or a list of strings"),
         ({"names": [7]}, "'names' must be"),
         ({"methods": None}, "'methods' must be"),
         ({"paths": {"/a": 1, 2: 3}}, "'paths' must be"),
