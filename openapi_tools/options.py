@@ -214,9 +214,9 @@ _TEXTS = "a string or a list of strings"
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Which operations become tools: those that satisfy every given member.
+    """Which operations become tools: those that satisfy every condition.
 
-    An absent member sets no limit; an empty list takes no operation.
+    A condition that is not set is no limit; an empty list selects no operation.
 
     Attributes:
         tags: It has one of these tags.
@@ -226,11 +226,11 @@ class Select:
         deprecated: False leaves deprecated operations out, True takes only those.
         where: Any test of the tool.
         read_only: True takes only operations that change nothing, False only the others.
-        exclude: Another selection, whose operations are left out; without members it leaves none
-            out.
+        exclude: Another selection, whose operations are left out; without conditions it leaves
+            none out.
 
     Raises:
-        SettingsError: A member of another type.
+        SettingsError: A condition has the wrong type.
     """
 
     tags: Iterable[str] | None = None
@@ -261,7 +261,7 @@ class Select:
 
     @classmethod
     def parse(cls, selection: Any) -> Select | None:
-        """Return a selection of members or of a function; None for None, else SettingsError."""
+        """Return a selection of a mapping or of a function; None for None, else SettingsError."""
         if selection is None or isinstance(selection, Select):
             return selection
         if isinstance(selection, Mapping):
@@ -272,7 +272,7 @@ class Select:
             return cls(**members)
         if callable(selection) and not isinstance(selection, type):
             return cls(where=selection)
-        form = 'Select(tags=["…"]), a dict of its members, or a function of the tool'
+        form = 'Select(tags=["…"]), a dict of its conditions, or a function of the tool'
         raise SettingsError(f"select: give {form}, not {type_name(selection)}.")
 
     def takes(self, tool: Any) -> bool:
@@ -293,7 +293,7 @@ class Select:
         other = self.exclude
         if not isinstance(other, Select):
             return False
-        # Without members it would take, and so leave out, every tool.
+        # Without conditions it would take, and so leave out, every tool.
         is_limited = any(getattr(other, each.name) is not None for each in fields(other))
         return is_limited and other.takes(tool)
 
@@ -305,7 +305,7 @@ class Select:
 def find_unknown_selections(
     selection: Any, tools: Sequence[Any], prefix: str = "", skipped: Sequence[Any] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Yield each member of a selection that no tool has, also without prefix, and a message."""
+    """Yield each condition that no tool meets, with or without the prefix, and a message."""
     values_by_key: dict[str, Iterable[str]] = {
         "tags": {tag for tool in tools for tag in tool.tags},
         "methods": {*_METHODS, *(tool.method for tool in tools)},
@@ -345,14 +345,14 @@ def _matches(text: str, patterns: Iterable[str]) -> bool:
 
 
 def context_value(context: object, name: str) -> Any:
-    """Return a member of a `Context`, or of an object or mapping like it; None without it."""
+    """Return a value of a `Context`, or of an object or mapping like it; None if it is missing."""
     if isinstance(context, Mapping):
         return context.get(name)
     return getattr(context, name, None)
 
 
 def replace_context_values(context: Any, **members: Any) -> Any:
-    """Return a copy of a context with other members."""
+    """Return a copy of a context with other values."""
     if context is None or isinstance(context, Mapping):
         return {**(context or {}), **members}
     return _ContextOverlay(context, members)

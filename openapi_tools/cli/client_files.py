@@ -122,11 +122,11 @@ class _UnfaithfulError(Exception):
 
 
 def _check_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise _UnfaithfulError(f"has the key {json.dumps(twice[:100])} twice in one object.")
-    return found
+    return members
 
 
 def _parse_float(text: str) -> float:

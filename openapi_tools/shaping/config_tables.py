@@ -54,7 +54,7 @@ class Table(BaseModel):
 
 
 class Answers(Table):
-    """How answers are made smaller; `fields` is JMESPath."""
+    """How responses are made smaller; `fields` is JMESPath."""
 
     drop: tuple[Annotated[str, Field(min_length=1)], ...] | None = None
     nulls: bool | None = None
@@ -63,7 +63,7 @@ class Answers(Table):
 
 
 class ToolAnswers(Answers):
-    """How the answers of one tool are made smaller."""
+    """How the responses of one tool are made smaller."""
 
     fields: str | None = None
 
@@ -135,7 +135,7 @@ class ToolTable(Table):
 
 
 class SelectTable(Table):
-    """The operations that become tools, by the document's names, with members of `Select`.
+    """The operations that become tools, by the document's names, with the conditions of `Select`.
 
     An absent key sets no limit; an empty list takes no operation.
     """

@@ -156,7 +156,7 @@ class ConfigFile:
         return Select.parse(members) if members else None
 
     def _selection_members(self, table: SelectTable) -> dict[str, Any]:
-        """Return the members of a selection; names are given without the prefix, or with it."""
+        """Return the conditions of a selection; names match without the prefix, or with it."""
         members = table.model_dump(exclude_none=True, exclude={"exclude"})
         if table.names and self.data.prefix:
             members["names"] = (*table.names, *(self.data.prefix + name for name in table.names))

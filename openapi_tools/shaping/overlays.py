@@ -37,7 +37,7 @@ _INFO: _Kinds = {"title": _STRING, "version": _STRING, "description": _STRING}
 _ACTION: _Kinds = {"target": _STRING, "description": _STRING, "copy": _STRING}
 _ACTION |= {"update": (object, "a value"), "remove": (bool, "a boolean")}
 _LATER: dict[str | int, str] = {"info": "description", "actions": "copy"}
-"""Members that are of Overlay 1.1 only, by the first key of their place."""
+"""Keys that only Overlay 1.1 has, by the first key of their location."""
 _VERSION = re.compile(r"1\.([01])\.[0-9]+")
 _A = {"object": "an object", "array": "an array", "primitive": "a primitive value"}
 
@@ -68,7 +68,7 @@ class Overlay:
 
 
 def read_overlay(node: dict[str, Any], name: str, queries: Queries) -> Overlay:
-    """Return an overlay from its plain data; InvalidOverlay for a wrong member or query."""
+    """Return an overlay from its plain data; InvalidOverlay for a wrong key or query."""
     overlay = Overlay(name, _is_1_0(node, name), node.get("extends", ""), ())
     _check_node(overlay, node, _ROOT, ("overlay", "info", "actions"))
     _check_node(overlay, node["info"], _INFO, ("title", "version"), "info")
@@ -275,7 +275,7 @@ class _OverlayRun:
         return changed
 
     def _refuse(self, old: Any, member: Any, place: Location, inner: Location) -> None:
-        """Refuse a member of another kind; Overlay 1.0 has members without value in an example."""
+        # An example of Overlay 1.0 has keys without a value, which are accepted.
         if member is not None or not self.overlay.is_1_0:
             reason = f"{_A[_kind(member)]} cannot be merged into {_A[_kind(old)]}"
             spot = join_pointer((*place, *inner))

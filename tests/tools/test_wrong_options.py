@@ -44,7 +44,7 @@ WRONG = [
     ("settings", {"base": "x"}, "base: unknown setting"),
     ("settings", {"transport": "fast"}, "transport: this setting was removed"),
     ("settings", {1: "x"}, "settings: must be a mapping by name"),
-    ("select", "get_a", 'select: give Select(tags=["…"]), a dict of its members, or a'),
+    ("select", "get_a", 'select: give Select(tags=["…"]), a dict of its conditions, or a'),
     ("select", ["get_a"], "not list."),
     ("select", Select, "not the class Select."),
     ("select", {"tag": "b"}, "select: there is no 'tag'; there are tags, methods"),
